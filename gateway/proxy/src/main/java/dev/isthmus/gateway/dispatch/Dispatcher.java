@@ -108,7 +108,7 @@ final class Dispatcher implements Service {
 
     private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
         RouteCall routed = new RouteCall(call, route, generate.model(), policies);
-        TargetSelection selection = routed.pick(new RequestAttributes(call.client(), Map.of(), ""));
+        TargetSelection selection = routed.selectTarget(new RequestAttributes(call.client(), Map.of(), ""));
         Target target = selection.target();
         Operation.Generate forTarget = new Operation.Generate(target.model(), generate.stream());
         Call withAffinity = call.withAffinity(selection.affinity());

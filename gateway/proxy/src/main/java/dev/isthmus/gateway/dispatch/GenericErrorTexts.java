@@ -122,7 +122,7 @@ final class GenericErrorTexts implements Service {
             switch (message) {
                 case ReplyMessage.StreamError error ->
                     super.message(new ReplyMessage.StreamError(generic(error.failure(), error.id()), error.id()));
-                case ReplyMessage.Events part -> events(events().without(part.content()));
+                case ReplyMessage.Events part -> events(events().replaceErrors(part.content()));
                 // The reason is available on the admin address.
                 case ReplyMessage.Ready ready -> super.message(new ReplyMessage.Ready(ready.ready()));
                 default -> super.message(message);

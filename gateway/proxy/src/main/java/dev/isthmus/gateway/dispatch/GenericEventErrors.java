@@ -37,7 +37,7 @@ final class GenericEventErrors {
      * @param part taken
      * @return owned by the caller; may be empty
      */
-    ByteBuf without(ByteBuf part) {
+    ByteBuf replaceErrors(ByteBuf part) {
         ByteBuf out = allocator.buffer(part.readableBytes());
         try {
             while (part.isReadable()) {

@@ -82,7 +82,7 @@ final class IncomingRequest implements RequestSink {
 
     @Override
     public void data(ByteBuf chunk) {
-        if (flow.over()) {
+        if (flow.isEnded()) {
             chunk.release();
             return;
         }
@@ -91,12 +91,12 @@ final class IncomingRequest implements RequestSink {
             body.add(chunk);
             forward();
         } catch (RuntimeException | OutOfMemoryError e) {
-            flow.stop(e);
+            flow.abort(e);
         }
     }
 
     private void forward() {
-        StreamedRequest streamed = open ? body.passing() : null;
+        StreamedRequest streamed = open ? body.streamed() : null;
         if (streamed != null) {
             open = false;
             if (streamed.length() > smallest(routed)) {
@@ -132,17 +132,17 @@ final class IncomingRequest implements RequestSink {
         TargetSelection selected = select();
         selection = selected;
         if (streamed.length() > selected.target().upstream().passesFrom()) {
-            upload = flow.pass(selected, streamed);
+            upload = flow.startUpload(selected, streamed);
         }
     }
 
     private TargetSelection select() {
-        return routed.pick(new RequestAttributes(call.client(), body.parameters(), body.id()));
+        return routed.selectTarget(new RequestAttributes(call.client(), body.parameters(), body.id()));
     }
 
     @Override
     public long held() {
-        if (flow.over()) {
+        if (flow.isEnded()) {
             return 0;
         }
         return upload == null ? body.held() : body.held() + upload.held();
@@ -160,7 +160,7 @@ final class IncomingRequest implements RequestSink {
 
     @Override
     public void end() {
-        if (flow.over()) {
+        if (flow.isEnded()) {
             return;
         }
         try {
@@ -173,7 +173,7 @@ final class IncomingRequest implements RequestSink {
                 flow.send(selection == null ? select() : selection);
             }
         } catch (RuntimeException | OutOfMemoryError e) {
-            flow.stop(e);
+            flow.abort(e);
         }
     }
 

@@ -66,7 +66,7 @@ final class InferCall implements Reply {
     }
 
     /** Whether the call has ended. */
-    boolean over() {
+    boolean isEnded() {
         return callEnded;
     }
 
@@ -82,7 +82,7 @@ final class InferCall implements Reply {
      * @return null if it is to be gathered for the selected target
      */
     @Nullable
-    RequestUpload pass(TargetSelection selection, StreamedRequest streamed) {
+    RequestUpload startUpload(TargetSelection selection, StreamedRequest streamed) {
         Target target = selection.target();
         StreamedRequest.StreamedMessage started = streamed.start(target.upstream().peer(), target.model());
         if (started == null) {
@@ -138,7 +138,7 @@ final class InferCall implements Reply {
         } else if (!first) {
             inFlight = started;
             releaseIfUnused();
-        } else if (!routed.takenOver()) {
+        } else if (!routed.failedOver()) {
             inFlight = started;
             routed.sent(call, new ShadowedRequest());
         }
@@ -202,7 +202,7 @@ final class InferCall implements Reply {
     }
 
     /** The request is invalid, or the gateway failed: cancels what is in flight. */
-    void stop(Throwable thrown) {
+    void abort(Throwable thrown) {
         if (!callEnded) {
             fallback = null;
             inFlight.cancel();
@@ -240,7 +240,7 @@ final class InferCall implements Reply {
         }
         if (!callEnded && message instanceof ReplyMessage.Part part) {
             responseStarted();
-            routed.answering();
+            routed.responseStarted();
             part(part);
             return;
         }
@@ -248,7 +248,7 @@ final class InferCall implements Reply {
             message.release();
             return;
         }
-        routed.answered(inference.message());
+        routed.responded(inference.message());
         responseStarted();
         try {
             if (infer.stream() || !Transcoder.writesText(inference.message(), form)) {
@@ -267,7 +267,7 @@ final class InferCall implements Reply {
 
     private void respond(JsonResponseText response) {
         if (response.inParts() && client.takesParts(Wire.REST, response.bytes())) {
-            routed.answering();
+            routed.responseStarted();
             text = new JsonResponseWriter(response, call.memory(), client);
             text.begin();
         } else {
@@ -336,7 +336,7 @@ final class InferCall implements Reply {
         }
         Target nextTarget = fallback;
         if (nextTarget != null && shouldFallBack(failure)) {
-            routed.takenOver(failure);
+            routed.failedOver(failure);
             fallback = null;
             inFlight = Subscription.NONE;
             send(nextTarget, false);

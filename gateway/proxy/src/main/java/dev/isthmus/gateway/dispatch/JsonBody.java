@@ -69,7 +69,7 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public @Nullable StreamedRequest passing() {
+    public @Nullable StreamedRequest streamed() {
         if (parts == null) {
             RestRequest head = text.head(sent.bodyLength());
             if (head != null && head.foreignParameter() == null) {

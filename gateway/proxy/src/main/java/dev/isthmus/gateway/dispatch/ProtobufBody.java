@@ -63,7 +63,7 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public @Nullable StreamedRequest passing() {
+    public @Nullable StreamedRequest streamed() {
         if (parts != null) {
             transcoder.requireTensors(parts.raw);
         }

@@ -35,11 +35,11 @@ interface RequestBody {
      *
      * @return null until the head is complete and valid, and always if the request must be gathered
      */
-    default @Nullable StreamedRequest passing() {
+    default @Nullable StreamedRequest streamed() {
         return null;
     }
 
-    /** The request's parameters; known after {@link #end()}, and as soon as {@link #passing()} returns a request. */
+    /** The request's parameters; known after {@link #end()}, and as soon as {@link #streamed()} returns a request. */
     Map<String, Parameter> parameters();
 
     /** The request's id; known when its parameters are. */

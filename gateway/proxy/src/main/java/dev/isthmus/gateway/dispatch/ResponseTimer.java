@@ -23,7 +23,7 @@ final class ResponseTimer {
     }
 
     /** The response is received; only the first call since the request was sent counts. */
-    void answered() {
+    void responded() {
         if (running) {
             running = false;
             nanos = nanoTime.getAsLong() - sentAt;
@@ -31,7 +31,7 @@ final class ResponseTimer {
     }
 
     /** Whether the response has been received since the request was sent. */
-    boolean known() {
+    boolean isKnown() {
         return nanos >= 0;
     }
 

@@ -77,7 +77,7 @@ final class RouteCall {
         }
     }
 
-    TargetSelection pick(RequestAttributes attributes) {
+    TargetSelection selectTarget(RequestAttributes attributes) {
         TargetSelection selection = route.pick(model, attributes);
         target = selection.target();
         arm = target.arm();
@@ -87,7 +87,7 @@ final class RouteCall {
 
     /** The last part of a request is sent: the time that its client took to send it is not the target's. */
     void sendingLast() {
-        if (time != null && !time.known()) {
+        if (time != null && !time.isKnown()) {
             time.sending();
         }
     }
@@ -126,25 +126,25 @@ final class RouteCall {
     }
 
     /** The response starts to be forwarded: from here on its duration depends on the client. */
-    void answering() {
+    void responseStarted() {
         if (time != null) {
-            time.answered();
+            time.responded();
         }
     }
 
     /** The first target has responded (borrowed). */
-    void answered(InferMessage answer) {
+    void responded(InferMessage answer) {
         observation.answered(answer);
     }
 
     /** The first target failed, and the fallback takes over. */
-    void takenOver(OipException failure) {
+    void failedOver(OipException failure) {
         record(failure);
         observation.ended();
         arm = "";
     }
 
-    boolean takenOver() {
+    boolean failedOver() {
         return arm.isEmpty();
     }
 
@@ -161,7 +161,7 @@ final class RouteCall {
      * @param waiting whether the client does not read the pending response: likewise
      */
     void failed(OipException failure, boolean sends, boolean waiting) {
-        boolean passing = time != null && time.known();
+        boolean passing = time != null && time.isKnown();
         if ((sends || (waiting && passing)) && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
             cancelled();
         } else {
@@ -183,8 +183,8 @@ final class RouteCall {
         if (time == null || arm.isEmpty()) {
             return;
         }
-        time.answered();
-        if (time.known()) {
+        time.responded();
+        if (time.isKnown()) {
             boolean failed = failure != null && Ramps.counts(failure.code());
             if (target != null && !failed) {
                 target.answered(time.nanos());

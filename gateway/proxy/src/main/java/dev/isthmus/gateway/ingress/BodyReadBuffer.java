@@ -53,7 +53,7 @@ final class BodyReadBuffer {
      * Whether a request body is read into it. What is decoded while it arrives (JSON, compressed bodies) need not be
      * contiguous.
      */
-    boolean worth(RequestHead head, long bodySize) {
+    boolean appliesTo(RequestHead head, long bodySize) {
         return bodySize > sizes.minBody() && head.field(HeaderAllowList.JSON_LENGTH) != null && !head.compressed();
     }
 

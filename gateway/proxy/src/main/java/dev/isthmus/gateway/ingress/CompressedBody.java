@@ -65,7 +65,7 @@ final class CompressedBody {
     }
 
     /** Whether input is left for the next turn. */
-    boolean waits() {
+    boolean hasRemaining() {
         return !decoder.done();
     }
 

@@ -233,7 +233,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void over() {
+    public void responseEnded() {
         memory.giveBack();
     }
 

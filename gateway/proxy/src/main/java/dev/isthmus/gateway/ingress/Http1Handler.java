@@ -53,7 +53,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final BodyReadBuffer bodyBuffer;
     private final Turn turn;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::isReady);
-    private final EndWatch disconnectDetector = new EndWatch(decoder);
+    private final DisconnectDetector disconnectDetector = new DisconnectDetector(decoder);
     private final Deque<HttpObject> pending = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
@@ -109,7 +109,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         processing = true;
         while (ctx.channel().isActive()) {
             // Without keep-alive the connection closes after the response.
-            if (exchange != null && exchange.answered() && bodyEnded && keepAlive) {
+            if (exchange != null && exchange.responded() && bodyEnded && keepAlive) {
                 exchange = null;
             }
             if (pending.isEmpty() || !canProcess(ctx)) {
@@ -142,7 +142,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         resuming = true;
         decoder.resume();
         resuming = false;
-        ctx.channel().config().setAutoRead(pending.isEmpty() && !paused() && !decoder.waits());
+        ctx.channel().config().setAutoRead(pending.isEmpty() && !paused() && !decoder.isPaused());
     }
 
     /** Whether no request is in flight. */
@@ -166,7 +166,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             exchange = current;
         }
         bodyEnded = true;
-        if (current == null || current.answered()) {
+        if (current == null || current.responded()) {
             ctx.close();
         } else {
             current.timedOut(rule);
@@ -222,12 +222,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         // anyway, the start of the next request could not be found.
         keepAlive = persistent && !expectsContinue;
         opened.open(head, ctx.channel());
-        if (!opened.answered() && bodyBuffer.worth(head, length) && opened.inOnePiece()) {
+        if (!opened.responded() && bodyBuffer.appliesTo(head, length) && opened.inOnePiece()) {
             bodyBuffer.begin(length);
         } else {
             bodyBuffer.end();
         }
-        if (expectsContinue && !opened.answered()) {
+        if (expectsContinue && !opened.responded()) {
             keepAlive = persistent;
             ctx.writeAndFlush(new DefaultFullHttpResponse(
                     HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
@@ -241,14 +241,14 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             content.release();
             keepAlive = false;
             bodyEnded = true;
-            if (current != null && !current.answered()) {
+            if (current != null && !current.responded()) {
                 current.cancelWith(Http1Rules.malformedBody(cause));
             } else {
                 closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
             }
             return;
         }
-        if (current.answered()) {
+        if (current.responded()) {
             discarded += content.content().readableBytes();
             bodyBuffer.end();
         }
@@ -262,7 +262,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         if (last) {
             bodyEnded = true;
             current.end();
-        } else if (current.answered()
+        } else if (current.responded()
                 && discarded > listener.settings().get().bodies().maxBytes()) {
             closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
@@ -416,7 +416,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         } else {
             LOG.error("HTTP/1.1 connection failed", cause);
         }
-        if (exchange != null && !exchange.answered()) {
+        if (exchange != null && !exchange.responded()) {
             keepAlive = false;
             exchange.cancelWith(failure(cause));
         } else {

@@ -35,7 +35,7 @@ interface Http2Exchange {
     void end();
 
     /** The response has been written, or never will be. */
-    void over();
+    void responseEnded();
 
     /** The stream is closed by either side; nothing can be written any more. No effect after the response. */
     void cancel();

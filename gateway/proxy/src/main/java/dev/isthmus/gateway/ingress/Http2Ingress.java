@@ -137,7 +137,7 @@ final class Http2Ingress {
                 current = begin(stream, headers);
                 exchange = current;
                 if (responseEnded) {
-                    current.over();
+                    current.responseEnded();
                 }
             }
             // Request trailers are ignored.
@@ -153,7 +153,7 @@ final class Http2Ingress {
             responseEnded = true;
             Http2Exchange current = exchange;
             if (current != null) {
-                current.over();
+                current.responseEnded();
             }
         }
 

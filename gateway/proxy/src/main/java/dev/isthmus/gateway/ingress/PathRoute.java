@@ -17,7 +17,7 @@ record PathRoute(String allow, Operation operation) {
         return new PathRoute("POST", operation);
     }
 
-    boolean takes(String method) {
+    boolean accepts(String method) {
         return allow.equals(method) || (allow.equals("GET, POST") && (method.equals("GET") || method.equals("POST")));
     }
 }

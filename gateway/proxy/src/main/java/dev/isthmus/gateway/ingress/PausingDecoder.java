@@ -30,7 +30,7 @@ class PausingDecoder extends StrictRequestDecoder {
     }
 
     /** Whether undecoded bytes are waiting. */
-    boolean waits() {
+    boolean isPaused() {
         return waiting;
     }
 

@@ -29,7 +29,7 @@ final class ReadAheadBudget {
     }
 
     /** Number of reserved bytes. */
-    long taken() {
+    long reserved() {
         return reserved.get();
     }
 }

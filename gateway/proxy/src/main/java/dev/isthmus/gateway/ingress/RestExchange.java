@@ -43,7 +43,7 @@ final class RestExchange implements Reply {
     private boolean headOnly;
     private boolean headWritten;
     private boolean forwarding;
-    private boolean answered;
+    private boolean responded;
     /** The request's body is complete. */
     private boolean ended;
 
@@ -77,7 +77,7 @@ final class RestExchange implements Reply {
         headOnly = head.method().equals("HEAD");
         try {
             PathRoute route = head.route();
-            if (!route.takes(head.method())) {
+            if (!route.accepts(head.method())) {
                 headers(Map.of("allow", route.allow()));
                 throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");
             }
@@ -122,7 +122,7 @@ final class RestExchange implements Reply {
         bodyBytes += chunk.readableBytes();
         RequestSink to = sink;
         OpenedRequest request = opened;
-        if (answered || to == null || request == null) {
+        if (responded || to == null || request == null) {
             chunk.release();
         } else if (bodyBytes > request.maxBytes()) {
             chunk.release();
@@ -139,7 +139,7 @@ final class RestExchange implements Reply {
     private void inflate(CompressedBody body, RequestSink to) {
         try {
             body.decode(to::data);
-            if (!answered) {
+            if (!responded) {
                 memory.gathered(body.held());
             }
         } catch (OipException malformed) {
@@ -151,11 +151,11 @@ final class RestExchange implements Reply {
     private void resumeInflating() {
         CompressedBody body = body();
         RequestSink to = sink;
-        if (answered || body == null || to == null || !body.waits()) {
+        if (responded || body == null || to == null || !body.hasRemaining()) {
             return;
         }
         inflate(body, to);
-        if (body.waits()) {
+        if (body.hasRemaining()) {
             return;
         }
         if (ended) {
@@ -173,7 +173,7 @@ final class RestExchange implements Reply {
         ended = true;
         RequestSink to = sink;
         CompressedBody body = body();
-        if (answered || to == null || (body != null && body.waits())) {
+        if (responded || to == null || (body != null && body.hasRemaining())) {
             return;
         }
         if (body != null) {
@@ -185,7 +185,7 @@ final class RestExchange implements Reply {
             }
             release(body);
         }
-        if (!answered) {
+        if (!responded) {
             to.end();
         }
     }
@@ -193,7 +193,7 @@ final class RestExchange implements Reply {
     /** Whether reading of the body is paused. */
     boolean paused() {
         CompressedBody body = body();
-        return !answered && sink != null && (!sink.isReady() || (body != null && body.waits()));
+        return !responded && sink != null && (!sink.isReady() || (body != null && body.hasRemaining()));
     }
 
     /** Whether the body should be contiguous in memory. */
@@ -204,7 +204,7 @@ final class RestExchange implements Reply {
     /** The client disconnected. */
     void cancel() {
         memory.giveBack();
-        if (!answered) {
+        if (!responded) {
             endRequest();
             drop();
             if (sink != null) {
@@ -226,7 +226,7 @@ final class RestExchange implements Reply {
 
     /** The client timed out: cancels what is in flight, and responds. */
     void timedOut(TimeoutRule rule) {
-        if (!answered) {
+        if (!responded) {
             cancelWith(new OipException(
                     ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
         }
@@ -235,7 +235,7 @@ final class RestExchange implements Reply {
     /** The connection accepts more of the response. */
     void writabilityChanged() {
         memory.answer(writer.queued());
-        if (!answered && sink != null) {
+        if (!responded && sink != null) {
             sink.onReady();
         }
     }
@@ -245,12 +245,12 @@ final class RestExchange implements Reply {
         memory.giveBack();
     }
 
-    boolean answered() {
-        return answered;
+    boolean responded() {
+        return responded;
     }
 
     private void endRequest() {
-        answered = true;
+        responded = true;
         CompressedBody body = body();
         if (body != null) {
             release(body);
@@ -283,7 +283,7 @@ final class RestExchange implements Reply {
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!answered && !headWritten && !headers.isEmpty()) {
+        if (!responded && !headWritten && !headers.isEmpty()) {
             returned = returned.isEmpty() ? new LinkedHashMap<>() : returned;
             returned.putAll(headers);
         }
@@ -292,7 +292,7 @@ final class RestExchange implements Reply {
     @Override
     public void message(ReplyMessage message) {
         OpenedRequest request = opened;
-        if (answered || response != null || request == null) {
+        if (responded || response != null || request == null) {
             message.release();
         } else if (message instanceof ReplyMessage.Part part) {
             forward(part);
@@ -375,7 +375,7 @@ final class RestExchange implements Reply {
 
     @Override
     public void complete() {
-        if (answered) {
+        if (responded) {
             return;
         }
         RestResponse complete = response;
@@ -403,7 +403,7 @@ final class RestExchange implements Reply {
     @Override
     public void fail(OipException failure) {
         OpenedRequest request = opened;
-        if (answered) {
+        if (responded) {
             return;
         }
         endRequest();

@@ -23,7 +23,7 @@ final class TimedRequestDecoder extends PausingDecoder {
         super.decode(ctx, in, out);
         bytes += in.readerIndex() - before;
         boolean progressed = out.size() > decoded;
-        partial = !progressed && !waits();
+        partial = !progressed && !isPaused();
         if (progressed) {
             messages++;
         }

@@ -65,7 +65,7 @@ public final class Admission implements AutoCloseable {
     }
 
     /** Number of calls in flight. */
-    int underWay() {
+    int inFlight() {
         return limit - bulkhead.getMetrics().getAvailableConcurrentCalls();
     }
 

@@ -42,7 +42,7 @@ final class RateBucket {
     }
 
     /** Returns tokens that were just taken. */
-    void putBack(long amount) {
+    void refund(long amount) {
         fullAt.addAndGet(-cost(amount));
     }
 

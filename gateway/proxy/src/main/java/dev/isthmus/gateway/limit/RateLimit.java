@@ -69,7 +69,7 @@ final class RateLimit implements AutoCloseable {
     }
 
     /** The usage that a call is counted on. */
-    ValueUsage share(Function<String, @Nullable String> headers) {
+    ValueUsage usage(Function<String, @Nullable String> headers) {
         String header = rate.header();
         String value = header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
         ValueUsage usage = usages.get(value == null ? NO_KEY : key(value));
@@ -117,7 +117,7 @@ final class RateLimit implements AutoCloseable {
             this.bytes = bytesPerSecond == null ? null : new RateBucket(bytesPerSecond, burst, now);
         }
 
-        void request() {
+        void chargeRequest() {
             long wait = requests == null ? 0 : requests.take(1, nanoTime.getAsLong());
             if (wait > 0) {
                 refusedRequests.increment();
@@ -125,13 +125,13 @@ final class RateLimit implements AutoCloseable {
             }
         }
 
-        void requestBack() {
+        void refundRequest() {
             if (requests != null) {
-                requests.putBack(1);
+                requests.refund(1);
             }
         }
 
-        void body(long size) {
+        void chargeBody(long size) {
             long wait = bytes == null ? 0 : bytes.take(size, nanoTime.getAsLong());
             if (wait > 0) {
                 refusedBodies.increment();
@@ -139,9 +139,9 @@ final class RateLimit implements AutoCloseable {
             }
         }
 
-        void bodyBack(long size) {
+        void refundBody(long size) {
             if (bytes != null) {
-                bytes.putBack(size);
+                bytes.refund(size);
             }
         }
     }

@@ -36,12 +36,12 @@ public final class RateLimits implements AutoCloseable {
         List<RateLimit.ValueUsage> usages = new ArrayList<>(limits.size());
         try {
             for (RateLimit limit : limits) {
-                RateLimit.ValueUsage share = limit.share(headers);
-                share.request();
+                RateLimit.ValueUsage share = limit.usage(headers);
+                share.chargeRequest();
                 usages.add(share);
             }
         } catch (OipException refused) {
-            usages.forEach(RateLimit.ValueUsage::requestBack);
+            usages.forEach(RateLimit.ValueUsage::refundRequest);
             throw refused;
         }
         return new Charge(usages);
@@ -74,9 +74,9 @@ public final class RateLimits implements AutoCloseable {
             counted = true;
             for (int i = 0; i < usages.size(); i++) {
                 try {
-                    usages.get(i).body(bytes);
+                    usages.get(i).chargeBody(bytes);
                 } catch (OipException refused) {
-                    usages.subList(0, i).forEach(share -> share.bodyBack(bytes));
+                    usages.subList(0, i).forEach(share -> share.refundBody(bytes));
                     throw refused;
                 }
             }

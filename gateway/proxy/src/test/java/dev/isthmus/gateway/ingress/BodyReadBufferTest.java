@@ -95,7 +95,7 @@ class BodyReadBufferTest {
             try (SplitConnection connection = new SplitConnection(allocator, 1 << 20, false)) {
                 connection.receive(said.bytes(), split, said.bytes().length);
                 assertThat(bodies(connection)).as("split at %d", split).isEqualTo(said.bodies());
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
             }
         }
     }
@@ -108,7 +108,7 @@ class BodyReadBufferTest {
             try (SplitConnection connection = new SplitConnection(allocator, 1 << 20, false)) {
                 connection.receive(said.bytes(), size);
                 assertThat(bodies(connection)).as("arrivals of %d", size).isEqualTo(said.bodies());
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
             }
         }
     }
@@ -126,7 +126,7 @@ class BodyReadBufferTest {
                         .containsExactlyElementsOf(java.util.stream.Stream.of(said.bodies(), said.bodies())
                                 .flatMap(List::stream)
                                 .toList());
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
             }
         }
     }
@@ -190,7 +190,7 @@ class BodyReadBufferTest {
             try (SplitConnection connection = new SplitConnection(ByteBufAllocator.DEFAULT, 1 << 20, true)) {
                 connection.receive(said.bytes(), split, 1000).answer();
                 assertThat(bodies(connection)).as("split at %d", split).isEqualTo(said.bodies());
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
             }
         }
     }
@@ -199,7 +199,7 @@ class BodyReadBufferTest {
     void announcedBody_ofWhichNothingComes_takesNoMemory() {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(BINARY + "Content-Length: 90000\r\n\r\n"), 1000);
-            assertThat(connection.ahead.taken()).isZero();
+            assertThat(connection.ahead.reserved()).isZero();
         }
     }
 
@@ -207,9 +207,9 @@ class BodyReadBufferTest {
     void announcedBody_ofWhichLittleComes_takesLittleMemory() {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(BINARY + "Content-Length: 90000\r\n\r\nx"), 1000);
-            assertThat(connection.ahead.taken()).isLessThan(SplitConnection.SIZES.maxInitial());
+            assertThat(connection.ahead.reserved()).isLessThan(SplitConnection.SIZES.maxInitial());
             connection.receive(bytes(body(1000, 1)), 10);
-            assertThat(connection.ahead.taken()).isLessThanOrEqualTo(SplitConnection.SIZES.max());
+            assertThat(connection.ahead.reserved()).isLessThanOrEqualTo(SplitConnection.SIZES.max());
         }
     }
 
@@ -220,7 +220,7 @@ class BodyReadBufferTest {
             String request = binary(body(300, 1));
             for (int i = 0; i < 2; i++) {
                 connection.receive(bytes(request.substring(0, request.length() - 1)), 50);
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
                 connection.receive(bytes(request.substring(request.length() - 1)), 1);
             }
             assertThat(bodies(connection)).hasSize(2).containsOnly(body(300, 1));
@@ -236,7 +236,7 @@ class BodyReadBufferTest {
                 connection.receive(bytes(request.substring(0, head + split)), head, 20);
                 connection.inOnePiece = false;
                 connection.receive(bytes(request.substring(head + split, head + split + 1)), 1);
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
                 connection.receive(bytes(request.substring(head + split + 1)), 7);
                 assertThat(bodies(connection)).as("split at %d", split).containsExactly(body(300, 1));
             }
@@ -284,7 +284,7 @@ class BodyReadBufferTest {
     void smallBody_takesNoMemoryAhead() {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(binary("abc").substring(0, 90)), 1000);
-            assertThat(connection.ahead.taken()).isZero();
+            assertThat(connection.ahead.reserved()).isZero();
         }
     }
 
@@ -294,7 +294,7 @@ class BodyReadBufferTest {
     void bodyThatIsDecodedAsItComes_takesNoMemoryAhead(String fields) {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(HEAD + fields + "Content-Length: 500\r\n\r\n\u001f\u008b\u0008"), 1000);
-            assertThat(connection.ahead.taken()).isZero();
+            assertThat(connection.ahead.reserved()).isZero();
         }
     }
 
@@ -305,7 +305,7 @@ class BodyReadBufferTest {
             SplitConnection connection = new SplitConnection();
             connection.receive(java.util.Arrays.copyOf(request, end), 50);
             connection.close();
-            assertThat(connection.ahead.taken()).as("closed at %d", end).isZero();
+            assertThat(connection.ahead.reserved()).as("closed at %d", end).isZero();
         }
     }
 
@@ -314,7 +314,7 @@ class BodyReadBufferTest {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(binary(body(250, 1))), 1000);
             connection.receive(bytes(binary(body(250, 1))), 1000);
-            assertThat(connection.ahead.taken()).isZero();
+            assertThat(connection.ahead.reserved()).isZero();
         }
     }
 

@@ -113,7 +113,7 @@ class PipeliningTest {
         assertThat(calls.opened).hasSize(1);
         assertThat(channel.config().isAutoRead()).isFalse();
         Http1Handler handler = channel.pipeline().get(Http1Handler.class);
-        assertThat(handler.decoder().waits()).isTrue();
+        assertThat(handler.decoder().isPaused()).isTrue();
         assertThat(handler.decoder().undecoded()).isEqualTo(MANY * GET.length());
     }
 

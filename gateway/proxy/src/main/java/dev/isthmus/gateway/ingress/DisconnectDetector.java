@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
  * Detects that a client has disconnected while its pipelined requests wait for a response. The end of the connection
  * comes after the bytes already sent, and reading is paused: so a little more is read every second, up to a bound.
  */
-final class EndWatch {
+final class DisconnectDetector {
     /** Reading stops when this many bytes are buffered. */
     static final int MAX_BUFFERED = 256 << 10;
 
@@ -16,13 +16,13 @@ final class EndWatch {
     private final PausingDecoder decoder;
     private boolean scheduled;
 
-    EndWatch(PausingDecoder decoder) {
+    DisconnectDetector(PausingDecoder decoder) {
         this.decoder = decoder;
     }
 
     /** Schedules the next check after a read. */
     void readComplete(ChannelHandlerContext ctx) {
-        if (decoder.waits() && !scheduled && decoder.undecoded() < MAX_BUFFERED) {
+        if (decoder.isPaused() && !scheduled && decoder.undecoded() < MAX_BUFFERED) {
             scheduled = true;
             ctx.executor().schedule(() -> check(ctx), INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
         }
@@ -30,7 +30,7 @@ final class EndWatch {
 
     private void check(ChannelHandlerContext ctx) {
         scheduled = false;
-        if (ctx.channel().isActive() && decoder.waits()) {
+        if (ctx.channel().isActive() && decoder.isPaused()) {
             // Its completion calls readComplete again if there was anything.
             ctx.read();
         }

@@ -193,7 +193,7 @@ public final class CallContext {
     }
 
     /** Bytes of the response's body are written; counted before compression. */
-    public void answered(int bytes) {
+    public void responseSent(int bytes) {
         responseBytes += bytes;
     }
 

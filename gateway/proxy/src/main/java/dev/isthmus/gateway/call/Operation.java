@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 public sealed interface Operation {
 
     /** The requested model; null if the operation names none, or one in each of its messages. */
-    default @Nullable ModelRef asked() {
+    default @Nullable ModelRef requestedModel() {
         return switch (this) {
             case ModelReady request -> request.model();
             case ReadModelMetadata request -> request.model();

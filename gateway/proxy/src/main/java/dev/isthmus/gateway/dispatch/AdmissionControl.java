@@ -85,7 +85,7 @@ final class AdmissionControl implements Service {
         private void releasePermit() {
             ended = true;
             if (permit != null) {
-                permit.giveBack();
+                permit.release();
             }
             memory.request(0);
         }
@@ -118,7 +118,7 @@ final class AdmissionControl implements Service {
             private boolean permitted() {
                 if (permit == null && !ended) {
                     try {
-                        permit = admission.enter();
+                        permit = admission.acquire();
                     } catch (OipException refused) {
                         super.cancel();
                         fail(refused);

@@ -103,7 +103,7 @@ final class CallTracking implements Service {
             if (!context.responding()) {
                 context.responseBegan(nanoTime.getAsLong());
             }
-            context.answered(size(message));
+            context.responseSent(size(message));
             super.message(message);
         }
 

@@ -58,7 +58,7 @@ final class Dispatcher implements Service {
 
     @Override
     public RequestSink open(Call call, Reply reply) {
-        ModelRef model = call.operation().asked();
+        ModelRef model = call.operation().requestedModel();
         Route route = model == null ? null : routes.find(model);
         if (model != null) {
             call.context().routed(keys.of(route, model));

@@ -234,7 +234,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void responseEnded() {
-        memory.giveBack();
+        memory.release();
     }
 
     @Override
@@ -264,7 +264,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void writabilityChanged() {
-        memory.answer(stream.queued());
+        memory.response(stream.queued());
         if (!ended && sink != null) {
             sink.onReady();
         }
@@ -328,7 +328,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     /** Writes the bytes (taken). Fails the call if there is no memory for them. */
     private void write(OpenedCall call, ByteBuf out) {
         try {
-            memory.answer(stream.queued() + out.readableBytes());
+            memory.response(stream.queued() + out.readableBytes());
         } catch (OipException refused) {
             out.release();
             failCall(refused);
@@ -336,7 +336,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         head(call);
         stream.data(out, false);
-        memory.answer(stream.queued());
+        memory.response(stream.queued());
     }
 
     private void head(OpenedCall call) {

@@ -32,7 +32,7 @@ public record ListenerContext(
     /** Creates the context of a request whose head was received. */
     CallContext context(ClientProtocol protocol, HeaderFields head, Channel channel) {
         MemoryBudget.MemoryReservation reservation =
-                memory == null ? MemoryBudget.MemoryReservation.UNCOUNTED : memory.hold();
+                memory == null ? MemoryBudget.MemoryReservation.UNCOUNTED : memory.reserve();
         return new CallContext(
                 protocol,
                 channel.remoteAddress(),

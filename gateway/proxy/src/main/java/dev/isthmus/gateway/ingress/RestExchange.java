@@ -203,7 +203,7 @@ final class RestExchange implements Reply {
 
     /** The client disconnected. */
     void cancel() {
-        memory.giveBack();
+        memory.release();
         if (!responded) {
             endRequest();
             drop();
@@ -234,7 +234,7 @@ final class RestExchange implements Reply {
 
     /** The connection accepts more of the response. */
     void writabilityChanged() {
-        memory.answer(writer.queued());
+        memory.response(writer.queued());
         if (!responded && sink != null) {
             sink.onReady();
         }
@@ -242,7 +242,7 @@ final class RestExchange implements Reply {
 
     /** The response has been sent, or the connection has ended. */
     void written() {
-        memory.giveBack();
+        memory.release();
     }
 
     boolean responded() {
@@ -309,7 +309,7 @@ final class RestExchange implements Reply {
     /** Whether there is memory for this many more bytes of the response; if not, the call has failed. */
     private boolean fits(int bytes) {
         try {
-            memory.answer(writer.queued() + bytes);
+            memory.response(writer.queued() + bytes);
             return true;
         } catch (OipException refused) {
             cancelWith(refused);
@@ -321,7 +321,7 @@ final class RestExchange implements Reply {
     private void part(ByteBuf part) {
         if (fits(part.readableBytes())) {
             writer.part(part);
-            memory.answer(writer.queued());
+            memory.response(writer.queued());
         } else {
             part.release();
         }
@@ -410,7 +410,7 @@ final class RestExchange implements Reply {
         drop();
         if (forwarding) {
             writer.abort();
-            memory.giveBack();
+            memory.release();
         } else if (headWritten && request != null) {
             writer.part(errorEvent(request, failure));
             writer.endBody();
@@ -422,7 +422,7 @@ final class RestExchange implements Reply {
     /** A body after HEAD would be parsed as the next response. */
     private void respond(RestResponse whole) {
         writer.respond(headOnly ? whole.withoutBody() : whole);
-        memory.answer(writer.queued());
+        memory.response(writer.queued());
     }
 
     private void drop() {

@@ -41,7 +41,7 @@ public final class Admission implements AutoCloseable {
      *
      * @throws OipException UNAVAILABLE if the limit is reached
      */
-    public Permit enter() {
+    public Permit acquire() {
         if (bulkhead.tryAcquirePermission()) {
             return new Permit(bulkhead);
         }
@@ -84,7 +84,7 @@ public final class Admission implements AutoCloseable {
         }
 
         /** Releases the permit. Idempotent. */
-        public void giveBack() {
+        public void release() {
             if (released.compareAndSet(false, true)) {
                 bulkhead.releasePermission();
             }

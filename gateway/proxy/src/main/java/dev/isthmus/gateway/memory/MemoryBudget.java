@@ -83,7 +83,7 @@ public final class MemoryBudget {
     }
 
     /** Creates the reservation of a call, which holds nothing yet. */
-    public MemoryReservation hold() {
+    public MemoryReservation reserve() {
         return new MemoryReservation(this);
     }
 
@@ -165,7 +165,7 @@ public final class MemoryBudget {
         }
 
         /** Sets the bytes of the response that were received and not written. */
-        public void answer(long bytes) {
+        public void response(long bytes) {
             add(bytes - response, true);
             response = bytes;
         }
@@ -204,7 +204,7 @@ public final class MemoryBudget {
         }
 
         /** Releases everything; later calls have no effect. Idempotent. */
-        public void giveBack() {
+        public void release() {
             add(-gathered - request - response - source, true);
             released = budget != null;
         }

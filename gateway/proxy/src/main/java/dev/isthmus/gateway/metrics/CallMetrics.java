@@ -35,7 +35,7 @@ public final class CallMetrics implements CallObserver {
     }
 
     /** Number of calls in flight. */
-    public long underWay() {
+    public long inFlight() {
         return active.values().stream().mapToLong(LongAdder::sum).sum();
     }
 

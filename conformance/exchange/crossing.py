@@ -58,10 +58,10 @@ CROSSED = [
          {"mlserver grpc": "parameter_double parameter_uint64"}, CROSS),
     Rule("uint64-parameter", "R8: above int64 it is uint64, which Triton refuses over gRPC",
          answered(400, "^invalid value type for 'k' parameter"), {"triton rest": "parameter_big"}, CROSS),
-    Rule("no-nan-in-mlserver", "README 4b: MLServer fails on a NaN in its answer over gRPC",
+    Rule("no-nan-in-mlserver", "README: MLServer fails on a NaN in its response over gRPC",
          answered(500, "^required argument is not a float$"), {"mlserver rest": "special_json special_binary"}, CROSS),
     Rule("kserve-rest-outputs", "R19: KServe checks the names of outputs over REST only",
          answered("INVALID_ARGUMENT", "^Unexpected inference output 'nope'"), {"kserve grpc": "unknown_output"}, CROSS),
-    Rule("kserve-rest-bytes", "README 4a: KServe cannot answer BYTES that are no UTF-8 over REST, nor as binary data",
+    Rule("kserve-rest-bytes", "README: KServe cannot return BYTES that are not UTF-8 over REST, nor as binary data",
          answered("INTERNAL", "^Failed to encode .* using UTF-8"), {"kserve grpc": "bytes_nonutf8"}, CROSS),
 ]  # fmt: skip

@@ -247,6 +247,6 @@ ANSWERS = [
          {"mlserver rest": "binary_in_BF16 binary_inout_BF16"}),
     Rule("unimplemented-text", "R25: UNIMPLEMENTED names the method",
          lambda x, d: d.field == "details" and x.want["status"] == x.got["status"] == "UNIMPLEMENTED"
-         and d.got == "method /inference.GRPCInferenceService/%s is not served" % x.target,
+         and d.got == "method /inference.GRPCInferenceService/%s is not supported" % x.target,
          {"grpc": "unknown_method"}),
 ]  # fmt: skip

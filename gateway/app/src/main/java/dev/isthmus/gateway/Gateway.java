@@ -410,7 +410,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
             return;
         }
         phase = STOPPING;
-        LOG.info("stopping: {}; calls under way: {}", why, ground.calls().underWay());
+        LOG.info("stopping: {}; calls under way: {}", why, ground.calls().inFlight());
         listeners.close();
         if (admin != null) {
             admin.close();

@@ -180,7 +180,7 @@ class JsonTextTest {
         assertThat(text.held()).isZero();
     }
 
-    /** What goes wrong in a text that was changed anywhere is the same, but for numbers. */
+    /** A text that was altered anywhere fails in the same way, except for numbers. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3})
     void changedAnywhere_itBecomesTheSame_butForNumbers(long seed) {

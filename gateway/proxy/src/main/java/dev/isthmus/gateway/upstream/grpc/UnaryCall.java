@@ -133,7 +133,7 @@ final class UnaryCall implements CallListener, Subscription {
         // Of what is passed on ingress counts what its client does not take; the rest is bounded by the server's
         // window.
         if (length == 0) {
-            memory.answer(bytes + (message == null ? 0 : message.readableBytes()));
+            memory.response(bytes + (message == null ? 0 : message.readableBytes()));
         }
     }
 

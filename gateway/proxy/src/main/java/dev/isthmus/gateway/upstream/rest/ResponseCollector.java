@@ -140,7 +140,7 @@ final class ResponseCollector {
             streaming.part(bytes);
         } else if (bytes.isReadable()) {
             join(bytes);
-            memory.answer(Math.max(length, reserved));
+            memory.response(Math.max(length, reserved));
             if (!last) {
                 pass();
             }
@@ -162,7 +162,7 @@ final class ResponseCollector {
             } else {
                 // All of it at once: of answers that wait for each other's room none would ever be complete.
                 reserved = Math.clamp(announced, 0, maxBytes);
-                memory.answer(Math.max(length, reserved));
+                memory.response(Math.max(length, reserved));
             }
         }
     }

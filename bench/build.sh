@@ -1,4 +1,4 @@
-# Builds the benches where that is needed; to be sourced: . build.sh NAME. Sets java_home, and lib, the classes they need.
+# Builds the benches if necessary. To be sourced: . build.sh NAME. Sets java_home, and lib, the folder of their dependencies.
 lib=$home/bench/target/lib
 
 java_home=$("$home/.mvn/jdk25") || exit 3

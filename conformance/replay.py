@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Replays the recorded exchanges of a real server through the gateway that stands in front of it.
+"""Replays recorded exchanges of a real server through a gateway in front of it.
 
   replay --gateway HOST:PORT --server triton|mlserver|kserve --wire rest|grpc [--cross] [--case PATTERN]
 
-Straight, the gateway's upstream speaks the wire of the client: the gateway's answer is compared with the recorded one,
-status, content type, body as values, binary data as bytes, gRPC message with all fields. With --cross its upstream speaks
-the other wire: what the server once answered with success is compared as decoded tensors.
-A difference is gone, or covered by a rule of exchange/rules.py or exchange/crossing.py, or UNEXPLAINED.
+By default, the gateway's upstream uses the client's wire, and the gateway's response is compared with the recorded one:
+status, content type, body as values, binary data as bytes, gRPC message with all fields. With --cross, the upstream uses
+the other wire, and recorded successful responses are compared as decoded tensors.
+Each difference must be covered by a rule in exchange/rules.py or exchange/crossing.py; others are UNEXPLAINED.
 Exit status: 1 if any difference is unexplained.
 """
 import argparse
@@ -55,7 +55,7 @@ def over_grpc(a, channel, line):
 
 
 def need_ready(a, channel):
-    """What is down would differ in every case."""
+    """Exits if the gateway is not ready, since every case would differ."""
     if a.wire == "rest":
         seen = record.send_http(a.gateway, "GET", "/v2/health/ready", {}, None, a.timeout)
     else:
@@ -68,8 +68,8 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--gateway", required=True, metavar="HOST:PORT")
     p.add_argument("--server", required=True, choices=["triton", "mlserver", "kserve"])
-    p.add_argument("--wire", required=True, choices=["rest", "grpc"], help="the client's")
-    p.add_argument("--cross", action="store_true", help="the gateway's upstream speaks the other wire")
+    p.add_argument("--wire", required=True, choices=["rest", "grpc"], help="protocol of the client")
+    p.add_argument("--cross", action="store_true", help="the gateway's upstream uses the other wire")
     p.add_argument("--case", default="*", metavar="PATTERN", help="only these cases")
     p.add_argument("--timeout", type=float, default=10)
     a = p.parse_args()

@@ -3,7 +3,7 @@
 
   score --rest HOST:PORT --grpc HOST:PORT --profile triton|mlserver|kserve|onnx
 
-The profile says which models the endpoint has: suite/models.py. Exit status: 0, or 1 below --min-score, or 2 for wrong use.
+The profile selects the models of the endpoint: suite/models.py. Exit status: 0, 1 below --min-score, or 2 for usage errors.
 """
 import argparse
 import sys
@@ -18,11 +18,11 @@ from suite.witness import start_witnesses
 
 def arguments():
     parser = argparse.ArgumentParser(prog="score", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rest", metavar="HOST:PORT", help="where the endpoint takes REST")
-    parser.add_argument("--grpc", metavar="HOST:PORT", help="where the endpoint takes gRPC")
-    parser.add_argument("--profile", choices=PROFILES, default="triton", help="which models it has (default: triton)")
+    parser.add_argument("--rest", metavar="HOST:PORT", help="REST address of the endpoint")
+    parser.add_argument("--grpc", metavar="HOST:PORT", help="gRPC address of the endpoint")
+    parser.add_argument("--profile", choices=PROFILES, default="triton", help="models of the endpoint (default: triton)")
     parser.add_argument("--section", nargs="+", choices=[section.name for section in SECTIONS], help="only these sections")
-    parser.add_argument("--case", nargs="+", metavar="ID", help="only cases whose id begins so")
+    parser.add_argument("--case", nargs="+", metavar="ID", help="only cases whose id has one of these prefixes")
     parser.add_argument("--dangerous", action="store_true", help="also cases that are known to crash a real server")
     parser.add_argument("--witness-rest", metavar="PORT", type=int,
                         help="serve a scripted REST upstream here; the gateway routes the model witness_rest to it")
@@ -33,7 +33,7 @@ def arguments():
     parser.add_argument("--list", action="store_true", help="only list the cases")
     given = parser.parse_args()
     if not given.list and not (given.rest and given.grpc):
-        parser.error("--rest and --grpc are needed")
+        parser.error("--rest and --grpc are required")
     return given
 
 
@@ -42,9 +42,9 @@ def chosen_cases(given):
     return [case for case in cases if not given.case or case.id.startswith(tuple(given.case))]
 
 
-def await_ready(endpoint, patience=15.0):
-    """Gives a gateway the time to see that the witnesses, which were just started, are up."""
-    end = time.monotonic() + patience
+def await_ready(endpoint, timeout=15.0):
+    """Waits until the gateway has noticed that the witnesses, just started, are ready."""
+    end = time.monotonic() + timeout
     while time.monotonic() < end:
         try:
             if endpoint.rest.get("/v2/health/ready").status == 200:
@@ -62,7 +62,7 @@ def main():
             print(case.rule, case.id, "(dangerous)" if case.dangerous else "")
         return 0
     if not cases:
-        print("score: no case was chosen", file=sys.stderr)
+        print("score: no case was selected", file=sys.stderr)
         return 2
     with start_witnesses(given.witness_rest, given.witness_grpc) as witness:
         endpoint = Endpoint(given.rest, given.grpc, PROFILES[given.profile], witness)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Starts one real server with its test models, on loopback, in the foreground (ended by its pid).
+# Starts one real server with its test models, on loopback, in the foreground.
 #   start.sh triton|mlserver|kserve
-#   HTTP_PORT GRPC_PORT METRICS_PORT   ports;  REPO  folder for its generated models (a new one by default)
-#   EXPLICIT=1  Triton loads and unloads models on request; at its start all are loaded
+#   HTTP_PORT GRPC_PORT METRICS_PORT   ports;  REPO  folder for the generated models (default: a new one)
+#   EXPLICIT=1  Triton with explicit model control; all models are loaded at start
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 name=$1

@@ -3,7 +3,7 @@
 
 The proxy under test runs on one core, the stub upstream and the load generator on another, all at
 loopback. One target runs at a time. For every (target, role, workload) cell and every repeat:
-  1. check: one request, and its answer compared with what the stub must have sent;
+  1. check: one request, whose response is compared with the stub's;
   2. saturation: h2load, closed loop, for --sat seconds -> requests/s, CPU ms per 1,000 requests of the
      proxy's processes (from /proc), peak RSS;
   3. latency: oip-pace, fixed rate for --lat seconds -> percentiles over all repeats together.
@@ -116,7 +116,7 @@ def wait_port(port, seconds=30):
 
 
 def wait_ready(port, path, seconds=90):
-    """Until a target says that it is, in HTTP."""
+    """Waits for a 200 of the target's readiness path."""
     end = time.time() + seconds
     while time.time() < end:
         with contextlib.suppress(OSError):
@@ -206,7 +206,7 @@ class Bench:
                 process.wait()
 
     def request(self, target, role, workload):
-        """(protocol, path, body file, headers) of one cell."""
+        """(protocol, path, body file, headers) of a cell."""
         model = WORKLOADS[workload][0]
         folder = self.payloads
         if role in ("grpc", "grpc-typed"):
@@ -223,7 +223,7 @@ class Bench:
         return "h1", f"/v2/models/{model}/infer", file, {"content-type": "application/json"}
 
     def check(self, target, role, workload):
-        """One request; returns the size of a good answer's body or an error text."""
+        """Sends one request; returns the size of the response body, or an error message."""
         protocol, path, file, headers = self.request(target, role, workload)
         port = int(fill(str(target["ports"][role]), self.values))
         body = file.read_bytes()
@@ -290,7 +290,7 @@ class Bench:
         result = {"rps": float(rate.group(3)), "done": done, "not_2xx": int(counts.group(1)) - int(codes.group(1)),
                   "mean_body": mean_body, "cpu_ms_per_1000": cpu * 1e6 / done if done else None,
                   "cpu_share": cpu / seconds, "peak_rss_mb": memory_mb(pids, "VmHWM")}
-        # An answer under way at the end of the run may count in part.
+        # A response in flight at the end of the run may count in part.
         if expected and done > 50 and not (0.97 < mean_body / expected < 1.05):
             result["suspect"] = f"mean answer {mean_body:.0f} bytes, expected {expected}"
         return result
@@ -308,7 +308,7 @@ class Bench:
         return rate, [float(v) for v in done.stdout.split()], int(bad.group(1)) if bad else -1
 
     def prime(self, target, pids):
-        """Loads a target that compiles while it runs, as one that has been in service for a while."""
+        """Warms up a target that compiles while it runs."""
         if self.args.quick or self.args.check_only:
             return
         for role, workload, seconds in target.get("prime", []):
@@ -383,8 +383,8 @@ class Bench:
         Path(self.args.out).write_text(json.dumps({"args": vars(self.args), "idle_rss_mb": self.idle, "results": self.results}))
 
 
-# CPU of the proxy, microseconds a request, that Isthmus is to need at most, and what Envoy needed on the machine where that
-# was set (docs/explanation/performance.md).
+# Maximum CPU time of Isthmus per request in microseconds, and Envoy's on the machine where the goal was set
+# (docs/explanation/performance.md).
 GOALS = {
     ("grpc", "s"): (20, 50), ("grpc", "e"): (25, 50), ("grpc", "m9"): (450, 490), ("grpc", "l"): (25_000, 28_000),
     ("rest", "s"): (25, 54), ("transcode-bin", "m9"): (550, 470), ("transcode", "s"): (40, 96),
@@ -394,7 +394,7 @@ GOALS = {
 
 
 def cpu(cell):
-    """CPU of the proxy in microseconds a request, one figure a repeat."""
+    """CPU time of the proxy per request in microseconds, one figure per repeat."""
     return [r["cpu_ms_per_1000"] for r in cell["sat"] if r.get("cpu_ms_per_1000")]
 
 
@@ -412,15 +412,15 @@ def verdict(figures, goal):
 
 
 def ratios(results):
-    """One line a cell: what Isthmus needs beside its peers, run by run, and its goal."""
+    """One row per cell: CPU time of Isthmus and its peers, for all runs, and the goal."""
     peers = ("haproxy", "nginx", "envoy")
-    lines = ["\nCPU of the proxy a request, of all runs; as a share of Envoy's in the same run; goals are for the median:\n",
+    lines = ["\nCPU time of the proxy per request, for all runs; as a share of Envoy's in the same run; goals are for the median:\n",
              "| path | " + " | ".join(peers) + " | isthmus | of Envoy's | goal | | goal, of Envoy's | |",
              "|---|" + "---|" * (len(peers) + 6)]
     for role, workloads in results.items():
         for workload, rows in workloads.items():
             found = {name.split("-")[0]: cpu(cell) for name, cell in rows.items() if cpu(cell)}
-            # Binary REST to gRPC is something that no peer does: they are measured with REST on both sides.
+            # No peer supports binary REST to gRPC: they are measured with REST on both sides.
             if role == "transcode-bin":
                 for name, cell in results.get("rest-bin", {}).get(workload, {}).items():
                     if not name.startswith("isthmus"):
@@ -501,8 +501,8 @@ def main():
     p.add_argument("--sat", type=int, default=3)
     p.add_argument("--lat", type=int, default=3)
     p.add_argument("--settle", type=float, default=1.0)
-    p.add_argument("--quick", action="store_true", help="no longer warm-up for those that need one: figures mean nothing")
-    p.add_argument("--check-only", action="store_true", help="start everything, check the answers, measure nothing")
+    p.add_argument("--quick", action="store_true", help="skip the long warm-up of targets that need one: figures are meaningless")
+    p.add_argument("--check-only", action="store_true", help="start everything, check responses, measure nothing")
     p.add_argument("--report", metavar="RESULTS", help="print the tables of a results file and exit")
     args = p.parse_args()
     if args.report:

@@ -1,4 +1,4 @@
-"""An MLServer runtime that runs an ONNX model: the other side of bench/local --http. One thread, as in the gateway."""
+"""An MLServer runtime for ONNX models, for bench/local --http. One thread, as in the gateway."""
 import os
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by the library when it is loaded

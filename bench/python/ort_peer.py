@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""ONNX Runtime in Python, measured on command: the other side of bench/local. Usage: ort_peer.py CASES_JSON
+"""Measures ONNX Runtime in Python, on request of bench/local. Usage: ort_peer.py CASES_JSON
 
-CASES_JSON: {model: {"onnx": FILE, "inputs": [{"name", "type", "shape", "file"}]}}. A line in, a line out:
-  latency MODEL SECONDS            = P50 P99         microseconds of one thread's session.run
-  threads MODEL THREADS SECONDS    = RATE            runs a second of so many threads
+CASES_JSON: {model: {"onnx": FILE, "inputs": [{"name", "type", "shape", "file"}]}}. Reads commands and prints a line for each:
+  latency MODEL SECONDS            = P50 P99         latency of session.run on one thread, in microseconds
+  threads MODEL THREADS SECONDS    = RATE            runs per second of THREADS threads
 """
 import json
 import os

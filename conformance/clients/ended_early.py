@@ -1,6 +1,6 @@
-"""A stream that stays open beside calls that expire and streams that are cancelled, all on one connection.
+"""Keeps a stream open while calls expire and streams are cancelled, all on one connection.
 
-Usage: ended_early.py ADDRESS ENDED      ENDED calls expire and as many streams are cancelled; then the stream must still answer
+Usage: ended_early.py ADDRESS ENDED      ENDED calls expire and as many streams are cancelled; then the stream must still work
 """
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ import numpy
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 AT_ONCE = 16
-SLOW_MS, DEADLINE_S = 5, 0.02  # one instance of the model: most of what is asked at once waits longer than the deadline
+SLOW_MS, DEADLINE_S = 5, 0.02  # the model has one instance: most concurrent requests wait longer than the deadline
 END = None
 
 
@@ -27,7 +27,7 @@ SLOW = request("slow", "INT32", numpy.full(1, SLOW_MS, numpy.int32))
 
 
 class Asked:
-    """A stream that is asked one thing at a time."""
+    """A stream with one request at a time."""
 
     def __init__(self, stub):
         self.requests = SimpleQueue()
@@ -48,7 +48,7 @@ class Asked:
 
 
 def expired(stub):
-    """Calls until one expires: how many that takes is the machine's to say."""
+    """Calls until one expires; the number depends on the machine."""
     while True:
         try:
             stub.ModelInfer(SLOW, timeout=DEADLINE_S)
@@ -58,7 +58,7 @@ def expired(stub):
 
 
 def cancelled(stub):
-    """The answer says that the stream has reached the server, so that the cancellation must, too."""
+    """Waits for a response before cancelling: the stream has then reached the server, so the cancellation must, too."""
     stream = Asked(stub)
     stream.answer()
     stream.cancel()

@@ -1,6 +1,6 @@
-"""One ModelStreamInfer call: sends one message and counts the answers. With the standard library and grpcio only.
+"""One ModelStreamInfer call: sends one message and counts the responses. Uses only the standard library and grpcio.
 
-Usage: stream.py ADDRESS REQUEST_FILE      prints the number of answers; fails if the call does, or if one is an error
+Usage: stream.py ADDRESS REQUEST_FILE      prints the number of responses; fails if the call fails or a response is an error
 """
 import sys
 
@@ -13,7 +13,7 @@ INFER_RESPONSE = 2 << 3 | 2  # the tag of ModelStreamInferResponse.infer_respons
 def main(address, request):
     answers = 0
     with open(request, "rb") as file, grpc.insecure_channel(address) as channel:
-        # Without functions to encode and decode, messages are bytes.
+        # Without serializers, messages are bytes.
         for answer in channel.stream_stream(METHOD)(iter([file.read()])):
             assert answer[0] == INFER_RESPONSE, answer
             answers += 1

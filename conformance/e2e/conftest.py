@@ -31,7 +31,7 @@ def gateway(request):
 
 @pytest.fixture(params=["grpc", "rest"])
 def wire(request):
-    """What a gateway in front of real servers speaks to them."""
+    """The protocol between a gateway and its real servers."""
     return request.param
 
 
@@ -42,7 +42,7 @@ def fleet(wire):
 
 
 class Rest:
-    """One keep-alive connection. After each failure the same connection must still serve."""
+    """One keep-alive connection, which must stay usable after errors."""
 
     def __init__(self, address):
         self.connection = http.client.HTTPConnection(address, timeout=30)
@@ -55,13 +55,13 @@ class Rest:
         return response.status, dict((k.lower(), v) for k, v in response.getheaders()), response.read()
 
     def infer(self, path, body, headers=None):
-        """The answer of a 200 with a JSON body."""
+        """The JSON body of a 200."""
         status, _, text = self.ask("POST", path, body, headers)
         assert status == 200, text
         return json.loads(text)
 
     def events(self, path, body, headers=None):
-        """The events of a stream, each with its JSON."""
+        """The JSON of each event of a stream."""
         status, fields, text = self.ask("POST", path, body, headers)
         assert status == 200, text
         assert fields["content-type"].split(";")[0] == "text/event-stream"
@@ -116,7 +116,7 @@ def fleet_clients(fleet):
 
 @pytest.fixture(scope="session")
 def witness():
-    """The upstreams that follow a script: what arrived at them, by wire."""
+    """The scripted upstream servers, with received requests by wire."""
     ports = int(os.environ["ISTHMUS_WITNESS_REST"]), int(os.environ["ISTHMUS_WITNESS_GRPC"])
     with start_witnesses(*ports) as witnesses:
         end = time.monotonic() + 30
@@ -128,7 +128,7 @@ def witness():
 
 @pytest.fixture
 def configured():
-    """REST and clients of the gateway that is configured otherwise."""
+    """REST and gRPC clients of the gateway with another configuration."""
     http, grpc = make_clients(CONFIGURED)
     rest = Rest(CONFIGURED)
     yield rest, http, grpc

@@ -1,4 +1,4 @@
-"""Tensors for the official clients, and what comes of them."""
+"""Tensors for the official clients, with the expected outputs."""
 import numpy as np
 import tritonclient.grpc as tg
 import tritonclient.http as th

@@ -1,4 +1,4 @@
-"""What must be refused: by whichever upstream, with the same status, naming input, value and expectation."""
+"""Requests that must be refused with the same status for every upstream, with input, value and expectation in the message."""
 import json
 
 import pytest
@@ -74,7 +74,7 @@ def test_unknown_model_and_version(clients, rest):
 
 
 def test_oversize(rest):
-    # The gateways under test take 16 MiB.
+    # The gateways under test accept 16 MiB.
     message = rest.refused(413, "POST", PATH, b" " * ((16 << 20) + 1))
     assert str(16 << 20) in message
 

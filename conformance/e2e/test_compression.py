@@ -1,4 +1,4 @@
-"""Compression of requests and answers, REST and gRPC (R16, R23)."""
+"""Compression of requests and responses, REST and gRPC (R16, R23)."""
 import asyncio
 import gzip
 import json
@@ -72,10 +72,10 @@ def test_unknown(rest):
 
 
 def test_bomb(rest):
-    """What is too large only once it is decompressed is too large all the same."""
+    """The size limit applies to the decompressed body."""
     body = gzip.compress(b" " * (40 << 20))
     message = rest.refused(413, "POST", "/v2/models/simple/infer", body, {"Content-Encoding": "gzip"})
-    assert "at most 100 bytes are taken for each compressed one" in message
+    assert "at most 100 bytes are accepted for each compressed one" in message
 
 
 @pytest.mark.parametrize("coding", CODINGS)
@@ -130,7 +130,7 @@ def test_events_are_not_compressed():
 
 
 def test_asyncio_client_with_its_defaults(gateway):
-    """It says that it accepts gzip, and reads no answer but an inference's as such."""
+    """It accepts gzip, but decodes it only in inference responses."""
     async def ask():
         async with tritonclient.http.aio.InferenceServerClient(gateway) as client:
             metadata = await client.get_server_metadata()

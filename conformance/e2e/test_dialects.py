@@ -19,7 +19,7 @@ RAW = {"Inference-Header-Content-Length": "0", "Content-Type": "application/octe
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("datatype", TYPES)
 def test_default_form(fleet_clients, server, datatype):
-    """Binary in and out over REST, raw over gRPC: whatever the server knows."""
+    """Binary in both directions over REST, raw over gRPC, whatever the server supports."""
     http, grpc = fleet_clients
     model, output = SERVERS[server]
     pairs = [("INPUT0", datatype, TYPES[datatype])]
@@ -48,7 +48,7 @@ def test_half_floats_as_json(fleet_rest, server):
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_bfloat16_is_refused(fleet_rest, server):
-    """Neither server has it."""
+    """Neither server supports it."""
     body = '{"inputs":[{"name":"INPUT0","shape":[1],"datatype":"BF16","data":[1.0]}]}'
     status, _, answer = fleet_rest.ask("POST", PATH % SERVERS[server][0], body)
     assert status >= 400 and list(json.loads(answer)) == ["error"]
@@ -57,7 +57,7 @@ def test_bfloat16_is_refused(fleet_rest, server):
 @pytest.mark.parametrize("datatype, kind", [("FP16", np.float16), ("BF16", ml_dtypes.bfloat16)])
 @pytest.mark.parametrize("binary_in, binary_out", [(True, False), (False, True)])
 def test_half_floats_between_forms(fleet_rest, datatype, kind, binary_in, binary_out):
-    """Bits in, numbers out, and the other way."""
+    """Binary in and JSON out, and the reverse."""
     values = np.array([0.1, -0.0, 3.0], kind)
     tensor = {"name": "INPUT0", "shape": [1, 3], "datatype": datatype}
     raw = values.tobytes()
@@ -76,7 +76,7 @@ def test_half_floats_between_forms(fleet_rest, datatype, kind, binary_in, binary
 
 
 def test_raw_request(fleet_rest):
-    """The body is the one input's data: its shape follows from the length."""
+    """The body is the data of the only input; its shape follows from the length."""
     status, fields, answer = fleet_rest.ask("POST", PATH % "versioned", struct.pack("<3i", 1, 2, -7), RAW)
     assert status == 200 and fields["content-type"] == "application/octet-stream"
     length = int(fields["inference-header-content-length"])
@@ -105,7 +105,7 @@ def test_raw_request_refused(fleet_rest, model, body, words):
 
 
 def test_raw_request_of_one_batch(fleet_rest):
-    """Where two extents are open the first is the batch's: such a request is a batch of one."""
+    """If two dimensions are variable, the first is the batch: the request is a batch of one."""
     values = np.float32([1.5, -2, 3])
     status, fields, answer = fleet_rest.ask("POST", PATH % "identity_fp32", values.tobytes(), RAW)
     assert status == 200, answer
@@ -144,14 +144,14 @@ def test_nan_by_default(fleet_rest, configured):
 @pytest.mark.parametrize("model", ["identity", "numpy", "identity_fp32"])
 def test_nan_in(fleet_rest, wire, model, values):
     if (wire, model) == ("grpc", "identity"):
-        return  # MLServer takes a NaN over gRPC and fails on answering one: test_nan_of_mlserver_over_grpc
+        return  # MLServer accepts a NaN over gRPC but fails to return one: test_nan_of_mlserver_over_grpc
     body = '{"inputs":[{"name":"INPUT0","shape":[1,2],"datatype":"FP32","data":%s}]}' % values
     data = fleet_rest.infer(PATH % model, body)["outputs"][0]["data"]
     assert np.isnan(np.array(data, np.float32)).tolist() == [True, False]
 
 
 def test_infinity_is_never_changed(fleet_clients, wire):
-    """It arrives as it is, or the request is refused; null would be NaN."""
+    """It arrives unchanged, or the request is refused; null would be NaN."""
     array = np.array([[np.inf, -np.inf]], np.float32)
     for model, output in SERVERS.values():
         try:
@@ -166,7 +166,7 @@ def test_infinity_is_never_changed(fleet_clients, wire):
 @pytest.mark.parametrize("model, output", [("numpy", "output-0")])
 @pytest.mark.parametrize("datatype", ["FP32", "BYTES"])
 def test_empty_output_of_kserve(fleet_rest, model, output, datatype, form):
-    """KServe fails on it where its model and its server are not told the same about binary data."""
+    """KServe fails if its model and its server get different settings of binary data."""
     wanted = {"name": output} if form is None else {"name": output, "parameters": {"binary_data": form}}
     body = {"inputs": [{"name": "INPUT0", "shape": [0], "datatype": datatype, "data": []}], "outputs": [wanted]}
     [got] = fleet_rest.infer(PATH % model, body)["outputs"]

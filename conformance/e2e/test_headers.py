@@ -1,4 +1,4 @@
-"""Headers to and from the servers (R22), and how long an answer may take."""
+"""Headers to and from the servers (R22), and timeouts."""
 import uuid
 
 import numpy as np
@@ -39,7 +39,7 @@ def metadata(call):
 
 
 def test_returned(fleet_rest, fleet_clients):
-    """MLServer describes its answer in headers over REST, and in trailers over gRPC."""
+    """MLServer describes its response in headers over REST, and in trailers over gRPC."""
     body = {"id": "ce-1", "inputs": [{"name": "INPUT0", "shape": [1], "datatype": "FP32", "data": [1.5]}]}
     status, fields, _ = fleet_rest.ask("POST", "/v2/models/identity/infer", body)
     assert status == 200 and fields["ce-id"] == "ce-1" and fields["ce-type"]

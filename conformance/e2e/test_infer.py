@@ -1,4 +1,4 @@
-"""Inference with the official clients, over both protocols, to every kind of upstream."""
+"""Inference with the official clients, over both protocols, with every kind of upstream."""
 import json
 
 import ml_dtypes
@@ -55,7 +55,7 @@ def test_simple_typed_contents_over_grpc(clients):
         tensor = request.inputs.add(name=name, datatype="INT32", shape=[1, 16])
         tensor.contents.int_contents.extend([value] * 16)
     response = clients[1]._client_stub.ModelInfer(request)
-    # Triton answers raw, others in the form of the request.
+    # Triton returns raw contents, others use the form of the request.
     assert grpc_result(response)["OUTPUT0"].raw == np.full((1, 16), 8, np.int32).tobytes()
 
 
@@ -90,7 +90,7 @@ def test_bf16(fleet_clients):
 
 @pytest.mark.parametrize("datatype, text", [("FP16", "0.1,-0.0,65500.0"), ("BF16", "0.1,-0.0,3.0E38")])
 def test_half_floats_as_json(fleet_rest, datatype, text):
-    """Triton takes none as JSON: over REST it gets them as binary data."""
+    """Triton does not accept them in JSON: over REST it gets them as binary data."""
     body = '{"inputs":[{"name":"INPUT0","shape":[1,3],"datatype":"%s","data":[%s]}]}' % (datatype, text)
     status, _, answer = fleet_rest.ask("POST", "/v2/models/identity_%s/infer" % datatype.lower(), body)
     assert status == 200, answer
@@ -122,7 +122,7 @@ def test_versions(fleet_clients):
 @pytest.mark.parametrize("model, output", [("identity_fp32", "OUTPUT0"), ("identity", "INPUT0"), ("numpy", "output-0")])
 def test_large_tensor(fleet_clients, model, output, rows):
     if rows == 2000 and model != "identity_fp32":
-        rows = 900  # MLServer and KServe take messages of 4 MiB over gRPC
+        rows = 900  # MLServer and KServe accept messages of up to 4 MiB over gRPC
     http, grpc = fleet_clients
     array = np.random.default_rng(1).random((rows, 1024), np.float32)
     pairs = [("INPUT0", "FP32", array)]

@@ -1,4 +1,4 @@
-"""Triton's extensions with the official clients, over both protocols, to a server that speaks either."""
+"""Triton's extensions with the official clients, over both protocols, with an upstream of either protocol."""
 import json
 import os
 
@@ -25,7 +25,7 @@ def test_repository_index(fleet_clients):
 
 
 def test_repository_control(fleet_clients):
-    """Triton was started without it, and says so."""
+    """Triton was started without model control, and reports that."""
     http, grpc = fleet_clients
     for call in (http.load_model, http.unload_model):
         assert "explicit model load / unload is not allowed" in refused(lambda call=call: call("simple"), "503")
@@ -47,14 +47,14 @@ def test_statistics(fleet_clients):
 
 
 def test_statistics_of_unknown_model(fleet_clients, fleet_rest):
-    """What Triton answers is no server's failure."""
+    """Triton's response is not a server error."""
     http, grpc = fleet_clients
     refused(lambda: http.get_inference_statistics("nope"), "400", "404")
     refused(lambda: grpc.get_inference_statistics("nope"), "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND")
 
 
 def test_model_configuration(fleet_clients):
-    """Whichever protocol a client speaks, it gets what Triton itself answers on it, for every model."""
+    """On either protocol a client gets Triton's own response, for every model."""
     http, grpc = fleet_clients
     with (th.InferenceServerClient(os.environ["TRITON_REST"]) as over_rest,
           tg.InferenceServerClient(os.environ["TRITON_GRPC"]) as over_grpc):
@@ -77,7 +77,7 @@ def test_log_settings(fleet_clients):
 
 
 def test_trace_settings(fleet_clients):
-    """This Triton traces nothing: it says so, or tells its settings."""
+    """This Triton has tracing disabled: it reports that, or its settings."""
     http, grpc = fleet_clients
     answers = []
     for call in (lambda: http.get_trace_settings(), lambda: http.get_trace_settings("simple"),
@@ -93,7 +93,7 @@ def test_trace_settings(fleet_clients):
 
 
 def test_shared_memory_is_not_served(fleet_clients):
-    """Only for servers whose configuration says that clients share memory with them."""
+    """Only for upstreams with shared memory enabled."""
     http, grpc = fleet_clients
     for call in (lambda c: c.get_system_shared_memory_status(), lambda c: c.register_system_shared_memory("r", "/k", 64),
                  lambda c: c.unregister_system_shared_memory(), lambda c: c.get_cuda_shared_memory_status(),
@@ -120,7 +120,7 @@ def test_tensors_in_shared_memory(fleet_clients, fleet_rest):
 
 
 def test_not_served_locally(rest, gateway):
-    """Whoever answers: a JSON document, or an error in the one form."""
+    """A JSON document, or an error in the standard form, from every server."""
     for method, path in (("POST", "/v2/repository/index"), ("GET", "/v2/models/stats"), ("GET", "/v2/logging")):
         status, fields, text = rest.ask(method, path, b"" if method == "POST" else None)
         assert fields["content-type"] == "application/json"

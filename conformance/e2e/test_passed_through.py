@@ -1,4 +1,4 @@
-"""What goes through to the server as it is: generate, classification, sequences, sequences' ids, versions, parameters."""
+"""Features forwarded to the server unchanged: generate, classification, sequences, sequence ids, versions, parameters."""
 import json
 
 import numpy as np
@@ -96,7 +96,7 @@ def test_no_id_is_none(fleet_clients, model):
 
 
 def test_kserve_has_no_versions(fleet_clients):
-    """KServe refuses every path with a version: the gateway leaves it away."""
+    """KServe refuses every path with a version: the gateway omits it."""
     http, grpc = fleet_clients
     pairs = [("INPUT0", "FP32", np.array([[1, 2]], np.float32))]
     assert http.is_model_ready("numpy", "1") and grpc.is_model_ready("numpy", "1")

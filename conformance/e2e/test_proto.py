@@ -1,4 +1,4 @@
-"""Our .proto against the one that tritonclient was made from: every message, field number, type and method."""
+"""Compares our .proto with tritonclient's: every message, field number, type and method."""
 import os
 
 from google.protobuf import descriptor_pb2
@@ -21,7 +21,7 @@ def test_wire_compatible_with_triton():
         ours.ParseFromString(file.read())
     service_pb2.DESCRIPTOR.CopyToProto(theirs)
     mine = dict(fields(ours.message_type))
-    # Passed on, never read: a message field stands on the wire as bytes do.
+    # Forwarded without parsing: a message field has the same wire format as bytes.
     assert mine["ModelConfigResponse"]["config"][0] == 1
     for name, members in fields(theirs.message_type):
         if name != "ModelConfigResponse":

@@ -1,4 +1,4 @@
-"""Inputs and outputs in system shared memory, registered through the gateway, between each client and each wire to Triton."""
+"""Inputs and outputs in system shared memory, registered through the gateway, for each client and each wire to Triton."""
 import os
 import uuid
 
@@ -29,7 +29,7 @@ def client(request, module):
 
 @pytest.fixture
 def region(client):
-    """A registered region: its name and its handle. Both inputs lie in it, and there is room for both outputs."""
+    """A registered region, by name and handle, that contains both inputs and has space for both outputs."""
     name = "isthmus_" + uuid.uuid4().hex[:12]
     handle = shm.create_shared_memory_region(name, "/" + name, 4 * SIZE)
     try:

@@ -34,7 +34,7 @@ def words_request():
 
 
 class Stream:
-    """The official client's stream, whose answers are taken one by one."""
+    """The official client's stream; responses are read one by one."""
 
     def __init__(self, client, **options):
         self.client = client
@@ -62,7 +62,7 @@ def final(result):
 
 @pytest.fixture
 def over_grpc():
-    """The official gRPC client of the gateway that speaks gRPC to its servers."""
+    """The official gRPC client of the gateway with gRPC upstreams."""
     client = make_clients(GATEWAYS["grpc"])[1]
     yield client
     client.close()
@@ -122,7 +122,7 @@ def test_error_as_status(fleet_clients):
 
 
 def test_decoupled_over_rest_is_refused_in_the_stream():
-    """Triton serves no decoupled model over REST, and says so."""
+    """Triton does not serve decoupled models over REST, and reports that."""
     client = make_clients(GATEWAYS["rest"])[1]
     with Stream(client) as stream:
         client.async_stream_infer("repeat_int32", grpc_inputs(repeated([1])))
@@ -150,7 +150,7 @@ def test_mlserver_in_the_envelope(fleet_clients):
 
 
 def bare(address, requests, metadata=()):
-    """A stream in the form of MLServer's own stub."""
+    """A stream with MLServer's own stub."""
     with grpc.insecure_channel(address) as channel:
         method = channel.stream_stream(METHOD, pb.ModelInferRequest.SerializeToString, pb.ModelInferResponse.FromString)
         return list(method(iter(requests), metadata=metadata, timeout=30))
@@ -219,7 +219,7 @@ def test_events_of_a_model_that_answers_once(fleet_rest):
 
 
 def test_events_refused(fleet_rest):
-    """Before the first event a failure has its status."""
+    """Before the first event an error has its own status."""
     for path in ("/v2/models/simple/infer_stream", "/v2/models/nope/infer_stream"):
         status = 404 if "nope" in path else 400
         fleet_rest.refused(status, "POST", path, {"inputs": [{"name": "INPUT0", "shape": [1, 16], "datatype": "INT32",

@@ -1,7 +1,7 @@
-"""A recorded exchange, its replay through the gateway, and what may differ between the two answers.
+"""Recorded exchanges, their replay through the gateway, and the allowed differences between the responses.
 
-answers   an answer as the fields that are compared, and the differences of two
-tensors   the output tensors of an answer, from either wire, as bytes
-rules     the named normalisations: which differences are wanted, and why
-report    what is printed
+answers   a response as comparable fields, and the differences between two responses
+tensors   the output tensors of a response, from either wire, as bytes
+rules     the named normalisations: allowed differences and their reasons
+report    the printed report
 """

@@ -1,4 +1,4 @@
-"""An answer as the fields that are compared, and the differences between two answers."""
+"""A response as comparable fields, and the differences between two responses."""
 import base64
 import decimal
 import gzip
@@ -20,7 +20,7 @@ class Diff:
 
 @dataclass
 class Exchange:
-    """One recorded request of one server with the recorded answer and the gateway's."""
+    """A recorded request to a server, with the recorded response and the gateway's."""
 
     server: str
     wire: str
@@ -37,7 +37,7 @@ class Exchange:
 
     @property
     def failure(self):
-        """The gateway's text if it answered with an error as we write errors, else None."""
+        """The message if the gateway's response is an error in our form, otherwise None."""
         if self.wire == "grpc":
             return self.got.get("details") or self.got.get("error") if self.got["status"] not in ("OK", 200) else None
         body = self.got.get("body", self.got.get("error"))
@@ -48,7 +48,7 @@ ABSENT = "(absent)"
 
 
 class Object(dict):
-    """A JSON object; a key that occurs twice is no accident and stays visible."""
+    """A JSON object that keeps duplicate keys visible."""
 
     def __init__(self, pairs):
         super().__init__(pairs)
@@ -74,7 +74,7 @@ def plain(response):
 
 
 def rest_answer(response, case):
-    """Fields of a REST answer: status, content-type, encoding, binary (whether the header is there), body, tail."""
+    """Fields of a REST response: status, content-type, encoding, binary (whether the header is present), body, tail."""
     if "broken" in response:
         return {"status": "broken", "body": response["broken"]}
     if case in record.STATUS_ONLY:
@@ -85,7 +85,7 @@ def rest_answer(response, case):
     if length is not None and not (length.isdecimal() and int(length) <= len(raw)):
         return {"status": "broken", "body": "%d bytes with Inference-Header-Content-Length %r" % (len(raw), length)}
     head, tail = (raw, b"") if length is None else (raw[: int(length)], raw[int(length) :])
-    # Triton writes BYTES that are no UTF-8 into its JSON as they are: surrogates keep them
+    # Triton writes BYTES that are not UTF-8 into its JSON unchanged: kept as surrogates
     text = record.UUID.sub(b"<uuid>", head).decode("utf-8", "surrogateescape")
     try:
         body = parse_json(text)
@@ -106,7 +106,7 @@ def message_class(method):
 
 
 def message(method, b64):
-    """A message with all its fields, those unknown to the .proto included."""
+    """A message with all its fields, including those unknown to the .proto."""
     raw = base64.b64decode(b64)
     shown = record.as_json(method, raw)
     if shown is None or "undecodable" in shown:
@@ -117,7 +117,7 @@ def message(method, b64):
 
 
 def grpc_answer(response, method, case):
-    """Fields of a gRPC answer: status, details, message or messages."""
+    """Fields of a gRPC response: status, details, message or messages."""
     if case in record.STATUS_ONLY:
         return {"status": response["code"]}
     answer = {"status": response["code"], "details": record.mask(response["details"] or "")}
@@ -144,7 +144,7 @@ def differences(want, got, path=""):
                 found.append(Diff(at, want.get(key, ABSENT), got.get(key, ABSENT)))
             else:
                 found.extend(differences(want[key], got[key], at))
-        # the bytes tell something new only if nothing else does
+        # a difference in bytes is only reported if there is no other one
         seen = [d for d in found if not d.field.endswith("(bytes)")]
         return seen or found
     if isinstance(want, list) and isinstance(got, list) and len(want) == len(got):

@@ -1,4 +1,4 @@
-"""What the other wire cannot carry, or a server does differently on it: the normalisations of a crossed replay only."""
+"""Normalisations for crossed replays: what the other wire cannot represent, or a server does differently on it."""
 import math
 import re
 
@@ -16,7 +16,7 @@ def no_uuid(x, d):
 
 
 def infinity_was_null(x, d):
-    """JSON null reads as NaN: only there may the gateway's answer have an infinity."""
+    """JSON null is read as NaN; only for these elements may the gateway's response have an infinity."""
     if not re.fullmatch(r"outputs\[\d+\]\.raw", d.field):
         return False
     want, got = (numpy.frombuffer(bytes.fromhex(raw), "<f4") for raw in (d.want, d.got))
@@ -27,7 +27,7 @@ def infinity_was_null(x, d):
 
 
 def exact_integer(x, d):
-    """The model echoes, so its output is the integer that was asked, which the recorded answer has as a double."""
+    """The model echoes its input, so the output is the requested integer, which the recorded response has as a double."""
     sent = tensors.asked(x.request)
     return d.field == "outputs[0].raw" and sent is not None and d.got == sent[0]["raw"]
 
@@ -37,7 +37,7 @@ def kept_parameter(x, d):
 
 
 def answered(status, text):
-    """The server's refusal on its other wire, in its words."""
+    """The server's error message on its other wire."""
     pattern = re.compile(text)
     return lambda x, d: x.want["status"] == 200 and x.got["status"] == status and bool(pattern.search(x.failure or ""))
 
@@ -58,10 +58,10 @@ CROSSED = [
          {"mlserver grpc": "parameter_double parameter_uint64"}, CROSS),
     Rule("uint64-parameter", "R8: above int64 it is uint64, which Triton refuses over gRPC",
          answered(400, "^invalid value type for 'k' parameter"), {"triton rest": "parameter_big"}, CROSS),
-    Rule("no-nan-in-mlserver", "README 4b: MLServer fails on a NaN in its answer over gRPC",
+    Rule("no-nan-in-mlserver", "README: MLServer fails on a NaN in its response over gRPC",
          answered(500, "^required argument is not a float$"), {"mlserver rest": "special_json special_binary"}, CROSS),
     Rule("kserve-rest-outputs", "R19: KServe checks the names of outputs over REST only",
          answered("INVALID_ARGUMENT", "^Unexpected inference output 'nope'"), {"kserve grpc": "unknown_output"}, CROSS),
-    Rule("kserve-rest-bytes", "README 4a: KServe cannot answer BYTES that are no UTF-8 over REST, nor as binary data",
+    Rule("kserve-rest-bytes", "README: KServe cannot return BYTES that are not UTF-8 over REST, nor as binary data",
          answered("INTERNAL", "^Failed to encode .* using UTF-8"), {"kserve grpc": "bytes_nonutf8"}, CROSS),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The forms that a wanted difference may have: tests of an exchange, and of one difference, for the rules."""
+"""Predicates of the rules: whether an exchange, or one difference, has an allowed form."""
 import json
 import math
 import re
@@ -10,7 +10,7 @@ from exchange import tensors
 from exchange.answers import message_class
 
 def refused(x, pattern):
-    """Our refusal, with our reason. A server that accepted it or failed on it, in whatever way, is the other half."""
+    """The gateway refused with its own message; the server accepted the request or failed in any way."""
     ours = (400,) if x.wire == "rest" else ("INVALID_ARGUMENT",)
     return x.got["status"] in ours and x.failure is not None and bool(pattern.search(x.failure))
 
@@ -39,7 +39,7 @@ def one_line(text):
 
 
 def server_text(body):
-    """The text of an error in any server's form."""
+    """The message of an error in any server's form."""
     if isinstance(body, dict):
         body = body.get("error", body.get("detail"))
     return one_line(body) if isinstance(body, str) else None
@@ -54,7 +54,7 @@ def error_as_json(x, d):
 
 
 def method_not_allowed(x, d):
-    """Also where the server has no such path at all."""
+    """Also if the server does not have the path at all."""
     if x.want["status"] not in (404, 405) or x.got["status"] != 405 or x.failure != "Method Not Allowed":
         return False
     return d.field == "status" or d.field.startswith("body.") or d.field == "content-type" and d.got == "application/json"
@@ -76,7 +76,7 @@ def model_folder(x, d):
 
 
 def simple_metadata(x, d):
-    """Triton's answer for the model 'simple', where it knew no 's%69mple'."""
+    """Triton's response for the model 'simple', instead of not finding 's%69mple'."""
     sixteen = [{"name": "INPUT%d" % i, "datatype": "INT32", "shape": [-1, 16]} for i in (0, 1)]
     body = x.got["body"]
     return (x.want["status"], x.got["status"]) == (404, 200) and (body["name"], body["inputs"]) == ("simple", sixteen)
@@ -95,7 +95,7 @@ def unknown_encoding(x, d):
 
 
 def without_version(x, d):
-    """What the server says to the same request without a version."""
+    """The server's response to the same request without a version."""
     if x.want.get("body") != {"error": "Model versioning not supported yet."} or x.want["status"] != 501:
         return False
     if x.target.endswith("/ready"):
@@ -113,7 +113,7 @@ def floats(tensor):
 
 
 def same_tensor(want, got, null_infinities):
-    """The same bytes, but that NaN is NaN, and that an infinity may once have been null, which reads as NaN."""
+    """The same bytes, with all NaNs equal, and with infinities where the record has null, which is read as NaN."""
     if want == got:
         return True
     if {**want, "raw": got["raw"]} != got or want["datatype"] not in tensors.FLOATS:
@@ -127,7 +127,7 @@ def same_tensor(want, got, null_infinities):
 
 
 def same_answer(x, d, null_infinities=False):
-    """Written anew, the answer has the same tensors, id, model and parameters.
+    """The rewritten response has the same tensors, id, model and parameters.
 
     An id that the server made up may go, and the parameter that is the gateway's own.
     """
@@ -143,7 +143,7 @@ def same_answer(x, d, null_infinities=False):
 
 
 def batch_of_one(x, d):
-    """Two extents are open, and the first is the batch's."""
+    """Two dimensions are variable, and the first one is the batch."""
     answer = x.got if x.mode == "cross" else tensors.from_rest(x.got)
     [output] = answer["outputs"]
     return (x.want["status"], x.got["status"]) == (400, 200) and [int(extent) for extent in output["shape"]] == [1, 29]
@@ -154,7 +154,7 @@ def null_was_infinity(x, d):
 
 
 def exact_integers(x, d):
-    """The model echoes, so its output is the integer that was asked, which the server read as a double."""
+    """The model echoes its input, so the output is the requested integer, which the server read as a double."""
     sent, got = tensors.asked(x.request), tensors.from_rest(x.got)
     return x.want["status"] == got["status"] == 200 and sent == got["outputs"]
 
@@ -165,13 +165,13 @@ def error_in_band(x, d):
 
 
 def nothing_of_nothing(x, d):
-    """A tensor of no elements needs no data."""
+    """A tensor without elements needs no data."""
     [output] = x.got["message"]["outputs"]
     return x.want["status"] == "INVALID_ARGUMENT" and x.got["status"] == "OK" and "0" in output["shape"]
 
 
 def same_in_envelope(x, d):
-    """The recorded message is a bare ModelInferResponse, the gateway's is the same one in Triton's envelope."""
+    """The recorded message is a plain ModelInferResponse; the gateway's is the same in Triton's envelope."""
     bare, envelope = message_class("ModelInfer"), message_class("ModelStreamInfer")
     want = [bare.FromString(bytes.fromhex(m["(bytes)"])) for m in x.want["messages"]]
     got = [envelope.FromString(bytes.fromhex(m["(bytes)"])) for m in x.got["messages"]]
@@ -184,14 +184,14 @@ def in_another_order(x, d):
 
 
 def truth(tensor):
-    """Every byte but 0 is true."""
+    """Every byte other than 0 is true."""
     if tensor["datatype"] != "BOOL":
         return tensor
     return dict(tensor, raw=bytes(b != 0 for b in bytes.fromhex(tensor["raw"])).hex())
 
 
 def echo(x, d):
-    """The server refused what it could not read; through the gateway its model echoes exactly what was asked, by its name."""
+    """The server refused the request; through the gateway, its model echoes exactly the requested tensors."""
     if x.want["status"] not in (400, 422, 500) or x.got["status"] != 200:
         return False
     sent = tensors.asked(x.request)

@@ -1,4 +1,4 @@
-"""Sorts the differences of each exchange into identical, normalised and unexplained, and prints the report."""
+"""Classifies exchanges as identical, normalised or unexplained, and prints the report."""
 import json
 from collections import defaultdict
 from fnmatch import fnmatchcase
@@ -35,7 +35,7 @@ class Report:
             self.used[name].append(x.case)
 
     def unused(self):
-        """Listed cases that did not need their rule; a pattern needs one. Crossed, only cases that were sent count."""
+        """Listed cases that did not need their rule; a pattern is used if any of its cases needed it. Only sent cases count."""
         for rule in self.rules:
             for pattern in rule.patterns(*self.scope[:2]):
                 sent = [c for c in self.cases if fnmatchcase(c, pattern)]

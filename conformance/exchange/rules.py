@@ -1,7 +1,8 @@
-"""What may differ between a server's recorded answer and the gateway's: the named normalisations.
+"""The allowed differences between a server's recorded response and the gateway's: the named normalisations.
 
-A rule covers a difference only in the cases that it lists, and only in the form that its test describes. A listed case
-that did not need its rule is reported, so that the table cannot rot. Rn are the protocol rules, "docs" is docs/reference/protocol.md.
+A rule covers a difference only in the cases that it lists, and only in the form that its predicate accepts. A listed case
+that did not need its rule is reported, so that the table stays up to date. Rn are the protocol rules, "docs" is
+docs/reference/protocol.md.
 """
 import re
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Rule:
 
 
 def refusal(id, why, message, modes=("straight", "cross"), **cases):
-    """We refuse before the server sees it: 400 / INVALID_ARGUMENT, for the reason that the message names."""
+    """The gateway refuses the request itself: 400 / INVALID_ARGUMENT, with the reason in the message."""
     pattern = re.compile(message)
     return Rule(id, why, lambda x, d: forms.refused(x, pattern), {k.replace("_", " "): v for k, v in cases.items()}, modes)
 
@@ -49,9 +50,9 @@ REFUSALS = [
     refusal(
         "strict-contents", "R18 R12: contents are of the datatype's field, in its range, as many as the shape says; raw or not: "
         "INVALID_ARGUMENT. Servers wrap around, take what they find, or fail inside",
-        r"a value of U?INT8 is expected, got 300|goes into \w+_contents, got|has raw contents only|needs \d+ (elements|bytes), got"
+        r"a value of U?INT8 is expected, got 300|belongs in \w+_contents, got|has raw contents only|needs \d+ (elements|bytes), got"
         r"|contents and raw contents are both given|one entry for each of the \d+ inputs is expected"
-        r"|is not one of the protocol's$|negative dimension|BYTES element \d+ has a length",
+        r"|is not defined by the protocol$|negative dimension|BYTES element \d+ has a length",
         grpc="typed_fp16_in_fp32_contents typed_uint8_overflow typed_int8_overflow typed_wrong_field typed_two_fields "
         "typed_too_few typed_too_many raw_and_typed raw_short raw_long raw_count_too_many raw_count_too_few no_data "
         "unknown_datatype negative_shape bytes_bad_inner",
@@ -77,7 +78,7 @@ REFUSALS = [
     ),
     refusal(
         "known-datatypes", "docs: the protocol's datatypes only, as they are written there",
-        r"datatype '\w+' is not one of the protocol's$", rest="unknown_datatype lowercase_datatype",
+        r"datatype '\w+' is not defined by the protocol$", rest="unknown_datatype lowercase_datatype",
     ),
     refusal(
         "no-duplicates", "R19, docs: duplicate keys and names are 400", r" is given twice$",
@@ -91,7 +92,7 @@ REFUSALS = [
     refusal(
         "binary-lengths", "R16: lengths are decimal numbers and fit the body and the shape: 400",
         r"Inference-Header-Content-Length: one number of bytes|beyond what binary_data_size announces|a binary_data_size of \d"
-        r"|binary_data_size: a number of bytes|BYTES element \d+ has a length|of BYTES needs \d+ elements|something follows",
+        r"|binary_data_size: a number of bytes|BYTES element \d+ has a length|of BYTES needs \d+ elements|is followed by more data",
         rest="binary_len_negative binary_len_text binary_len_beyond_body binary_len_huge binary_len_plus binary_len_empty "
         "binary_trailing_bytes binary_short binary_size_vs_shape binary_size_negative binary_size_string "
         "binary_bytes_bad_inner_length binary_bytes_count_mismatch",
@@ -107,7 +108,7 @@ REFUSALS = [
             mlserver_rest="parameter_null parameter_array parameter_object parameter_timeout_string"),
     refusal(
         "infinity-without-a-form", "R13: MLServer's JSON has NaN as null, and nothing for infinities: refused rather than changed",
-        r"has infinite values, for which the model's server has no form in JSON$",
+        r"has infinite values, which the model's server cannot read as JSON$",
         mlserver_rest="fp32_infinity_literal binary_nan_json_out",
     ),
     refusal("damaged-compression", "R23: what is no gzip is 400; KServe does not look", r"^malformed compressed content",
@@ -246,6 +247,6 @@ ANSWERS = [
          {"mlserver rest": "binary_in_BF16 binary_inout_BF16"}),
     Rule("unimplemented-text", "R25: UNIMPLEMENTED names the method",
          lambda x, d: d.field == "details" and x.want["status"] == x.got["status"] == "UNIMPLEMENTED"
-         and d.got == "method /inference.GRPCInferenceService/%s is not served" % x.target,
+         and d.got == "method /inference.GRPCInferenceService/%s is not supported" % x.target,
          {"grpc": "unknown_method"}),
 ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""The output tensors of an answer as name, datatype, shape and raw little-endian bytes: from a REST answer, from a gRPC one.
+"""The output tensors of a REST or gRPC response as name, datatype, shape and raw little-endian bytes.
 
-Nothing of the gateway is used: numpy makes the bytes, tritonclient's protobuf classes read the message.
+Uses no code of the gateway: numpy encodes the bytes, tritonclient's protobuf classes parse the messages.
 """
 import base64
 import decimal
@@ -42,7 +42,7 @@ def framed(element):
 
 
 def packed(datatype, elements, base64_text=False):
-    """The raw form, or None if these are no elements of the datatype."""
+    """The raw form, or None if these are not elements of the datatype."""
     try:
         if datatype == "BYTES":
             text = [e if isinstance(e, bytes) else e.encode("utf-8", "surrogateescape") for e in elements]
@@ -60,7 +60,7 @@ def packed(datatype, elements, base64_text=False):
 
 
 def tensor(name, datatype, shape, raw, data=None):
-    """`raw` is hex; a tensor whose data is no such tensor shows the data instead."""
+    """`raw` is in hex; invalid data is kept as it is."""
     return {"name": name, "datatype": datatype, "shape": shape, "raw": raw.hex() if raw is not None else repr(data)}
 
 
@@ -69,7 +69,7 @@ def plain(parameters):
 
 
 def unpacked(tensors, tail):
-    """The tensors of a JSON head, each with its bytes from the head or the tail; and what is left of the tail."""
+    """The tensors of a JSON head, each with its bytes from the head or the tail; and the unused rest of the tail."""
     found = []
     for t in tensors:
         parameters = t.get("parameters") or {}
@@ -84,7 +84,7 @@ def unpacked(tensors, tail):
 
 
 def from_rest(answer):
-    """The answer of rest_answer as status, id, model, parameters and tensors."""
+    """The result of rest_answer as status, id, model, parameters and tensors."""
     body = answer.get("body")
     if answer["status"] != 200 or not isinstance(body, dict) or "outputs" not in body:
         return {"status": answer["status"], "error": body}
@@ -100,13 +100,13 @@ def from_rest(answer):
 
 
 def exact(text):
-    """9007199254740993.0 is an integer, and not the nearest double."""
+    """Keeps 9007199254740993.0 as an integer, not as the nearest double."""
     number = decimal.Decimal(text)
     return int(number) if number == number.to_integral_value() and abs(number) < 2**64 else float(text)
 
 
 def asked(request):
-    """The input tensors of a REST request, or None if it has none that can be read. Numbers are exact."""
+    """The input tensors of a REST request with exact numbers, or None if it has no valid ones."""
     headers = {k.lower(): v for k, v in request["headers"].items()}
     length = headers.get("inference-header-content-length")
     raw = record.dec(request["body"]) or b""

@@ -45,7 +45,7 @@ def metric(name, **labels):
 
 
 def eventually(condition, seconds=15):
-    """The first true value of a condition."""
+    """Waits for the first true value of a condition."""
     end = time.monotonic() + seconds
     while True:
         value = condition()

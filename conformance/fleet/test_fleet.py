@@ -1,4 +1,4 @@
-"""One fleet of two real Tritons, one MLServer and the local backend, seen by the official clients.
+"""One fleet of two real Tritons, one MLServer and the local backend, tested with the official clients.
 
 The tests run in this order; the last one kills a Triton.
 """
@@ -16,7 +16,7 @@ TRITONS = [os.environ["TRITON_A"], os.environ["TRITON_B"]]
 
 
 def served_by(address, model):
-    """How often one Triton ran a model."""
+    """The number of executions of a model on one Triton."""
     with tg.InferenceServerClient(address) as client:
         stats = client.get_inference_statistics(model).model_stats
         return sum(int(s.inference_stats.success.count) for s in stats)
@@ -56,7 +56,7 @@ def test_metadata_of_a_renamed_model(rest, grpc):
 
 
 def test_drift_is_reported():
-    """The local 'simple' is no Triton model: its platform differs at least."""
+    """The local 'simple' is not a Triton model: at least its platform differs."""
     eventually(lambda: any(m["name"] == "simple" for m in ask(ADMIN, "GET", "/drift")[2]["models"]))
     assert metric("isthmus_model_drift", model="simple") > 0
 
@@ -113,7 +113,7 @@ def outputs(result):
 
 
 def test_header_chooses_the_canary(rest, grpc):
-    """MLServer's identity answers an output of the input's name, Triton's calls it OUTPUT0."""
+    """MLServer's identity names its output like the input, Triton's OUTPUT0."""
     for client, module in ((rest, th), (grpc, tg)):
         result = client.infer("echo", [fp32(module, [1.0])], headers={"x-canary": "yes"})
         assert outputs(result) == ["INPUT0"]
@@ -132,7 +132,7 @@ def test_split_and_stickiness(grpc):
 
 
 def test_sequences_stay_on_one_server(grpc):
-    """Any other server than the one where a sequence began refuses to go on with it."""
+    """Only the server where a sequence began accepts its further requests."""
     for sequence in range(1001, 1009):
         for step in range(1, 6):
             tensor = tg.InferInput("INPUT", [1, 1], "INT32")
@@ -190,7 +190,7 @@ def test_unload_and_load_reach_every_server(rest, grpc):
 
 
 def test_model_on_one_server_only(grpc):
-    """Where one server has lost a model, the other serves it."""
+    """If one server has unloaded a model, the other serves it."""
     with tg.InferenceServerClient(TRITONS[0]) as client:
         client.unload_model("identity_int16")
         eventually(lambda: not client.is_model_ready("identity_int16"))
@@ -215,7 +215,7 @@ def test_model_on_one_server_only(grpc):
 
 
 def test_a_killed_server_costs_nothing(rest, grpc):
-    # The test before unloaded a model, and a server that does so says that it is not ready.
+    # The previous test unloaded a model, after which a server reports that it is not ready.
     eventually(lambda: metric("isthmus_endpoint_healthy", upstream="triton") == 2)
     os.kill(int(os.environ["TRITON_B_PID"]), signal.SIGKILL)
     for n in range(100):
@@ -227,7 +227,7 @@ def test_a_killed_server_costs_nothing(rest, grpc):
 
 
 def test_the_local_backend_takes_over(grpc):
-    """The upstream 'second' is the Triton that is gone; its model falls back to the embedded one."""
+    """The upstream 'second' is the killed Triton; its model falls back to the embedded one."""
     inputs, added, subtracted = simple_inputs(tg, 5)
     result = grpc.infer("simple_with_fallback", inputs)
     check_simple(result, added, subtracted)

@@ -1,4 +1,4 @@
-"""A grpcio server for GrpcioTest: echoes bytes, or does as the header x-do says. Prints its port; ends with its input."""
+"""A grpcio server for GrpcioTest: echoes bytes, or acts on the header x-do. Prints its port; exits at the end of its input."""
 
 import sys
 import threading

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ONNX Runtime itself answers, in Python: the other side of the tests here. Usage: reference.py OUT MODEL=FILE...
+"""Runs ONNX Runtime in Python for reference results of the tests here. Usage: reference.py OUT MODEL=FILE...
 
 Writes OUT/MODEL.npz for each model: in.N.NAME and out.N.NAME of one request after the other. One thread, no batching, as in
 the gateway.
@@ -19,7 +19,7 @@ def floats(rng, *shape):
 
 
 def speech(rng):
-    """Silero's window after window: the state that one answer has is the next one's."""
+    """Consecutive windows for Silero: the output state of one request is the input of the next."""
     state = np.zeros((2, 1, 128), np.float32)
     for _ in range(5):
         answer = yield {"input": floats(rng, 1, 576) - 0.5, "state": state, "sr": np.array(16000, np.int64)}

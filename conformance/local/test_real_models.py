@@ -1,4 +1,4 @@
-"""Real models in the local backend, asked by the official clients, held bit by bit against ONNX Runtime in Python.
+"""Real models in the local backend, called by the official clients and compared bit by bit with ONNX Runtime in Python.
 
 ISTHMUS_LOCAL      host:port of a gateway with those models (RealModelsTest has them)
 ISTHMUS_REFERENCE  folder with what reference.py wrote
@@ -13,12 +13,12 @@ import tritonclient.http as th
 from tritonclient.utils import np_to_triton_dtype
 
 REFERENCE = pathlib.Path(os.environ["ISTHMUS_REFERENCE"])
-# Numbers above this many are asked for in binary only: as JSON they are slow in the client, not here.
+# Larger outputs are requested in binary only: the client is slow to parse them in JSON.
 MOST_AS_JSON = 100_000
 
 
 def requests(file):
-    """Of a file: (inputs, outputs) of each request, by name."""
+    """(inputs, outputs) of each request in a file, by name."""
     arrays = np.load(file)
     found = {}
     for key in arrays.files:

@@ -1,4 +1,4 @@
-"""Fixtures: two gateways, one of which speaks gRPC to its servers and one REST (LostServerTest has their configuration).
+"""Fixtures: two gateways, one with gRPC and one with REST upstreams (LostServerTest has their configuration).
 
 ISTHMUS_GRPC, ISTHMUS_REST                host:port of the gateways
 ISTHMUS_GRPC_ADMIN, ISTHMUS_REST_ADMIN    of their admin listeners
@@ -32,7 +32,7 @@ class Server:
                 stdout=log, stderr=log, start_new_session=True)
 
     def kill(self):
-        """With SIGKILL, and its workers with it."""
+        """Sends SIGKILL to the server and its workers."""
         if self.process:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()

@@ -1,4 +1,4 @@
-"""The last server of a model is killed and started again; the official clients ask over both protocols."""
+"""The last server of a model is killed and restarted; the official clients send requests over both protocols."""
 import http.client
 import os
 import time
@@ -10,7 +10,7 @@ import tritonclient.http as th
 GATEWAYS = ("ISTHMUS_GRPC", "ISTHMUS_REST")
 STARTED_WITHIN = 180
 SEEN_WITHIN = 30
-# By name, by pattern and discovered; by name and by default_upstream.
+# Routed by name, by pattern and by discovery; by name and by default_upstream.
 MODELS = {"triton": ("simple", "simple_sequence", "identity_fp32"), "mlserver": ("iris", "identity")}
 NAMED = {"triton": "simple", "mlserver": "iris"}
 
@@ -26,7 +26,7 @@ def metric(gateway, model):
 
 
 def seen(gateway, name):
-    """What is said of a server's models: over REST, over gRPC, by the metric."""
+    """The reported readiness of a server's models: over REST, over gRPC, and in the metric."""
     address = os.environ[gateway]
     with th.InferenceServerClient(address, network_timeout=30.0) as rest, tg.InferenceServerClient(address) as grpc:
         said = [client.is_model_ready(model) for client in (rest, grpc) for model in MODELS[name]]
@@ -40,12 +40,12 @@ def server_ready(gateway):
 
 
 def eventually(expected, ask, seconds):
-    """Waits until everything that is said is as expected; a failure of a client is an answer, too."""
+    """Waits until all reports are as expected; a client's exception counts as a report."""
     end = time.monotonic() + seconds
     while True:
         try:
             said = ask()
-        except Exception as failure:  # the official clients have no common base
+        except Exception as failure:  # the official clients' exceptions have no common base class
             said = [failure]
         if all(one is expected for one in said):
             return

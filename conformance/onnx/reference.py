@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs models with ONNX Runtime in Python and writes what went in and came out as raw bytes, for the local backend's test.
+"""Runs models with ONNX Runtime in Python and writes inputs and outputs as raw bytes, for the local backend's test.
 
 Usage: reference.py MODELS_FOLDER OUTPUT_FOLDER
 
-Models are those of the tests (MODELS_FOLDER, see local-backend/models/generate.py) and casts of each number type to FP64,
-made here: a type that is taken for another, or read in another byte order, shows in a cast and not in a model that hands its
-input on. Values are random from a fixed seed, and the extremes of each type: NaNs with payloads, -0, infinities, subnormals.
+Models are those of the tests (MODELS_FOLDER, see local-backend/models/generate.py) and generated casts of each number type to
+FP64: a confused type or byte order is visible in a cast, but not in an identity model. Values are random from a fixed seed,
+with the extremes of each type: NaNs with payloads, -0, infinities, subnormals.
 
-OUTPUT_FOLDER/cases.tsv has a line a tensor: case, path of the model, "in" or "out", name, V2 datatype, shape, file. Elements
-of BYTES are in their files as in V2, each behind a 4-byte length.
+OUTPUT_FOLDER/cases.tsv has one line per tensor: case, path of the model, "in" or "out", name, V2 datatype, shape, file. Files
+of BYTES have V2's form: each element after its 4-byte length.
 """
 import ctypes
 import os
@@ -22,7 +22,7 @@ from onnx import TensorProto, helper
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by the library when it is loaded
 import onnxruntime  # noqa: E402
 
-# V2 datatype: ONNX element type, bytes of an element.
+# V2 datatype: ONNX element type, bytes per element.
 TYPES = {
     "BOOL": (TensorProto.BOOL, 1), "UINT8": (TensorProto.UINT8, 1), "UINT16": (TensorProto.UINT16, 2),
     "UINT32": (TensorProto.UINT32, 4), "UINT64": (TensorProto.UINT64, 8), "INT8": (TensorProto.INT8, 1),
@@ -80,7 +80,7 @@ class Reference:
         self.lines.append("\t".join([case, str(model), way, name, kind, extents, file]))
 
     def run(self, case, model, inputs):
-        """inputs: name to datatype and values, which are given by their bits."""
+        """inputs: name to datatype and values as bits."""
         session = open_model(model)
         feed = {}
         for name, (kind, values) in inputs.items():

@@ -1,4 +1,4 @@
-"""What a case is, where cases are registered, and what they get.
+"""Cases, their registration, and the endpoint that they are given.
 
 A case is a function of an Endpoint. It returns when the endpoint did right, fails by AssertionError, and raises
 NotApplicable when the endpoint has not what it needs.
@@ -14,7 +14,7 @@ from .tensors import TYPED_FIELDS
 
 @dataclass(frozen=True)
 class Case:
-    """id is stable; dangerous cases are known to crash a real server and are run only when asked for."""
+    """id is stable; dangerous cases are known to crash a real server and run only on request."""
     id: str
     section: str
     rule: str
@@ -23,7 +23,7 @@ class Case:
 
 
 class Section:
-    """The cases of one subject, in the order in which they stand in the file."""
+    """The cases of one subject, in file order."""
 
     def __init__(self, name):
         self.name = name
@@ -55,7 +55,7 @@ def _call(function, arguments, t):
 
 
 class Endpoint:
-    """The endpoint under test: its two addresses, and its models."""
+    """The endpoint under test, with its addresses and models."""
 
     def __init__(self, rest: str, grpc: str, profile: Profile, witness=None):
         self.rest, self.grpc, self.profile, self._witness = Rest(rest), Grpc(grpc), profile, witness
@@ -88,10 +88,10 @@ class Endpoint:
         return self.rest.post(path, json_body(inputs, nested=form == "json-nested", **fields)).result()
 
     def send(self, echo, data, shape=None, /, **changes):
-        """The answer to a JSON request whose main tensor is changed."""
+        """The response to a JSON request with changes to its main tensor."""
         return self.rest.post(echo.path + "/infer", echo.body(data, shape, **changes))
 
     def infer_json_binary(self, echo, data):
-        """The output for JSON data, asked for in the binary form, so that how numbers are printed plays no part."""
+        """The output for JSON data, requested in binary form, so that the formatting of numbers does not matter."""
         body = {"parameters": {"binary_data_output": True}, **echo.body(data)}
         return self.rest.post(echo.path + "/infer", body).result()[echo.output]

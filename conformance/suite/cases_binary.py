@@ -15,7 +15,7 @@ EIGHT = pack("FP32", [1.5, -2.5])
 
 
 def request(t, length=None, blob=EIGHT, size=8, data=None, **parameters):
-    """An FP32 tensor of two elements, in every possible wrong way."""
+    """An FP32 tensor of two elements with all kinds of wrong sizes."""
     echo = t.profile.echo("FP32", free=True)
     main = {"name": echo.input, "shape": list(echo.shape(2)), "datatype": "FP32",
             "parameters": {"binary_data_size": size, **parameters}, **({} if data is None else {"data": data})}
@@ -31,7 +31,7 @@ def wrong_length(t, length):
 
 @case("R16", "length.twice")
 def length_twice(t):
-    """Two headers that disagree."""
+    """Two contradicting headers."""
     echo = t.profile.echo("FP32", free=True)
     headers, body = binary_body(echo.inputs([1.5, -2.5]))
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
@@ -81,7 +81,7 @@ def no_source(t):
 
 @case("R10", "unknown-shared-memory")
 def unknown_shared_memory(t):
-    """An endpoint without shared memory refuses it; one that has it knows no such region."""
+    """An endpoint without shared memory refuses it; with it, the region is unknown."""
     t.send(t.profile.echo("FP32"), [1], data=None, parameters={
         "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400, 404)
 
@@ -107,7 +107,7 @@ def content_type(t, kind):
 
 @case("R16", "header-covers-all")
 def header_covers_all(t):
-    """A length of the whole body, with JSON data only."""
+    """The header covers the whole body, with JSON data only."""
     echo = t.profile.echo()
     headers, body = framed(echo.body([1]), b"")
     t.rest.post(echo.path + "/infer", body, headers).result()
@@ -127,7 +127,7 @@ def mixed_inputs(t):
 
 @case("R16", "order-of-blobs")
 def order_of_blobs(t):
-    """Blobs stand in the order of the inputs that have them, whatever their names."""
+    """Blobs are in the order of the inputs that have them, independent of names."""
     sums = t.profile.need("sums")
     headers, body = binary_body([tensor("INPUT1", "INT32", (1, 16), [1] * 16), tensor("INPUT0", "INT32", (1, 16), range(16))])
     result = t.rest.post(f"/v2/models/{sums}/infer", body, headers).result()
@@ -150,7 +150,7 @@ def raw_two_inputs(t):
 
 @case("R16", "raw.two-variable-dimensions")
 def raw_two_variable(t):
-    """Where the first is the batch's the request is a batch of one; whether it is cannot be seen in the model's metadata."""
+    """If the first dimension is the batch, the request is a batch of one; the model's metadata do not say whether it is."""
     if t.profile.echo("FP32").rank != 2:
         raise NotApplicable(f"profile {t.profile.name} has no model with two variable dimensions")
     answer, echo = raw_request(t, "FP32", EIGHT)
@@ -162,7 +162,7 @@ def raw_two_variable(t):
 
 @each("R16", "raw.accepted", {"length-zero": "0"})
 def raw_accepted(t, length):
-    """The body is the one input; its one variable dimension comes from the size; all outputs are binary."""
+    """The body is the only input; its one variable dimension follows from the size; all outputs are binary."""
     slow = t.profile.need("slow")
     if t.profile.name != "triton":
         raise NotApplicable(f"profile {t.profile.name} has no model with one declared input of one variable dimension")
@@ -188,7 +188,7 @@ def sums_body(**fields):
 
 
 def outputs_of(t, **fields):
-    """Which outputs come binary: {name: bool}, and the answer."""
+    """Which outputs are binary, as {name: bool}, and the response."""
     answer = t.rest.post(f"/v2/models/{t.profile.need('sums')}/infer", sums_body(**fields))
     response = answer.result().source
     return {output["name"]: "data" not in output for output in response["outputs"]}, answer
@@ -208,13 +208,13 @@ _ALL, _OWN = {"binary_data_output": True}, "binary_data"
     "all-but-one": ({"parameters": _ALL, "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT1", "parameters": {_OWN: False}}]},
                     {"OUTPUT0": True, "OUTPUT1": False})})
 def binary_outputs(t, fields, wanted):
-    """binary_data_output counts for every output that does not say otherwise."""
+    """binary_data_output applies to every output without its own binary_data."""
     expect("outputs that are binary", outputs_of(t, **fields)[0], wanted)
 
 
 @each("R16", "out.type", {"binary": (_ALL, "application/octet-stream"), "json": ({}, "application/json")})
 def answer_type(t, parameters, kind):
-    """The answer is octet-stream with the header only if an output has binary bytes."""
+    """The response is octet-stream with the header only if an output has binary bytes."""
     echo = t.profile.echo()
     answer = t.rest.post(echo.path + "/infer", {"parameters": parameters, **echo.body([1])}).ok()
     expect("content-type", answer.headers.get("content-type", "").split(";")[0], kind)
@@ -223,7 +223,7 @@ def answer_type(t, parameters, kind):
 
 @case("R16", "out.zero-size")
 def zero_size(t):
-    """Binary outputs without bytes come as plain JSON with binary_data_size 0."""
+    """Binary outputs without bytes are plain JSON with binary_data_size 0."""
     echo = t.profile.echo("FP32", free=True)
     answer = t.rest.post(echo.path + "/infer", {"parameters": _ALL, **echo.body([], [2, 0])}).ok()
     expect("content-type", answer.headers.get("content-type", "").split(";")[0], "application/json")
@@ -236,7 +236,7 @@ def zero_size(t):
     f"{key}.{own}": (parameters, {"binary_data": own == "binary"})
     for key, parameters in {"alone": {}, "beside-all": _ALL}.items() for own in ("binary", "json")})
 def zero_size_named(t, parameters, own):
-    """An output without elements may be asked for by name, in either form."""
+    """An output without elements may be requested by name, in either form."""
     echo = t.profile.echo("FP32", free=True)
     body = {"parameters": parameters, **echo.body([], [2, 0]), "outputs": [{"name": echo.output, "parameters": own}]}
     answer = t.rest.post(echo.path + "/infer", body)
@@ -250,7 +250,7 @@ def zero_size_named(t, parameters, own):
 @each("R9", "shared-memory", {f"{wire}.{key}": (wire, names) for wire in ("rest", "grpc") for key, names in {
     "both": ("OUTPUT0", "OUTPUT1"), "first": ("OUTPUT0",), "second": ("OUTPUT1",)}.items()})
 def shared_memory(t, wire, shared):
-    """Outputs go where they were asked for: some in shared memory, the others in the answer."""
+    """Outputs are written where requested: some to shared memory, the others to the response."""
     model = t.profile.need("sums")
     if "system_shared_memory" not in t.rest.get("/v2").ok().json().get("extensions", []):
         raise NotApplicable("the endpoint's metadata have no extension system_shared_memory")
@@ -274,7 +274,7 @@ def shared_memory(t, wire, shared):
 
 
 def asked_in_memory(t, wire, model, names, places):
-    """The outputs that are in the answer itself."""
+    """The outputs in the response itself."""
     if wire == "rest":
         answer = t.rest.post(f"/v2/models/{model}/infer", {
             "inputs": [{"name": one.name, "shape": [1, 16], "datatype": "INT32", "data": [int(x) for x in one.elements()]}
@@ -295,7 +295,7 @@ def asked_in_memory(t, wire, model, names, places):
 _SUMMANDS = (tensor("INPUT0", "INT32", (1, 16), range(16)), tensor("INPUT1", "INT32", (1, 16), [1] * 16))
 
 
-# ---------------------------------------------------------------- wrong ways to ask for binary outputs
+# ---------------------------------------------------------------- invalid requests for binary outputs
 
 @each("R16", "out.refused", {"text": "true", "number": 1, "null": None})
 def wrong_binary_data(t, value):
@@ -306,7 +306,7 @@ def wrong_binary_data(t, value):
 
 @case("R16", "bool-byte")
 def bool_byte(t):
-    """A BOOL byte other than 0 and 1 is refused, or is true; it is never another number on the way out."""
+    """A BOOL byte other than 0 and 1 is refused or true; it is never returned as another number."""
     echo = t.profile.echo("BOOL")
     headers, body = binary_body(echo.raw(b"\x02", 1))
     answer = t.rest.post(echo.path + "/infer", body, headers)

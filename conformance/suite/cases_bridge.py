@@ -1,4 +1,4 @@
-"""Defects measured in an existing REST to gRPC bridge, in the order of rules.md, "What a wrong bridge looks like"."""
+"""Defects found in an existing REST to gRPC bridge."""
 import math
 
 import numpy
@@ -39,7 +39,7 @@ each("R14", "bridge", {"fp16-taken": ("FP16", [Token("1.5")], bytes.fromhex("003
 
 @case("R16", "bridge.short-raw-answer")
 def short_raw_answer(t):
-    """An upstream's buffer that is too short is an error, not the end of the gateway."""
+    """A buffer of an upstream that is too short is an error, and does not crash the gateway."""
     ask(t, "grpc", "short-one-byte").refused(500, 502)
     t.rest.get("/v2/health/live").ok()
 
@@ -88,7 +88,7 @@ def parameter(t, value):
 
 @case("R8", "bridge.parameter.object-not-dropped")
 def parameter_object(t):
-    """Refused, or passed on by a server that takes objects; never dropped in silence."""
+    """Refused, or forwarded to a server that accepts objects; never dropped silently."""
     answer = over_rest(t, {"p": {"a": 1}})
     if answer.status == 200:
         expect("parameter", given_back(t, answer.result()).get("p"), {"a": 1})

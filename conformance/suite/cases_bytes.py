@@ -1,4 +1,4 @@
-"""BYTES: text, escapes, base64, and bytes that are no text. R15."""
+"""BYTES: text, escapes, base64, and bytes that are not text. R15."""
 import base64
 
 from .cases import Section
@@ -10,7 +10,7 @@ case, each = SECTION.case, SECTION.each
 
 
 def echoed(t, data, values, **changes):
-    """JSON data goes in as these bytes. The output is asked for in binary, so that its text form plays no part."""
+    """JSON data is read as these bytes. The output is requested in binary, so that its text form does not matter."""
     echo = t.profile.echo("BYTES")
     body = {"parameters": {"binary_data_output": True}, **echo.body(data, **changes)}
     output = t.rest.post(echo.path + "/infer", body).result()[echo.output]
@@ -43,7 +43,7 @@ def b64(t):
 
 @case("R15", "in.base64-of-request")
 def base64_of_request(t):
-    """content_type on the request counts for inputs that say nothing."""
+    """content_type of the request applies to inputs without their own."""
     echo = t.profile.echo("BYTES")
     body = {"parameters": {"binary_data_output": True, "content_type": "base64"}, **echo.body(["//4A"])}
     expect("elements", t.rest.post(echo.path + "/infer", body).result()[echo.output].elements(), [b"\xff\xfe\x00"])
@@ -64,7 +64,7 @@ def wrapped(element, levels):
 @each("R15", "in.16-dimensions", {f"{form}.{key}": (levels, element) for form, levels in (("flat", 1), ("nested", 16))
                                   for key, element in (("text", "hi"), ("array-of-bytes", [104, 105]))})
 def sixteen_dimensions(t, levels, element):
-    """As arrays of bytes the elements are one level deeper than as text."""
+    """Elements as arrays of bytes are nested one level deeper than as text."""
     echo = t.profile.echo("BYTES", any_rank=True)
     body = {"parameters": {"binary_data_output": True}, **echo.body(wrapped(element, levels), (1,) * 16)}
     output = t.rest.post(echo.path + "/infer", body).result()[echo.output]
@@ -107,7 +107,7 @@ def out_text(t, values):
 @each("R15", "out.base64", {"not-utf8": [b"\xff\xfe\x00"], "mixed": [b"text", b"\xff"],
                             "overlong": [b"\xc0\xaf"], "surrogate": [b"\xed\xa0\x80"], "truncated": ["\u00e9".encode()[:1]]})
 def out_base64(t, values):
-    """One element that is no UTF-8 makes all base64, and says so."""
+    """One element that is not UTF-8 makes all elements base64, with the content type set."""
     output = json_output(t, values)
     expect("content_type", (output.get("parameters") or {}).get("content_type"), "base64")
     expect("data", flatten(output["data"]), [base64.b64encode(value).decode() for value in values])
@@ -125,7 +125,7 @@ def out_base64_on_request(t):
 
 @each("R15", "bits", {form: form for form in ("binary", "grpc-raw", "grpc-typed")})
 def not_text(t, form):
-    """Bytes that are no text survive the binary and gRPC forms."""
+    """Bytes that are not text survive the binary and gRPC forms."""
     echo = t.profile.echo("BYTES")
     inputs = echo.inputs([b"\xff\xfe\x00", b"", bytes(range(256))])
     expect("elements", t.infer(form, echo.model, inputs)[echo.output].elements(), inputs[0].elements())

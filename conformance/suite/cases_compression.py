@@ -18,7 +18,7 @@ UNPACK = {"gzip": gzip.decompress, "deflate": zlib.decompress}
 
 
 def plain(answer):
-    """The answer without its encoding."""
+    """The decoded response."""
     encoding = answer.headers.get("content-encoding", "identity")
     if encoding != "identity":
         answer = Answer(answer.status, answer.headers, UNPACK[encoding](answer.body))
@@ -26,7 +26,7 @@ def plain(answer):
 
 
 def sample(t, free=False):
-    """A request of some KiB; free: so is its answer, as small ones need not be compressed."""
+    """A request of some KiB; its response is as large, since small ones need not be compressed."""
     echo = t.profile.echo(free=free)
     return echo, render(echo.body([1, 2, 3] * 300 if not echo.width else [1, 2, 3])).encode()
 
@@ -67,7 +67,7 @@ def request_damaged(t, damage):
 
 
 def spaces(mebibytes):
-    """So many spaces as gzip; a full flush makes each part the same, which saves the time to pack them."""
+    """Spaces in gzip; a full flush makes all parts equal, which saves compressing each."""
     part, packer, crc = b" " * (1 << 20), zlib.compressobj(9, zlib.DEFLATED, -15), 0
     packed = packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
     for _ in range(mebibytes):
@@ -78,7 +78,7 @@ def spaces(mebibytes):
 
 @case("R23", "request.bomb", dangerous=True)
 def bomb(t):
-    """A gigabyte that fits in a megabyte is refused early, and the endpoint lives on."""
+    """A gigabyte compressed to a megabyte is refused early, and the endpoint stays up."""
     echo = t.profile.echo()
     body = spaces(1024)
     t.rest.post(echo.path + "/infer", body, {"Content-Encoding": "gzip"}).refused(400, 413)
@@ -95,7 +95,7 @@ def response(t, accepted, encoding):
 
 @each("R23", "response.plain", {"identity": "identity", "unknown": "br", "refused": "gzip;q=0", "none": None})
 def response_plain(t, accepted):
-    """No encoding that was not asked for."""
+    """No encoding that was not accepted."""
     echo, body = sample(t)
     answer = t.rest.post(echo.path + "/infer", body, {} if accepted is None else {"Accept-Encoding": accepted}).ok()
     expect("content-encoding", answer.headers.get("content-encoding", "identity"), "identity")
@@ -116,7 +116,7 @@ def response_binary(t, encoding):
 
 @case("R23", "response.error")
 def response_error(t):
-    """An error has the right form under any encoding."""
+    """An error has the standard form under any encoding."""
     answer = t.rest.call("GET", "/v2/models/isthmus_no_such_model", None, {"Accept-Encoding": "gzip"})
     plain(answer).refused(404)
 
@@ -153,7 +153,7 @@ def too_large(t, length):
 
 @case("R23", "chunked")
 def chunked(t):
-    """A chunked body is a body like any other."""
+    """A chunked body is accepted."""
     echo, body = sample(t)
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
     try:
@@ -166,7 +166,7 @@ def chunked(t):
 
 
 def encoded_in(t, *fields):
-    """The status of a right request whose coding is given in these fields."""
+    """The status of a valid request with these fields for its coding."""
     echo, body = sample(t)
     body = PACK["gzip"](body)
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
@@ -184,7 +184,7 @@ def encoded_in(t, *fields):
 
 @each("R23", "request.several-fields", {"identity": "identity", "twice": "gzip"})
 def several_fields(t, second):
-    """RFC 9110, 5.3: two fields are one with a comma."""
+    """RFC 9110, 5.3: two fields are equivalent to one with a comma."""
     expect("status of two fields", encoded_in(t, "gzip", second), encoded_in(t, "gzip, " + second))
 
 
@@ -198,7 +198,7 @@ def quality(t):
 
 @case("R23", "response.management")
 def management_plain(t):
-    """tritonclient.http.aio asks for gzip and reads it in answers to inferences only."""
+    """tritonclient.http.aio accepts gzip, but decodes it only in inference responses."""
     path = f"/v2/models/{t.profile.need('sums')}/config"
     answer = t.rest.call("GET", path, headers={"Accept-Encoding": "gzip, deflate"}).ok()
     expect("content-encoding", answer.headers.get("content-encoding", "identity"), "identity")

@@ -1,4 +1,4 @@
-"""Every datatype over every form of the wire, bit by bit, and the forms against each other."""
+"""Every datatype in every wire form, bit by bit, and the forms compared with each other."""
 from .cases import Section
 from .client import FORMS, NotApplicable, expect
 from .models import ALL
@@ -18,7 +18,7 @@ def rule_of(datatype, form):
 
 
 def same(t, datatype, form):
-    """The sample goes in and comes back with every bit."""
+    """The sample is returned with every bit."""
     echo = t.profile.echo(datatype)
     inputs = echo.sample()
     output = t.infer(form, echo.model, inputs)[echo.output]
@@ -33,7 +33,7 @@ for _form in FORMS:
 
 @each("R18", "crossed", {datatype: datatype for datatype in ALL})
 def crossed(t, datatype):
-    """The same tensors give the same outputs, whichever way they go."""
+    """The same tensors give the same outputs in every wire form."""
     echo = t.profile.echo(datatype)
     forms = [form for form in FORMS if form != "grpc-typed" or datatype in TYPED_FIELDS]
     found = {form: t.infer(form, echo.model, echo.sample())[echo.output].bits() for form in forms}
@@ -53,7 +53,7 @@ def sums(t, form):
 
 @case("R12", "digits")
 def digits(t):
-    """A real classifier says the same over all wires."""
+    """A real classifier gives the same result over all wires."""
     if t.profile.name != "onnx":
         raise NotApplicable(f"profile {t.profile.name} has no 'digits' model")
     image = [tensor("image", "FP32", (1, 64), [(i * 7 % 17) / 16 for i in range(64)])]

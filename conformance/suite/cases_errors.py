@@ -19,7 +19,7 @@ case, each = SECTION.case, SECTION.each
     "bad-json": ("POST", "/v2/models/{m}/infer", b"{"), "no-inputs": ("POST", "/v2/models/{m}/infer", b"{}"),
     "empty-body": ("POST", "/v2/models/{m}/infer", b""), "unknown-model-infer": ("POST", "/v2/models/isthmus_nope/infer", b"{}")})
 def form(t, method, path, body):
-    """Whatever the status, a failure has the one form."""
+    """Every failure has the standard form, whatever its status."""
     answer = t.rest.call(method, path.format(m=t.profile.known[0]), body)
     assert answer.status >= 400, f"status is {answer.status}, expected 4xx"
     answer.error()
@@ -27,7 +27,7 @@ def form(t, method, path, body):
 
 @case("R3", "form.request-line")
 def form_of_bad_request_line(t):
-    """Even what is no HTTP request is answered in the form, or the connection is closed; the endpoint lives on."""
+    """Bytes that are not HTTP get an error in the standard form, or the connection is closed; the endpoint stays up."""
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
     try:
         connection.connect()
@@ -42,7 +42,7 @@ def form_of_bad_request_line(t):
 
 @case("R3", "connection-survives")
 def connection_survives(t):
-    """After refusals, the same connection serves."""
+    """After errors, the connection is still usable."""
     echo = t.profile.echo()
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
     try:
@@ -104,7 +104,7 @@ def grpc_malformed(t):
 
 @case("R4", "grpc.deadline")
 def grpc_deadline(t):
-    """A deadline that passes in the model is DEADLINE_EXCEEDED, and the endpoint serves on."""
+    """A deadline that expires while the model runs is DEADLINE_EXCEEDED, and the endpoint still serves."""
     request = grpc_request(t.profile.need("slow"), [tensor("INPUT0", "INT32", (1,), [1500])])
     try:
         t.grpc.stub.ModelInfer(request, timeout=0.3)

@@ -30,7 +30,7 @@ def raw_and_typed(t):
 
 @case("R18", "raw-and-empty-contents")
 def raw_and_empty(t):
-    """An empty contents message is no data: so does MLServer's client write its raw form."""
+    """An empty contents message counts as no data: MLServer's client writes one with raw contents."""
     echo = t.profile.echo("FP32")
     request = bare(echo)
     request.inputs[0].contents.SetInParent()
@@ -96,7 +96,7 @@ def two_fields(t, datatype, right, wrong):
 @each("R18", "narrow", {"uint8": ("UINT8", "uint_contents", 300, 44), "uint16": ("UINT16", "uint_contents", 65537, 1),
                         "int8": ("INT8", "int_contents", 300, 44), "int16": ("INT16", "int_contents", -40000, 25536)})
 def narrow(t, datatype, kind, value, low):
-    """A value beyond the datatype is refused, or its low bytes are taken; nothing else."""
+    """A value out of the datatype's range is refused or truncated to its low bytes; nothing else."""
     echo = t.profile.echo(datatype)
     request = bare(echo)
     getattr(request.inputs[0].contents, kind).append(value)
@@ -133,7 +133,7 @@ def input_twice(t):
 
 @case("R18", "zero-size-typed")
 def zero_size_typed(t):
-    """An input of no elements needs no contents."""
+    """An input without elements needs no contents."""
     echo = t.profile.echo("FP32", free=True)
     output = t.grpc.infer(bare(echo, shape=[2, 0]))[echo.output]
     expect("output", output.bits(), "FP32[2, 0] ")
@@ -155,7 +155,7 @@ def order(t, form):
 
 
 def sent(t, message):
-    """The status code of an inference whose message is these bytes."""
+    """The status code of an inference with these bytes as its message."""
     call = t.grpc.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
     try:
         call(message, timeout=TIMEOUT)
@@ -165,7 +165,7 @@ def sent(t, message):
 
 
 def encoded(t):
-    """A right request, without its data: what the answer to more of it is."""
+    """A valid request without its data: the status code after appending these bytes."""
     echo = t.profile.echo("FP32")
     return bare(echo, shape=echo.shape(2)).SerializeToString(), echo
 
@@ -179,14 +179,14 @@ def broken_varint(t, field):
 @each("R5", "parsers-take", {
     "unknown-group": b"\xa3\x06\x08\x01\xa4\x06", "unknown-field": b"\xa0\x06\x01", "other-wire-type": b"\x18\x05"})
 def parsers_take(t, field):
-    """What protobuf's own parsers step over: an unknown field of any form, a known one of another wire type."""
+    """What protobuf parsers skip: unknown fields of any wire type, known fields of a wrong wire type."""
     head, _ = encoded(t)
     expect("status", sent(t, head + b"\x3a\x08" + bytes(8) + field), "OK")
 
 
 @case("R5", "contents-in-pieces")
 def contents_in_pieces(t):
-    """A message field that comes twice is merged."""
+    """A repeated occurrence of a message field is merged."""
     echo = t.profile.echo("FP32")
     request = bare(echo, shape=echo.shape(2))
     piece = pb.InferTensorContents(fp32_contents=[1.0]).SerializeToString()

@@ -1,4 +1,4 @@
-"""What passes through a gateway besides tensors: headers (R22), status (R4), foreign bodies (R3), and how often (R24).
+"""What a gateway forwards besides tensors: headers (R22), status (R4), other servers' error bodies (R3), retries (R24).
 
 Most cases need the scripted upstreams of witness.py behind the gateway.
 """
@@ -30,7 +30,7 @@ def one(script):
 
 
 def ask(t, out, script, headers=None):
-    """The REST answer of a witness that follows the script."""
+    """The REST response of a witness that follows the script."""
     t.witness(out)
     return t.rest.post(f"/v2/models/witness_{out}/infer", one(script), headers)
 
@@ -40,7 +40,7 @@ def rpc(out, script):
 
 
 def pass_through(t, into, out, headers):
-    """The headers that reach the upstream for a request with these."""
+    """The headers that reach the upstream for a request with these headers."""
     witness, script = t.witness(out), "h-" + uuid.uuid4().hex
     if into == "rest":
         ask(t, out, script, headers).ok()
@@ -58,7 +58,7 @@ def forwarded(t, into, out, name):
 @each("R22", "dropped", {f"rest-to-{out}.{name}": (out, name) for out in ("rest", "grpc") for name in DROPPED
                          if (name, out) != ("te", "grpc")})
 def dropped(t, out, name):
-    """Hop-by-hop headers, and those that a Connection header names, end at the gateway. gRPC needs a te of its own."""
+    """Hop-by-hop headers, and those named by a Connection header, are not forwarded. gRPC requires a te of its own."""
     found = pass_through(t, "rest", out, {name: DROPPED[name], "Connection": name})
     expect(name, found.get(name), None)
 
@@ -71,7 +71,7 @@ def host(t, out):
 
 @case("R22", "deadline")
 def deadline(t):
-    """The client's deadline goes upstream, as what is left of it."""
+    """The rest of the client's deadline is sent upstream."""
     witness, script = t.witness("grpc"), "h-" + uuid.uuid4().hex
     t.grpc.call("ModelInfer", rpc("grpc", script))
     left = witness.last(script)[0]["time-remaining"]
@@ -115,7 +115,7 @@ def status_to_code(t, status, code):
 
 @each("R3", "foreign", {script: script for script in FOREIGN})
 def foreign(t, script):
-    """Whatever an upstream's error looks like, the client sees the one form."""
+    """The client gets the standard form, whatever the form of the upstream's error."""
     answer = ask(t, "rest", script)
     assert answer.status >= 400, f"status is {answer.status}, expected an error"
     answer.error()
@@ -123,14 +123,14 @@ def foreign(t, script):
 
 @each("R3", "wrong-answer", {script: script for script in WRONG})
 def wrong_answer(t, script):
-    """A 200 whose body makes no sense becomes an error on gRPC, never an empty or invented tensor."""
+    """A 200 with an invalid body becomes an error on gRPC, never an empty or invented tensor."""
     t.witness("rest")
     t.grpc.refused("ModelInfer", rpc("rest", script), "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNKNOWN")
 
 
 @each("R3", "unusual-answer", {f"{into}.{script}": (into, script) for into in ("rest", "grpc") for script in UNUSUAL})
 def unusual_answer(t, into, script):
-    """What is right is never a wrong answer."""
+    """Valid responses of an upstream are accepted."""
     t.witness("rest")
     result = ask(t, "rest", script).result() if into == "rest" else t.grpc.infer(rpc("rest", script))
     expect("output", result["OUTPUT0"].bits(), tensor("", "FP32", (1,), [0.1]).bits())
@@ -138,7 +138,7 @@ def unusual_answer(t, into, script):
 
 @each("R11", "short-answer", {script: script for script in SHORT})
 def short_answer(t, script):
-    """Raw bytes that do not fit the shape."""
+    """Raw bytes that do not match the shape."""
     answer = ask(t, "grpc", script)
     answer.refused(500, 502)
     t.rest.get("/v2/health/live").ok()
@@ -156,7 +156,7 @@ def scalar(t, into, out):
     "grpc": {"internal": "code-INTERNAL", "invalid": "code-INVALID_ARGUMENT", "deadline": "code-DEADLINE_EXCEEDED"},
     "rest": {"internal": "status-500", "invalid": "status-400"}}.items() for key, script in scripts.items()})
 def once(t, out, script):
-    """A failure that is no refusal to serve is not tried again."""
+    """A failure other than a refusal to serve is not retried."""
     witness = t.witness(out)
     before = sum(entry[2] == script for entry in witness.seen)
     answer = ask(t, out, script)
@@ -166,7 +166,7 @@ def once(t, out, script):
 
 @case("R17", "accept.events-refused")
 def events_refused(t):
-    """A quality of 0 says: not this."""
+    """A quality of 0 excludes a coding."""
     echo = t.profile.echo()
     answer = t.rest.post(echo.path + "/infer", echo.body([1]), {"Accept": "application/json, text/event-stream;q=0"}).ok()
     expect("content-type", answer.headers["content-type"].split(";")[0], "application/json")
@@ -174,7 +174,7 @@ def events_refused(t):
 
 @case("R3", "expect.refused")
 def expect_refused(t):
-    """After an early refusal the connection serves on, or its answer says that it closes."""
+    """After an early error the connection stays usable, or the response announces that it closes."""
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
     try:
         connection.request("POST", "/v2/nothing", headers={"Expect": "100-continue", "Content-Length": "2"})

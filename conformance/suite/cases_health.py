@@ -54,7 +54,7 @@ def grpc_model_ready(t):
 
 @case("R2", "rest.ready-of-unknown")
 def rest_ready_of_unknown(t):
-    """Here the status; the form of the body is errors.form.unknown-model-ready."""
+    """Checks the status; the form of the body is checked by errors.form.unknown-model-ready."""
     expect("status", t.rest.get(f"/v2/models/{NOPE}/ready").status, 400, 404)
 
 
@@ -125,7 +125,7 @@ def server_metadata_is_one(t):
 
 @case("R20", "extension-binary-is-true")
 def extension_binary_is_true(t):
-    """What the metadata claims is served, and the reverse."""
+    """Extensions are served if and only if the metadata list them."""
     claimed = "binary_tensor_data" in t.rest.get("/v2").ok().json()["extensions"]
     echo = t.profile.echo()
     headers, body = binary_body(echo.sample())

@@ -1,4 +1,4 @@
-"""Strict JSON: what is no JSON, or says two things at once, is refused before any server sees it. R5, R11."""
+"""Strict JSON: malformed or ambiguous documents are refused before they reach a server. R5, R11."""
 import http.client
 
 from .cases import Section
@@ -15,7 +15,7 @@ def good(t):
 
 
 def refused_text(t, text):
-    """text may hold {good}, a whole right request, and {rest}, the same without its opening brace."""
+    """text may contain {good}, a complete valid request, and {rest}, the same without its opening brace."""
     echo, whole = good(t)
     text = text.replace("{good}", whole).replace("{rest}", whole[1:])
     t.rest.post(echo.path + "/infer", text).refused(400)
@@ -54,7 +54,7 @@ def duplicate_in_tensor(t, field):
     "parameter": '{"parameters":{"a":{open}{close}},{rest}',
     "objects": '{"x":{objects},{rest}', "unclosed": "{open}"})
 def depth(t, text):
-    """A bomb of a hundred thousand brackets is refused, and the endpoint lives on."""
+    """A hundred thousand nested brackets are refused, and the endpoint stays up."""
     echo, whole = good(t)
     n = 100000
     for key, value in (("{open}", "[" * n), ("{close}", "]" * n), ("{objects}", '{"a":' * n + "1" + "}" * n),
@@ -76,7 +76,7 @@ def depth_data(t):
 
 @each("R11", "long", {"key": '{"KEY":1,{rest}', "number": '{"parameters":{"a":NUMBER},{rest}'})
 def long(t, text):
-    """A megabyte in one token: taken or refused, never a failure of the server."""
+    """A token of one megabyte is accepted or refused, never a server error."""
     echo, whole = good(t)
     text = text.replace("{rest}", whole[1:]).replace("KEY", "k" * (1 << 20)).replace("NUMBER", "1" * (1 << 20))
     answer = t.rest.post(echo.path + "/infer", text)
@@ -117,7 +117,7 @@ each("R13", "non-finite-outside-data", {
 @each("R12", "no-number", {name: text for name, text in {
     "leading-zero": "01", "two": "1-2", "no-integer": ".5", "plus": "+1", "sign": "-", "dots": "1.2.3", "no-fraction": "1."}.items()})
 def no_number(t, text):
-    """Refused whether or not the gateway has to read the numbers itself."""
+    """Refused whether or not the gateway has to parse the numbers."""
     echo = t.profile.echo("FP32")
     t.rest.post(echo.path + "/infer", render(echo.body([7])).replace("[7]", f"[{text}]")).refused(400)
 
@@ -132,5 +132,5 @@ def long_number(t):
 
 @case("R5", "generate.deep", dangerous=True)
 def generate_deep(t):
-    """The limits of JSON hold for bodies that are passed on."""
+    """The limits of JSON also apply to bodies that are forwarded unchanged."""
     t.rest.post(f"/v2/models/{t.profile.known[0]}/generate", '{"text_input":' + "[" * 250_000 + "]" * 250_000 + "}").refused(400)

@@ -1,4 +1,4 @@
-"""How large the head of a request may be, over HTTP/1.1 and HTTP/2 alike: R23, with the error form of R3."""
+"""Limits on the size of a request's head, over HTTP/1.1 and HTTP/2: R23, with the error form of R3."""
 import grpc
 
 from . import http2

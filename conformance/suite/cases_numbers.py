@@ -1,4 +1,4 @@
-"""Numbers in JSON, read and printed: R12, R13 (NaN, Infinity, null) and R14 (FP16, BF16)."""
+"""Numbers in JSON, parsed and printed: R12, R13 (NaN, Infinity, null) and R14 (FP16, BF16)."""
 import numpy
 
 from .cases import Section
@@ -13,7 +13,7 @@ RANGES = {"INT8": (-2**7, 2**7 - 1), "INT16": (-2**15, 2**15 - 1), "INT32": (-2*
 
 
 def comes_back(t, datatype, data, values):
-    """Data in JSON comes back as these values, or as these raw bytes."""
+    """Data in JSON is returned as these values or these raw bytes."""
     echo = t.profile.echo(datatype)
     wanted = values if isinstance(values, bytes) else pack(datatype, values)
     output = t.send(echo, data).result()[echo.output]
@@ -73,7 +73,7 @@ each("R12", "float", {
     "FP64.minus-zero": ("FP64", [Token("-0.0")], bytes.fromhex("0000000000000080"))})(comes_back)
 
 def printed(t, datatype, values):
-    """A float is printed with the fewest digits that read back as the same float."""
+    """A float is printed with the fewest digits that parse to the same float."""
     echo = t.profile.echo(datatype)
     data = [Token(shortest(datatype, DTYPES[datatype](value))) for value in values]
     response = parse(t.send(echo, data).ok().text())
@@ -120,7 +120,7 @@ _SPECIAL = ["NaN", "Infinity", "-Infinity"]
 
 @case("R13", "out.token")
 def special_token(t):
-    """A model's NaN and infinities are written as bare words, and the rest of the answer is right."""
+    """A model's NaN and infinities are written as bare words, and the rest of the response is correct."""
     model = t.profile.need("special")
     output = parse(t.rest.post(f"/v2/models/{model}/infer", {"inputs": _INPUT}).ok().text())["outputs"][0]
     data = flatten(output["data"])
@@ -147,7 +147,7 @@ _PAYLOADS = {"FP32": "0100c07f4523c1ff", "FP64": "010000000000f87f452300000000f8
 
 @each("R13", "payload", {f"{form}.{d}": (form, d, raw) for form in ("binary", "grpc-raw") for d, raw in _PAYLOADS.items()})
 def payload(t, form, datatype, raw):
-    """The payload bits of NaN survive where the wire has bits."""
+    """The payload bits of NaN survive in binary forms."""
     if not t.profile.keeps_bits:
         raise NotApplicable(f"profile {t.profile.name}: the server's wire is JSON numbers, which have no NaN payload")
     echo = t.profile.echo(datatype)

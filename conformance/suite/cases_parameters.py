@@ -10,7 +10,7 @@ case, each = SECTION.case, SECTION.each
 
 
 def given_back(t, result):
-    """The request's parameters as the model saw them."""
+    """The request's parameters as received by the model."""
     if t.profile.name == "triton":
         return json.loads(result["OUTPUT0"].elements()[0])
     plain = render(result.parameters) if result.source.__class__ is dict else json.dumps(result.parameters)
@@ -48,7 +48,7 @@ def grpc_parameter(t, value):
 @each("R8", "refused", {"null": None, "array": [1], "empty-array": [], "nested": {"a": {"b": 1}}, "object": {"a": 1},
                         "too-large": 2**64 + 1, "nan": Token("NaN"), "overflow": Token("1e400")})
 def refused(t, value):
-    """What has no place in a parameter is refused, but arrays and objects that the server understands may pass to it."""
+    """Invalid parameters are refused, but arrays and objects may be forwarded to a server that accepts them."""
     answer = over_rest(t, {"p": value})
     if t.profile.name == "mlserver" and isinstance(value, (list, dict)) and answer.status == 200:
         expect("parameter", given_back(t, answer.result()).get("p"), value)
@@ -58,7 +58,7 @@ def refused(t, value):
 
 @each("R8", "tensor", {"text": "x", "integer": 7})
 def tensor_parameter(t, value):
-    """Parameters of a tensor are taken; an unknown one does no harm."""
+    """Parameters of a tensor are accepted; unknown ones are ignored."""
     t.send(t.profile.echo(), [1], parameters={"p": value}).result()
 
 
@@ -75,7 +75,7 @@ _ANEW = {"half": ("FP16", 1.5), "integral": ("INT32", Token("1.0")), "nan": ("FP
 @each("R8", "whichever-way", {f"{way}.{kind}": (*row, value) for way, row in _ANEW.items()
                               for kind, value in (("object", {"a": [1]}), ("array", [1, "b"]), ("null", None))})
 def whichever_way(t, datatype, element, value):
-    """What a server's parameters may be does not depend on whether the data has to be written anew for it."""
+    """The accepted parameters do not depend on whether the request has to be rewritten for the server."""
     echo = t.profile.echo(datatype)
     plain, anew = (t.rest.post(echo.path + "/infer", {**echo.body([data]), "parameters": {"p": value}}) for data in (1, element))
     expect("status", anew.status, plain.status)
@@ -103,7 +103,7 @@ def grpc_unset(t):
 
 @each("R9", "consumed", {"binary_data_output": ("binary_data_output", False)})
 def consumed(t, name, value):
-    """What is meant for the gateway does not reach the model."""
+    """Parameters for the gateway do not reach the model."""
     found = seen(t, {name: value, "p": 1})
     expect(f"{name} reaches the model", name in found, False)
     expect("p", found.get("p"), 1)
@@ -146,7 +146,7 @@ def sequence(t):
 
 @case("R9", "classification")
 def classification(t):
-    """The classification parameter of an output passes to the server."""
+    """The classification parameter of an output is forwarded to the server."""
     if t.profile.name != "triton":
         raise NotApplicable(f"profile {t.profile.name} has no classification extension")
     echo = t.profile.echo("FP32")
@@ -214,14 +214,14 @@ _FORMS = ("json", "binary", "grpc-raw")
     "first": (["OUTPUT0"], ["OUTPUT0"]), "second": (["OUTPUT1"], ["OUTPUT1"]),
     "both": (["OUTPUT0", "OUTPUT1"], ["OUTPUT0", "OUTPUT1"]), "none": ([], ["OUTPUT0", "OUTPUT1"])}.items()})
 def asked(t, form, names, wanted):
-    """Only what was asked for; all when nothing was."""
+    """Only requested outputs; all if none is requested."""
     result = t.infer(form, t.profile.need("sums"), _SUMS, outputs=names)
     expect("outputs", sorted(result.outputs), wanted)
 
 
 @case("R19", "swapped")
 def swapped(t):
-    """Each name has its own values, in whichever order it was asked."""
+    """Each output has its own values, in any order of the request."""
     for form in _FORMS:
         result = t.infer(form, t.profile.need("sums"), _SUMS, outputs=["OUTPUT1", "OUTPUT0"])
         expect("OUTPUT1", [int(x) for x in result["OUTPUT1"].elements()], [x - 1 for x in range(16)])

@@ -41,7 +41,7 @@ def query_is_no_path(t):
 
 @case("R25", "percent-encoded-name")
 def percent_encoded_name(t):
-    """The official client quotes names; a quoted letter is the letter."""
+    """The official client percent-encodes names; they are decoded."""
     name = t.profile.known[0]
     expect("name", t.rest.get(f"/v2/models/{name[0]}%{ord(name[1]):02x}{name[2:]}").ok().json().get("name"), name)
 
@@ -197,13 +197,13 @@ def load_unknown_grpc(t):
 
 @case("R25", "server-metadata.slash")
 def server_metadata_slash(t):
-    """The only path that the official OpenAPI has for it."""
+    """The only path for it in the official OpenAPI description."""
     expect("keys of /v2/", "name" in t.rest.get("/v2/").ok().json(), True)
 
 
 @case("R25", "absolute-form")
 def absolute_form(t):
-    """RFC 9112, 3.2.2: a server takes a target with scheme and host."""
+    """RFC 9112, 3.2.2: a server must accept a target in absolute form."""
     t.rest.get(f"http://{t.rest_address}/v2/health/live").ok()
 
 

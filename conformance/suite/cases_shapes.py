@@ -28,7 +28,7 @@ def refused(t, shape, data):
 
 @each("R11", "refused.rank", {"three": ([1, 1, 1], [1]), "one": ([1], [1])})
 def rank(t, shape, data):
-    """A model with declared dimensions takes no other number of them."""
+    """A model with declared dimensions refuses another number of dimensions."""
     model, inputs = t.profile.need("metadata")
     made = [{"name": name, "shape": shape, "datatype": datatype, "data": data} for name, (datatype, _) in inputs.items()]
     t.rest.post(f"/v2/models/{model}/infer", {"inputs": made}).refused(400)
@@ -36,7 +36,7 @@ def rank(t, shape, data):
 
 @each("R11", "many-dimensions", {"hundred": 100, "ten-thousand": 10000}, dangerous=("ten-thousand",))
 def many_dimensions(t, count):
-    """As many as that: taken or refused, never a failure of the server."""
+    """Very many dimensions are accepted or refused, never a server error."""
     answer = t.send(fp32(t), [1], [1] * count)
     assert answer.status < 500, f"status is {answer.status}, expected 200 or 400"
     t.rest.get("/v2/health/live").ok()
@@ -120,7 +120,7 @@ def grpc_typed_refused(t, shape, count):
 
 @case("R11", "binary.bytes-count")
 def binary_bytes_count(t):
-    """The elements of BYTES are as many as the shape says."""
+    """The number of BYTES elements must match the shape."""
     echo = t.profile.echo("BYTES", free=True)
     raw = tensor("", "BYTES", (), [b"ab"]).raw
     head = {"inputs": [{"name": echo.input, "shape": list(echo.shape(2)), "datatype": "BYTES",

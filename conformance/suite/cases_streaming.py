@@ -15,7 +15,7 @@ FINAL = "triton_final_response"
 
 
 def streamed(t, requests, metadata=None):
-    """All messages that the requests are answered with; a status other than OK is a failure."""
+    """All response messages to the requests; fails on a status other than OK."""
     try:
         return list(t.grpc.stub.ModelStreamInfer(iter(requests), timeout=TIMEOUT, metadata=metadata))
     except grpc.RpcError as error:
@@ -28,7 +28,7 @@ def request(t, id="", **parameters):
 
 
 def values(t, messages):
-    """The output of each message that has one."""
+    """The outputs of all messages that have one."""
     model = t.profile.need("stream")
     found = []
     for message in messages:
@@ -62,7 +62,7 @@ def grpc_no_empty_final(t):
 
 @case("R17", "grpc.empty-final")
 def grpc_empty_final(t):
-    """Asked for, a last message without outputs tells the end of a request; no other says so."""
+    """If requested, a final message without outputs marks the end of a request; no other message does."""
     messages = streamed(t, [request(t, triton_enable_empty_final_response=True)])
     expect("outputs", values(t, messages), wanted(t))
     finals = [message.infer_response.parameters[FINAL].bool_param for message in messages]
@@ -72,7 +72,7 @@ def grpc_empty_final(t):
 
 @case("R17", "grpc.two-requests")
 def grpc_two(t):
-    """Two requests on one stream, told apart by id."""
+    """Two requests on one stream, distinguished by id."""
     messages = streamed(t, [request(t, "a"), request(t, "b")])
     for id in "ab":
         expect(f"outputs of {id}", values(t, [m for m in messages if m.infer_response.id == id]), wanted(t))
@@ -80,7 +80,7 @@ def grpc_two(t):
 
 @case("R17", "grpc.answer-before-end")
 def grpc_interleaved(t):
-    """The first request is answered while the client may still send."""
+    """The first request gets its response while the client can still send."""
     sent = queue.Queue()
     sent.put(request(t, "first"))
     call = t.grpc.stub.ModelStreamInfer(iter(sent.get, None), timeout=TIMEOUT)
@@ -97,7 +97,7 @@ def grpc_interleaved(t):
 
 @case("R17", "grpc.one-response-model")
 def grpc_one(t):
-    """A model that answers once does so on a stream too."""
+    """A model with one response per request also has one on a stream."""
     echo = t.profile.echo()
     inputs = echo.sample()
     messages = streamed(t, [grpc_request(echo.model, inputs, id="one")])
@@ -115,7 +115,7 @@ def failing(t):
 
 @case("R17", "grpc.error-in-band")
 def grpc_error(t):
-    """An error is a message, and the stream serves on."""
+    """An error is a message, and the stream stays open."""
     echo = t.profile.echo()
     messages = streamed(t, [failing(t), grpc_request(echo.model, echo.inputs([1]), id="good")])
     errors = [message for message in messages if message.error_message]
@@ -169,7 +169,7 @@ def grpc_nothing(t):
 
 @case("R17", "grpc.cancel")
 def grpc_cancel(t):
-    """A cancelled stream harms nobody."""
+    """A cancelled stream does not affect others."""
     call = t.grpc.stub.ModelStreamInfer(iter([request(t)]), timeout=TIMEOUT)
     try:
         next(iter(call), None)
@@ -250,7 +250,7 @@ def sse_one(t, way):
     f"{way}.{key}": (way, key, status) for way in WAYS
     for key, status in {"bad-json": 400, "bad-count": 400, "unknown-model": 404}.items()})
 def sse_refused(t, way, what, status):
-    """Before the first event an error is an ordinary one."""
+    """Before the first event an error is an ordinary error response."""
     echo = t.profile.echo()
     body = {"bad-json": "{", "bad-count": echo.body([1, 2], [1, 1]), "unknown-model": echo.body([1])}[what]
     message = sse(t, way, "isthmus_no_such_model" if what == "unknown-model" else echo.model, body).refused(status)

@@ -1,4 +1,4 @@
-"""What reaches an upstream, seen from there: many inputs, none (R5), a raw binary request (R16), and its limits (R23).
+"""What an upstream receives: many inputs, none (R5), a raw binary request (R16), and its limits (R23).
 
 All need the scripted upstreams of witness.py behind the gateway, but for the servers that take any inputs.
 """
@@ -16,7 +16,7 @@ COLUMNS = [tensor(f"column{n}", "INT32", (1,), [n]) for n in range(300)]
 
 
 def arrived(t, into, out, inputs):
-    """The request that a witness gets for these inputs."""
+    """The request that a witness receives for these inputs."""
     witness, script = t.witness(out), "u-" + uuid.uuid4().hex
     t.infer({"rest": "json", "grpc": "grpc-raw"}[into], f"witness_{out}", inputs, id=script)
     return witness.last(script)[1]
@@ -28,7 +28,7 @@ def inputs_of(request):
 
 @each("R5", "300-inputs", WAYS)
 def many_inputs(t, into, out):
-    """A table is an input a column."""
+    """A table has one input per column."""
     found = inputs_of(arrived(t, into, out, COLUMNS))
     expect("inputs of the upstream", [one["name"] if out == "rest" else one.name for one in found], [one.name for one in COLUMNS])
 
@@ -42,13 +42,13 @@ def many_outputs(t, form):
 
 @each("R5", "no-inputs", WAYS)
 def no_inputs(t, into, out):
-    """Whether a model needs inputs is its own to say."""
+    """Only the model decides whether it needs inputs."""
     expect("inputs of the upstream", inputs_of(arrived(t, into, out, [])), [])
 
 
 @each("R5", "no-inputs.answered", {form: form for form in ("json", "grpc-raw")})
 def no_inputs_answered(t, form):
-    """A model that wants inputs refuses as the client's error what has none."""
+    """A request without inputs to a model that needs some is the client's error."""
     model = t.profile.need("metadata")[0]
     if form == "json":
         t.rest.post(f"/v2/models/{model}/infer", {"inputs": []}).refused(400)
@@ -58,7 +58,7 @@ def no_inputs_answered(t, form):
 
 @each("R16", "raw-batch-of-one", {out: out for out in ("rest", "grpc")})
 def raw_batch_of_one(t, out):
-    """Where two extents are open the first is the batch's, and a raw binary request is a batch of one."""
+    """If two dimensions are variable, the first is the batch, and a raw binary request is a batch of one."""
     witness = t.witness(out)
     headers = {"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"}
     t.rest.post(f"/v2/models/witness_{out}/infer", pack("INT32", [7, 8, 9]), headers).ok()
@@ -69,7 +69,7 @@ def raw_batch_of_one(t, out):
 
 @each("R23", "message-size", {"rest": "rest", "grpc": "grpc"})
 def message_size(t, into):
-    """A gRPC server's own limit, here of 4 MiB, is no overload: who tries again fails again."""
+    """A gRPC server's own message limit, here 4 MiB, is not an overload: a retry would fail, too."""
     t.witness("grpc")
     inputs = [tensor("INPUT0", "INT32", (1, 5 << 18), [1] * (5 << 18))]
     if into == "rest":

@@ -1,4 +1,4 @@
-"""How the suite speaks to an endpoint: single REST and gRPC calls, each on its own or a renewed connection, with a time limit."""
+"""The suite's clients: single REST and gRPC calls, each on a new or reconnected connection, with a timeout."""
 import http.client
 import json
 from dataclasses import dataclass, field
@@ -15,17 +15,17 @@ FORMS = ("json", "json-nested", "binary-in", "binary-out", "binary", "grpc-raw",
 
 
 class NotApplicable(Exception):
-    """The endpoint has not what a case needs. Says what."""
+    """The endpoint lacks something that a case needs; the message says what."""
 
 
 def expect(what, got, *wanted):
-    """Fails, naming value and expectation, unless got is one of wanted."""
+    """Fails with value and expectation unless got is one of wanted."""
     assert got in wanted, f"{what} is {got!r}, expected {' or '.join(map(repr, wanted))}"
 
 
 @dataclass
 class Answer:
-    """A REST answer."""
+    """A REST response."""
     status: int
     headers: dict
     body: bytes
@@ -44,7 +44,7 @@ class Answer:
             raise AssertionError(f"body is {self.body[:80]!r}, expected JSON ({error})") from None
 
     def error(self):
-        """The message of an error; fails unless the body has the one right form."""
+        """The message of an error; fails unless the body has the standard form."""
         kind = self.headers.get("content-type", "").split(";")[0]
         assert kind == "application/json", \
             f"content-type of status {self.status} is {kind!r}, expected 'application/json' (body {self.body[:80]!r})"
@@ -54,7 +54,7 @@ class Answer:
         return body["error"]
 
     def refused(self, *statuses):
-        """The message of a refusal, which has one of these statuses and the right form."""
+        """The message of an error, which must have one of these statuses and the standard form."""
         assert self.status in statuses, \
             f"status is {self.status}, expected {' or '.join(map(str, statuses))} (body {self.body[:120]!r})"
         return self.error()
@@ -64,7 +64,7 @@ class Answer:
         return self
 
     def result(self):
-        """The outputs of a 200, of JSON and of the binary extension."""
+        """The outputs of a 200, in JSON or in the binary extension."""
         self.ok()
         length = self.headers.get(LENGTH)
         head, tail = (self.body, b"") if length is None else (self.body[:int(length)], self.body[int(length):])
@@ -110,7 +110,7 @@ class Result:
 
 
 class Rest:
-    """REST calls, a connection each: what one case does to it cannot reach the next."""
+    """REST calls, each on its own connection, so that cases do not affect each other."""
 
     def __init__(self, address):
         self.address = address
@@ -156,7 +156,7 @@ class Grpc:
             raise AssertionError(f"gRPC status is {error.code().name} ({error.details()!r:.160}), expected OK") from None
 
     def refused(self, method, request, *codes):
-        """The details of a refusal with one of these codes."""
+        """The details of an error, which must have one of these codes."""
         try:
             response = getattr(self.stub, method)(request, timeout=TIMEOUT)
         except grpc.RpcError as error:
@@ -207,7 +207,7 @@ def json_body(inputs, outputs=None, nested=False, **fields):
 
 
 def binary_body(inputs, outputs=None, tail=b"", length=None, **fields):
-    """Headers and body of a request in the binary extension; tail and length are there to make wrong ones."""
+    """Headers and body of a request in the binary extension; tail and length serve to build invalid ones."""
     made = [{"name": t.name, "shape": list(t.shape), "datatype": t.datatype,
              "parameters": {"binary_data_size": len(t.raw)}} for t in inputs]
     head = render({**fields, "inputs": made, **({} if outputs is None else {"outputs": outputs})}).encode()

@@ -1,4 +1,4 @@
-"""One HTTP/2 request by prior knowledge, without a library: libraries do not send what a server is to refuse."""
+"""One HTTP/2 request with prior knowledge, without a library: libraries do not send invalid requests."""
 import socket
 import struct
 
@@ -14,7 +14,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def text(value):
-    """A string of HPACK (RFC 7541, 5.2), not Huffman coded."""
+    """An HPACK string (RFC 7541, 5.2) without Huffman coding."""
     length, more = len(value), b""
     if length >= 127:
         rest, length = length - 127, 127
@@ -30,10 +30,10 @@ def block(fields):
 
 
 def status_of(header_block):
-    """The status, with which a header block begins: indexed, or a literal with the name of an entry of the static table."""
+    """The status, the first field of a header block: indexed, or a literal with a name from the static table."""
     at = 0
     while header_block[at] >> 5 == 1:
-        at += 1  # the size of the dynamic table, which is below 31 here
+        at += 1  # dynamic table size update, below 31 here
     first = header_block[at]
     if first & 0x80:
         return {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}[first & 0x7F]
@@ -43,7 +43,7 @@ def status_of(header_block):
 
 
 def huffman_digits(value):
-    """Three digits (RFC 7541, appendix B): 0 to 2 have five bits, 3 to 9 have six."""
+    """Decodes three digits (RFC 7541, appendix B): 0 to 2 have five bits, 3 to 9 have six."""
     bits, digits = "".join(f"{byte:08b}" for byte in value), ""
     while len(digits) < 3:
         size = 5 if bits[:5] in ("00000", "00001", "00010") else 6
@@ -59,7 +59,7 @@ def frames(received):
 
 
 def get(address, path, fields=()):
-    """The answer to a GET; status and body only."""
+    """Status and body of the response to a GET."""
     host, port = address.rsplit(":", 1)
     request = block([(":method", "GET"), (":scheme", "http"), (":authority", address), (":path", path), *fields])
     with socket.create_connection((host, int(port)), TIMEOUT) as connection, connection.makefile("rb") as received:
@@ -72,7 +72,7 @@ def get(address, path, fields=()):
 
 
 def speaks(arriving):
-    """Whether a server's first frame is its settings, as HTTP/2 wants it."""
+    """Whether a server's first frame is SETTINGS, as HTTP/2 requires."""
     try:
         return next(arriving, (None,))[0] == SETTINGS
     except OSError:
@@ -80,7 +80,7 @@ def speaks(arriving):
 
 
 def answer(arriving):
-    """The answer on the only stream, as JSON: its other headers are not read."""
+    """The response on the only stream, as JSON; its other headers are ignored."""
     status, body = None, b""
     for kind, flags, payload in arriving:
         if kind == HEADERS:

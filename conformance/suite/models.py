@@ -1,4 +1,4 @@
-"""Which models an endpoint has: one profile for each kind of server that conformance/start.sh starts, and for the embedded ones.
+"""The models of an endpoint: one profile for each server that conformance/start.sh starts, and one for the embedded models.
 
 A case asks the profile for what it needs; what the profile has not raises NotApplicable.
 """
@@ -35,7 +35,7 @@ class Echo:
         return (count,) if self.rank in (None, 1) else (1,) * (self.rank - 1) + (count,)
 
     def inputs(self, values, shape=None):
-        """The inputs with these values as one row, or in a shape."""
+        """The inputs with these values as one row, or in a given shape."""
         filled = list(values) + [0] * ((self.width or 0) - len(values))
         main = tensor(self.input, self.datatype, shape or self.shape(len(values)), filled)
         return [main] + [tensor(name, self.datatype, main.shape, [0] * len(filled)) for name in self.zeros]

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Generates the models that the tests of execution run. Usage: generate_execution.py LOCAL_BACKEND_FOLDER
+"""Generates the models for the tests of runs. Usage: generate_execution.py LOCAL_BACKEND_FOLDER
 
 Needs: pip install onnx==1.23.2. The outputs are committed.
 
-  turns     INT64 COUNT [-1,1] -> INT64 SAME [-1,1] (the input), ROWS [-1,1] (rows of this run), TURNS [-1,1]: a loop that
-            turns as often as the highest COUNT says, so that a run lasts until it is ended; a COUNT below -1 fails the run
+  turns     INT64 COUNT [-1,1] -> INT64 SAME [-1,1] (the input), ROWS [-1,1] (rows of this run), TURNS [-1,1]: a loop
+            with as many iterations as the highest COUNT, so that a run lasts until it is terminated; a COUNT below -1
+            fails the run
   positive  FP32 INPUT0 [-1] -> FP32 OUTPUT0 [-1]: the elements above 0, so that rows are lost
-  fixed     FP32 INPUT0 [1,2] -> FP32 OUTPUT0 [1,2]: the same; its first dimension is no batch
+  fixed     FP32 INPUT0 [1,2] -> FP32 OUTPUT0 [1,2]: the input; its first dimension is not a batch
 """
 import pathlib
 import sys

@@ -1,5 +1,5 @@
-// One ModelStreamInfer call: sends one message and counts the answers.
-// Usage: stream ADDRESS REQUEST_FILE      prints the number of answers; fails if the call does, or if one is an error
+// One ModelStreamInfer call: sends one message and counts the responses.
+// Usage: stream ADDRESS REQUEST_FILE      prints the number of responses; fails if the call fails or a response is an error
 package main
 
 import (
@@ -19,7 +19,7 @@ const method = "/inference.GRPCInferenceService/ModelStreamInfer"
 // The tag of ModelStreamInferResponse.infer_response; error_message has another.
 const inferResponse = 2<<3 | 2
 
-// raw hands messages on as they are.
+// raw is a codec that passes messages through as bytes.
 type raw struct{}
 
 func (raw) Marshal(message any) ([]byte, error)      { return *message.(*[]byte), nil }

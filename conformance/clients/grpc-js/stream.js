@@ -1,5 +1,5 @@
-// One ModelStreamInfer call: sends one message and counts the answers.
-// Usage: stream.js ADDRESS REQUEST_FILE      prints the number of answers; fails if the call does, or if one is an error
+// One ModelStreamInfer call: sends one message and counts the responses.
+// Usage: stream.js ADDRESS REQUEST_FILE      prints the number of responses; fails if the call fails or a response is an error
 const fs = require('fs');
 const grpc = require('@grpc/grpc-js');
 

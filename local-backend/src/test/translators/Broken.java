@@ -1,4 +1,4 @@
-/** Cannot be made. */
+/** Fails in its constructor. */
 public final class Broken {
     public Broken() {
         throw new IllegalStateException("a secret");

@@ -7,7 +7,7 @@ import ai.djl.translate.Batchifier;
 import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorContext;
 
-/** Passes on what it gets, in both directions; and finds that the context before it was closed. */
+/** Returns its inputs and outputs unchanged, and checks that the previous context was closed. */
 public final class Echo implements Translator<Input, Output> {
     private NDManager before;
 

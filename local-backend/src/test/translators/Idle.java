@@ -6,7 +6,7 @@ import java.lang.reflect.Type;
 import java.util.Map;
 import java.util.Set;
 
-/** A factory that makes nothing. */
+/** A factory that creates no translator. */
 public final class Idle implements TranslatorFactory {
     @Override
     public Set<Pair<Type, Type>> getSupportedTypes() {

@@ -8,7 +8,7 @@ import java.lang.reflect.Type;
 import java.util.Map;
 import java.util.Set;
 
-/** A factory, as DJL has them. */
+/** A {@code TranslatorFactory}. */
 public final class Maker implements TranslatorFactory {
     @Override
     public Set<Pair<Type, Type>> getSupportedTypes() {

@@ -11,7 +11,7 @@ import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorContext;
 import java.util.Map;
 
-/** Does what the text says, rightly or wrongly. */
+/** Behaves, or misbehaves, as the text says. */
 public final class Moody implements Translator<Input, Output> {
     @Override
     public Batchifier getBatchifier() {

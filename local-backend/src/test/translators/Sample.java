@@ -6,7 +6,7 @@ import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorContext;
 import java.util.Arrays;
 
-/** Makes one sample, as translators with DJL's usual batchifier do; greets with a file beside the model. */
+/** Makes one sample, as translators with DJL's default batchifier do, and reads a file beside the model. */
 public final class Sample implements Translator<Input, Output> {
     private String greeting;
 

@@ -2,7 +2,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorContext;
 
-/** Takes text, not inputs: none that can be used here. */
+/** Accepts text instead of {@code Input}, which is not supported. */
 public final class Words implements Translator<String, String> {
     @Override
     public NDList processInput(TranslatorContext context, String text) {

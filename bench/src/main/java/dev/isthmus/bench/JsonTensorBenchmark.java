@@ -32,8 +32,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * An image as JSON: our reader, into a checked tensor, beside Jackson's parsers, which only add the numbers up. All but the
- * tree and {@code jacksonStreaming} get it in chunks of 64 KiB.
+ * Reads an image from JSON: our reader, into a checked tensor, and Jackson's parsers, which only sum the numbers. All
+ * but the tree and {@code jacksonStreaming} get the input in chunks of 64 KiB.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -72,7 +72,7 @@ public class JsonTensorBenchmark {
                 ByteBufAllocator.DEFAULT, ModelRef.of("m"), RestBody.ALL_JSON, false, WireLimits.DEFAULT));
     }
 
-    /** What goes on as it came: the numbers are counted only. */
+    /** A request that is forwarded unchanged: numbers are only counted. */
     @Benchmark
     @OperationsPerInvocation(Numbers.COUNT)
     public RestRequest isthmusSkimming() {

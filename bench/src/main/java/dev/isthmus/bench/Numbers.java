@@ -7,24 +7,24 @@ import java.math.MathContext;
 import java.nio.charset.StandardCharsets;
 import java.util.SplittableRandom;
 
-/** Kinds of numbers that tensors are made of, as many as an image of 3 x 224 x 224 has, and their request as JSON. */
+/** Kinds of tensor elements, 3 x 224 x 224 of each, with their requests in JSON. */
 public enum Numbers {
-    /** Floats as they are printed: 0.48627451. */
+    /** Floats as printed: 0.48627451. */
     F9(DataType.FP32, ","),
-    /** An image that is normalised, as it is printed: -0.3269673, 1.2047733. */
+    /** Floats of a normalized image as printed: -0.3269673, 1.2047733. */
     NORMAL(DataType.FP32, ","),
-    /** Doubles for a tensor of floats, as Python prints them: 0.4862745106220245, with a space behind each comma. */
+    /** Floats as Python prints them, as doubles and with a space after each comma: 0.4862745106220245. */
     F17(DataType.FP32, ", "),
     /** 0.5 */
     SHORT(DataType.FP32, ","),
     /** F9 in nested arrays. */
     NESTED(DataType.FP32, ","),
     U8(DataType.UINT8, ","),
-    /** Of up to 13 digits. */
+    /** Integers of up to 13 digits. */
     I64(DataType.INT64, ","),
-    /** Doubles as they are printed. */
+    /** Doubles as printed. */
     D17(DataType.FP64, ","),
-    /** Half floats as they are printed: 0.4863. */
+    /** 16-bit floats as printed: 0.4863. */
     H4(DataType.FP16, ",");
 
     static final int COUNT = 3 * 224 * 224;
@@ -53,7 +53,7 @@ public enum Numbers {
         };
     }
 
-    /** Four digits, which are enough for most and too many for some. */
+    /** Four significant digits: enough for most values, too many for some. */
     private static String half(float value) {
         float half = Float.float16ToFloat(Float.floatToFloat16(value));
         return new BigDecimal(half).round(new MathContext(4)).toString();
@@ -85,7 +85,7 @@ public enum Numbers {
         return i % (224 * 224) == 0 ? "]],[[" : i % 224 == 0 ? "],[" : separator;
     }
 
-    /** Writes the elements in their raw form. */
+    /** Writes the elements as raw little-endian bytes. */
     void raw(ByteBuf to) {
         SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < COUNT; i++) {

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 
-/** The unary methods of the protocol's service, with messages as their bytes. */
+/** The unary methods of the protocol's gRPC service, with messages as bytes. */
 public final class RawMethods {
     public static final String SERVICE = "inference.GRPCInferenceService";
 

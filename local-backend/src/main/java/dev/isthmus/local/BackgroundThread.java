@@ -10,23 +10,23 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A thread for what may block, one task after the other, with a bounded queue. */
+/** A thread for blocking tasks, run one after the other, with a bounded queue. */
 final class BackgroundThread implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BackgroundThread.class);
-    private static final long PATIENCE_SECONDS = 30;
+    private static final long CLOSE_TIMEOUT_SECONDS = 30;
     private static final long IDLE_SECONDS = 60;
 
     private final ThreadPoolExecutor thread;
     private final String name;
 
-    /** @param most tasks that wait; more are refused */
-    BackgroundThread(String name, int most) {
+    /** @param queueSize the maximum number of queued tasks; more are rejected */
+    BackgroundThread(String name, int queueSize) {
         this.name = name;
-        this.thread =
-                new ThreadPoolExecutor(1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new ArrayBlockingQueue<>(most), task -> {
-                    Thread made = new Thread(task, "isthmus-local-" + name);
-                    made.setDaemon(true);
-                    return made;
+        this.thread = new ThreadPoolExecutor(
+                1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new ArrayBlockingQueue<>(queueSize), task -> {
+                    Thread worker = new Thread(task, "isthmus-local-" + name);
+                    worker.setDaemon(true);
+                    return worker;
                 });
         thread.allowCoreThreadTimeOut(true);
     }
@@ -42,7 +42,7 @@ final class BackgroundThread implements AutoCloseable {
                 outcome.failed(e);
                 return;
             } catch (RuntimeException | LinkageError fault) {
-                LOG.error("a task of the local backend", fault);
+                LOG.error("a task of the local backend failed", fault);
                 outcome.failed(new OipException(ErrorCode.INTERNAL, "internal error", fault));
                 return;
             }
@@ -54,7 +54,7 @@ final class BackgroundThread implements AutoCloseable {
         }
     }
 
-    /** Tells the outcome on this thread, or at once when there is no room. */
+    /** Runs a task; the outcome is called on this thread, or by the caller if the queue is full or closed. */
     <T> void run(Supplier<T> work, LocalBackend.Outcome<T> outcome) {
         Task<T> task = new Task<>(work, outcome);
         try {
@@ -62,22 +62,22 @@ final class BackgroundThread implements AutoCloseable {
         } catch (RejectedExecutionException e) {
             task.refused(new OipException(
                     ErrorCode.UNAVAILABLE,
-                    "local backend: too much waits for its thread '" + name + "', or it is closed",
+                    "local backend: the queue of its thread '" + name + "' is full, or it is closed",
                     e));
         }
     }
 
-    /** Waits for what is under way; what waits is told that it is too late. */
+    /** Waits for the running task; queued tasks fail with UNAVAILABLE. */
     @Override
     public void close() {
         for (Runnable waiting : thread.shutdownNow()) {
             if (waiting instanceof Task<?> task) {
-                task.refused(new OipException(ErrorCode.UNAVAILABLE, "the local backend is being closed"));
+                task.refused(new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing"));
             }
         }
         try {
-            if (!thread.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-                LOG.warn("the local backend's thread '{}' goes on after {} s", name, PATIENCE_SECONDS);
+            if (!thread.awaitTermination(CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
+                LOG.warn("the local backend's thread '{}' is still running after {} s", name, CLOSE_TIMEOUT_SECONDS);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

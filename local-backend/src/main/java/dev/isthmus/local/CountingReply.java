@@ -4,7 +4,7 @@ import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 
-/** Counts a request's outcome on its way. Started and ended by one thread after the other. */
+/** Counts a request's outcome and forwards it. Used by one thread at a time. */
 final class CountingReply implements InferCallback {
     private final InferCallback callback;
     private final ModelCounts counts;

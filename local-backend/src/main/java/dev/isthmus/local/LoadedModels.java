@@ -7,14 +7,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The models by name. Reading is one volatile read; a change is published before what it replaces is let go, so that whoever
- * comes too late for one version finds the next. Thread-safe.
+ * The loaded models by name. Reading is one volatile read. A change is published before the replaced versions are
+ * released, so that a reader that fails to retain a version finds the next one. Thread-safe.
  */
 final class LoadedModels implements AutoCloseable {
     private volatile Map<String, ModelVersions> models = Map.of();
     private boolean closed;
 
-    /** All models that were loaded, or tried to be, at this moment. */
+    /** A snapshot of all models that are loaded or failed to load. */
     Map<String, ModelVersions> all() {
         return models;
     }
@@ -28,7 +28,7 @@ final class LoadedModels implements AutoCloseable {
         return of(ref.name()).find(ref.version());
     }
 
-    /** As {@link #find}, with a use of the model, which the caller has to give back. */
+    /** As {@link #find}, but retains the model, which the caller must release. */
     @Nullable
     Served use(ModelRef ref) {
         while (true) {
@@ -36,36 +36,36 @@ final class LoadedModels implements AutoCloseable {
             if (served == null || served.model().retain()) {
                 return served;
             }
-            // It was let go in between, so another is published, or none.
+            // It was released in between, so another version is published, or none.
             Thread.onSpinWait();
         }
     }
 
-    /** Publishes what there is now of a model. Versions that were there and are not any more are let go. */
+    /** Publishes the versions of a model and releases those replaced. */
     synchronized void put(String name, ModelVersions now) {
         Map<String, ModelVersions> all = new HashMap<>(models);
         ModelVersions before = all.put(name, now);
         if (closed) {
-            letGo(now, ModelVersions.NONE);
+            releaseReplaced(now, ModelVersions.NONE);
             return;
         }
         models = Map.copyOf(all);
         if (before != null) {
-            letGo(before, now);
+            releaseReplaced(before, now);
         }
     }
 
-    /** Forgets a model that there is not. */
+    /** Removes a model that does not exist. */
     synchronized void remove(String name) {
         Map<String, ModelVersions> all = new HashMap<>(models);
         ModelVersions before = all.remove(name);
         models = Map.copyOf(all);
         if (before != null) {
-            letGo(before, ModelVersions.NONE);
+            releaseReplaced(before, ModelVersions.NONE);
         }
     }
 
-    private static void letGo(ModelVersions before, ModelVersions now) {
+    private static void releaseReplaced(ModelVersions before, ModelVersions now) {
         before.served().forEach((version, served) -> {
             Served next = now.served().get(version);
             if (next == null || next.model() != served.model()) {
@@ -74,12 +74,12 @@ final class LoadedModels implements AutoCloseable {
         });
     }
 
-    /** Lets go of all models, and of each that is still put. */
+    /** Releases all models, and those published later. */
     @Override
     public synchronized void close() {
         closed = true;
         Map<String, ModelVersions> all = models;
         models = Map.of();
-        all.values().forEach(versions -> letGo(versions, ModelVersions.NONE));
+        all.values().forEach(versions -> releaseReplaced(versions, ModelVersions.NONE));
     }
 }

@@ -30,8 +30,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs ONNX models in this process, and loads and unloads them while it does. A model that cannot be loaded is logged and
- * listed with the reason, and does not hold up the others. Thread-safe; only start and close block.
+ * Runs ONNX models in this process, and loads and unloads them at run time. A model that cannot be loaded is logged and
+ * listed with the reason; other models are not affected. Thread-safe; only start and close block.
  */
 public final class LocalBackend implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBackend.class);
@@ -39,7 +39,7 @@ public final class LocalBackend implements AutoCloseable {
     private static final int CHANGES = 1024;
     private static final int LISTINGS = 64;
 
-    /** Takes what was asked for, on a thread of the backend or at once. */
+    /** Receives a result, on a thread of the backend or on the caller's. */
     public interface Outcome<T> {
         void done(T value);
 
@@ -53,7 +53,7 @@ public final class LocalBackend implements AutoCloseable {
     private final LocalExecutor executor;
     private final BackgroundThread changes = new BackgroundThread("changes", CHANGES);
     private final BackgroundThread listing = new BackgroundThread("listing", LISTINGS);
-    /** What was to be loaded at start and was not unloaded since. */
+    /** The models to load at start, except those unloaded since. */
     private final Set<String> wanted = ConcurrentHashMap.newKeySet();
 
     private LocalBackend(LocalSettings settings) {
@@ -70,9 +70,9 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     /**
-     * Loads the models that are to be loaded at start. Blocks.
+     * Starts the backend and loads the models configured for the start. Blocks.
      *
-     * @throws OipException when the repository cannot be read
+     * @throws OipException if the repository cannot be read
      */
     public static LocalBackend start(LocalSettings settings) {
         LocalBackend backend = new LocalBackend(settings);
@@ -88,22 +88,22 @@ public final class LocalBackend implements AutoCloseable {
         return backend;
     }
 
-    /** The models that come with the gateway: digits and simple. */
+    /** Starts a backend with the embedded models: digits and simple. */
     public static LocalBackend embedded(int threads, int queueSize) {
         return start(LocalSettings.of(null, true, threads, queueSize));
     }
 
-    /** The models of a directory, and the embedded ones where wanted. */
+    /** Starts a backend with the models of a directory, and optionally the embedded ones. */
     public static LocalBackend of(Path repository, boolean embedded, int threads, int queueSize) {
         return start(LocalSettings.of(repository, embedded, threads, queueSize));
     }
 
-    /** The models that were loaded, or tried to be. */
+    /** The names of the models that are loaded or failed to load. */
     public Set<String> models() {
         return models.all().keySet();
     }
 
-    /** Whether all models that were to be loaded at start are, but for those that were unloaded since. */
+    /** Whether all models configured for the start are loaded, except those unloaded since. */
     public boolean ready() {
         return wanted.stream().allMatch(name -> ready(ModelRef.of(name)));
     }
@@ -112,7 +112,7 @@ public final class LocalBackend implements AutoCloseable {
         return models.find(model) != null;
     }
 
-    /** What is known of a model that is loaded. */
+    /** The metadata of a loaded model. */
     public Optional<ModelMetadata> metadata(ModelRef ref) {
         ModelVersions versions = models.of(ref.name());
         Served served = versions.find(ref.version());
@@ -131,16 +131,16 @@ public final class LocalBackend implements AutoCloseable {
                 served.model().parameters()));
     }
 
-    /** The configuration of a model that is loaded, in Triton's form. */
+    /** The configuration of a loaded model, in Triton's form. */
     public Optional<ModelConfig> config(ModelRef ref) {
         Served served = models.find(ref);
         return served == null ? Optional.empty() : Optional.of(ServedConfig.of(served.model(), settings.threads()));
     }
 
     /**
-     * What versions that are loaded did.
+     * The statistics of loaded versions.
      *
-     * @param ref without a name for all models, without a version for all of them
+     * @param ref without a name: all models; without a version: all versions
      */
     public List<LocalStatistics> statistics(ModelRef ref) {
         List<LocalStatistics> all = new ArrayList<>();
@@ -156,7 +156,7 @@ public final class LocalBackend implements AutoCloseable {
         return all;
     }
 
-    /** All models of the repository, with the state of their versions. */
+    /** Lists all models of the repository with the state of their versions. */
     public void index(Outcome<List<ModelStatus>> outcome) {
         listing.run(this::list, outcome);
     }
@@ -165,22 +165,22 @@ public final class LocalBackend implements AutoCloseable {
         SortedSet<String> names = repository.names();
         Map<String, ModelVersions> known = models.all();
         names.addAll(known.keySet());
-        List<ModelStatus> lines = new ArrayList<>();
+        List<ModelStatus> statuses = new ArrayList<>();
         for (String name : names) {
             ModelVersions versions = known.get(name);
-            lines.addAll(
+            statuses.addAll(
                     versions == null
                             ? List.of(new ModelStatus(name, "", ModelStatus.State.UNAVAILABLE, "not loaded"))
                             : versions.status(name));
         }
-        return lines;
+        return statuses;
     }
 
     /**
-     * Loads a model, or loads it anew: what was loaded before serves until the new versions are ready, and goes on where one
-     * of them fails.
+     * Loads or reloads a model. Versions loaded before serve until all new versions are ready, and stay loaded if one
+     * fails.
      *
-     * @param outcome gets the name, or NOT_FOUND, or FAILED_PRECONDITION with the reason
+     * @param outcome receives the name, or NOT_FOUND, or FAILED_PRECONDITION with the reason
      */
     public void load(String name, Outcome<String> outcome) {
         change(name, outcome, model -> {
@@ -190,13 +190,13 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     /**
-     * Unloads a model. Requests under way finish.
+     * Unloads a model. Requests in flight complete.
      *
-     * @param outcome gets the name, or NOT_FOUND for a model that is not loaded
+     * @param outcome receives the name, or NOT_FOUND for a model that is not loaded
      */
     public void unload(String name, Outcome<String> outcome) {
         change(name, outcome, model -> {
-            // Also one that could not be loaded is waited for no more.
+            // A model that failed to load no longer affects readiness either.
             wanted.remove(model);
             loader.unload(model);
             return model;
@@ -207,7 +207,7 @@ public final class LocalBackend implements AutoCloseable {
         if (!settings.explicitControl()) {
             outcome.failed(new OipException(
                     ErrorCode.FAILED_PRECONDITION,
-                    "the local backend loads and unloads with 'model_control: explicit' only, and has 'none'"));
+                    "the local backend loads and unloads models only with 'model_control: explicit', got 'none'"));
             return;
         }
         changes.run(() -> change.apply(name), outcome);
@@ -217,9 +217,9 @@ public final class LocalBackend implements AutoCloseable {
      * Runs a model.
      *
      * @param request taken
-     * @param deadlineNanos on the scale of {@link System#nanoTime()}, {@link Long#MAX_VALUE} for none: it ends the
-     *     request, queued or running
-     * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, OVERLOADED, UNAVAILABLE, DEADLINE_EXCEEDED,
+     * @param deadlineNanos the deadline in {@link System#nanoTime()}, {@link Long#MAX_VALUE} for none; ends the
+     *     request, whether queued or running
+     * @param callback receives the response or NOT_FOUND, INVALID_ARGUMENT, OVERLOADED, UNAVAILABLE, DEADLINE_EXCEEDED,
      *     CANCELLED or INTERNAL
      */
     public Cancellable infer(
@@ -231,11 +231,11 @@ public final class LocalBackend implements AutoCloseable {
             return () -> {};
         }
         long rows = ModelCounts.rows(request, served.model().settings().maxBatchSize());
-        CountingReply counted = new CountingReply(callback, served.counts(), rows);
-        return executor.submit(served.model(), request, deadlineNanos, allocator, counted);
+        CountingReply counting = new CountingReply(callback, served.counts(), rows);
+        return executor.submit(served.model(), request, deadlineNanos, allocator, counting);
     }
 
-    /** The failure of what is asked of a model that is not loaded. */
+    /** The failure of a request for a model that is not loaded. */
     public OipException notFound(ModelRef ref) {
         String reason = reason(ref);
         return new OipException(
@@ -244,16 +244,16 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     private @Nullable String reason(ModelRef ref) {
-        List<ModelStatus> lines = models.of(ref.name()).status(ref.name());
-        return lines.stream()
-                .filter(line -> ref.version().isEmpty() || ref.version().equals(line.version()))
+        List<ModelStatus> statuses = models.of(ref.name()).status(ref.name());
+        return statuses.stream()
+                .filter(status -> ref.version().isEmpty() || ref.version().equals(status.version()))
                 .map(ModelStatus::reason)
                 .filter(text -> !text.isEmpty())
                 .findFirst()
                 .orElse(null);
     }
 
-    /** Finishes what is running and unloads the models. Blocks. */
+    /** Waits for active runs and unloads the models. Blocks. */
     @Override
     public void close() {
         listing.close();

@@ -5,15 +5,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the local backend is told at start.
+ * The settings of the local backend.
  *
- * @param repository the folder of the models; null: there are the embedded ones only
- * @param embedded whether the models that come with the gateway are there
- * @param threads that run models
- * @param queueSize requests that wait for a thread; more are refused
- * @param explicitControl whether models are loaded and unloaded while it runs; if not, everything is loaded at start
- * @param load the models that are loaded at start where it is explicit; {@code *} for all
- * @param device of models that name none: cpu, gpu:N or auto
+ * @param repository the folder of the models; null for the embedded ones only
+ * @param embedded whether the embedded models are available
+ * @param threads the number of threads that run models
+ * @param queueSize the maximum number of requests queued for a thread; more are rejected
+ * @param explicitControl whether models are loaded and unloaded at run time; if not, all models are loaded at start
+ * @param load the models to load at start with explicit control; {@code *} for all
+ * @param device the device of models that do not configure one: cpu, gpu:N or auto
  */
 public record LocalSettings(
         @Nullable Path repository,
@@ -28,12 +28,12 @@ public record LocalSettings(
         load = List.copyOf(load);
     }
 
-    /** Everything is loaded at start, on the CPU. */
+    /** Settings that load all models at start, on the CPU. */
     public static LocalSettings of(@Nullable Path repository, boolean embedded, int threads, int queueSize) {
         return new LocalSettings(repository, embedded, threads, queueSize, false, List.of(), "cpu");
     }
 
-    /** The same, of which only these models are loaded at start. */
+    /** A copy with explicit control that loads only these models at start. */
     public LocalSettings explicit(String... models) {
         return new LocalSettings(repository, embedded, threads, queueSize, true, List.of(models), device);
     }

@@ -3,15 +3,15 @@ package dev.isthmus.local;
 import dev.isthmus.oip.ModelRef;
 
 /**
- * What a version of a model did since its first load, in the sense of Triton's statistics.
+ * The statistics of a model version since its first load, as Triton defines them.
  *
- * @param lastMillis when the last request ended, in milliseconds since the epoch; 0 for never
- * @param inferences rows of requests that succeeded, where requests can be run together; otherwise these requests
- * @param executions runs
- * @param success requests that were answered, with the time from their arrival
- * @param fail requests that failed, with the time from their arrival
- * @param queue requests that were run, with the time until then
- * @param compute requests that were answered, with the time from the start of their run
+ * @param lastMillis the time at which the last request ended, in milliseconds since the epoch; 0 if none has
+ * @param inferences the rows of successful requests if the model is batched, else the number of successful requests
+ * @param executions the number of runs
+ * @param success the successful requests, with the time since their arrival
+ * @param fail the failed requests, with the time since their arrival
+ * @param queue the requests that were run, with the time they were queued
+ * @param compute the successful requests, with the time since the start of their run
  */
 public record LocalStatistics(
         ModelRef model,
@@ -23,6 +23,6 @@ public record LocalStatistics(
         Duration queue,
         Duration compute) {
 
-    /** How many, and how long all of them took. */
+    /** A count and the total time, in nanoseconds. */
     public record Duration(long count, long nanos) {}
 }

@@ -5,7 +5,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts what a version of a model does; it outlives reloads. Thread-safe. */
+/** Counts the requests of a model version; kept across reloads. Thread-safe. */
 final class ModelCounts {
     private final LongAdder inferences = new LongAdder();
     private final LongAdder executions = new LongAdder();
@@ -48,7 +48,7 @@ final class ModelCounts {
         lastMillis = System.currentTimeMillis();
     }
 
-    /** What a request counts as. */
+    /** The inferences that a request counts as. */
     static long rows(InferRequest request, int maxBatchSize) {
         boolean rows = maxBatchSize > 0
                 && !request.inputs().isEmpty()

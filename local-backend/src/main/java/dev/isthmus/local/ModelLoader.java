@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Loads and unloads models. Used by one thread at a time. What a model serves is replaced when all of its new versions are
- * ready; where one of them fails, what was loaded before stays.
+ * Loads and unloads models. Used by one thread at a time. The served versions of a model are replaced when all new
+ * versions are ready; if one fails, the previous versions stay loaded.
  */
 final class ModelLoader {
     private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
@@ -33,8 +33,8 @@ final class ModelLoader {
     private final Consumer<OnnxModel> opened;
 
     /**
-     * @param device of models that name none
-     * @param opened hears of each model before it serves
+     * @param device the device of models that do not configure one
+     * @param opened is called with each model before it serves
      */
     ModelLoader(ModelRepository repository, LoadedModels models, String device, Consumer<OnnxModel> opened) {
         this.repository = repository;
@@ -46,7 +46,7 @@ final class ModelLoader {
     /**
      * Loads a model.
      *
-     * @throws OipException NOT_FOUND, UNAVAILABLE when the process is ending, or FAILED_PRECONDITION with the reason of each
+     * @throws OipException NOT_FOUND, UNAVAILABLE during shutdown, or FAILED_PRECONDITION with the reason of each
      *     version that is not loaded
      */
     void load(String name) {
@@ -60,7 +60,7 @@ final class ModelLoader {
 
     private void replace(String name) {
         ModelVersions before = models.of(name);
-        models.put(name, before.beingLoaded());
+        models.put(name, before.withLoading());
         NavigableMap<Long, Served> fresh = new TreeMap<>();
         NavigableMap<Long, String> problems = new TreeMap<>();
         try {
@@ -82,7 +82,7 @@ final class ModelLoader {
             }
             problems.put(ModelVersions.WHOLE, e.message());
         } catch (RuntimeException fault) {
-            LOG.error("model '{}'", name, fault);
+            LOG.error("model '{}' could not be loaded", name, fault);
             problems.put(ModelVersions.WHOLE, INTERNAL);
         }
         publish(name, before, fresh, problems);
@@ -107,7 +107,7 @@ final class ModelLoader {
     private static OipException failure(String name, Map<Long, String> problems, boolean kept) {
         StringBuilder text = new StringBuilder("model '" + name + "' is not loaded");
         if (kept) {
-            text.append(", what was loaded before stays");
+            text.append(", the previous versions stay loaded");
         }
         problems.forEach((version, problem) -> {
             text.append(text.indexOf(": ") < 0 ? ": " : "; ");
@@ -138,7 +138,7 @@ final class ModelLoader {
             }
             throw e;
         } catch (RuntimeException | LinkageError fault) {
-            LOG.error("model '{}' version {}", source.name(), source.version(), fault);
+            LOG.error("model '{}' version {} could not be loaded", source.name(), source.version(), fault);
             throw new OipException(ErrorCode.FAILED_PRECONDITION, INTERNAL, fault);
         }
     }

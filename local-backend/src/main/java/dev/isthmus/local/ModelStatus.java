@@ -1,14 +1,14 @@
 package dev.isthmus.local;
 
 /**
- * A line of the repository's index.
+ * An entry of the repository index.
  *
- * @param version empty where it is about the model as a whole
- * @param reason why it is not ready, or why the last load failed; empty where there is nothing to say
+ * @param version empty for the model as a whole
+ * @param reason why it is not ready, or why the last load failed; empty for none
  */
 public record ModelStatus(String name, String version, State state, String reason) {
 
-    /** As the protocol's extension calls them. */
+    /** The states of the model repository extension. */
     public enum State {
         LOADING,
         READY,

@@ -13,18 +13,18 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of a model's versions at one moment.
+ * A snapshot of a model's versions.
  *
- * @param served those that are loaded
- * @param reasons why versions are not loaded, or could not be loaded anew; of {@link #WHOLE} for the model as a whole
+ * @param served the loaded versions
+ * @param reasons why versions are not loaded or failed to reload; the key {@link #WHOLE} is the model as a whole
  */
 record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, String> reasons, boolean loading) {
-    /** Stands for all versions. */
+    /** The key for all versions. */
     static final long WHOLE = 0;
 
     static final ModelVersions NONE = new ModelVersions(new TreeMap<>(), new TreeMap<>(), false);
 
-    /** A version that is loaded, with what it counts. */
+    /** A loaded version with its counters. */
     record Served(OnnxModel model, ModelCounts counts) {}
 
     ModelVersions {
@@ -32,11 +32,11 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
         reasons = Collections.unmodifiableNavigableMap(new TreeMap<>(reasons));
     }
 
-    ModelVersions beingLoaded() {
+    ModelVersions withLoading() {
         return new ModelVersions(served, reasons, true);
     }
 
-    /** What was loaded stays; the reasons are those of the last try. */
+    /** The loaded versions stay; the reasons are those of the last attempt. */
     ModelVersions failed(Map<Long, String> problems) {
         return new ModelVersions(served, new TreeMap<>(problems), false);
     }
@@ -47,7 +47,7 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
         return new ModelVersions(new TreeMap<>(), reasons, false);
     }
 
-    /** The version of this number, or the highest one for an empty text. */
+    /** The version with this number; the highest one if it is empty. */
     @Nullable
     Served find(String version) {
         if (version.isEmpty()) {
@@ -56,7 +56,7 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
         return version.matches("[0-9]{1,18}") ? served.get(Long.parseLong(version)) : null;
     }
 
-    /** The lines of the index. */
+    /** The entries of the repository index. */
     List<ModelStatus> status(String name) {
         NavigableSet<Long> versions = new TreeSet<>(served.keySet());
         versions.addAll(reasons.keySet());
@@ -65,16 +65,16 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
         } else if (!served.isEmpty()) {
             versions.remove(WHOLE);
         }
-        List<ModelStatus> lines = new ArrayList<>();
+        List<ModelStatus> statuses = new ArrayList<>();
         for (long version : versions) {
             String reason = reasons.getOrDefault(version, "");
             if (served.containsKey(version)) {
                 reason = reason.isEmpty() ? reasons.getOrDefault(WHOLE, "") : reason;
             }
             String number = version == WHOLE ? "" : Long.toString(version);
-            lines.add(new ModelStatus(name, number, state(version), reason));
+            statuses.add(new ModelStatus(name, number, state(version), reason));
         }
-        return lines;
+        return statuses;
     }
 
     private State state(long version) {

@@ -15,12 +15,12 @@ import dev.isthmus.proto.config.ModelParameter;
 import dev.isthmus.proto.config.ModelVersionPolicy;
 import java.util.List;
 
-/** A loaded model's configuration in Triton's form: what holds, given or by default. */
+/** A loaded model's effective configuration, including defaults, in Triton's form. */
 final class ServedConfig {
 
     private ServedConfig() {}
 
-    /** @param threads of the backend */
+    /** @param threads the backend's number of threads */
     static ModelConfig of(OnnxModel model, int threads) {
         ModelSettings settings = model.settings();
         boolean batches = settings.maxBatchSize() > 0;
@@ -87,7 +87,7 @@ final class ServedConfig {
         return DataType.valueOf("TYPE_" + name);
     }
 
-    /** As Triton has them: without the batch dimension where there is one. */
+    /** As in Triton: without the batch dimension of batched models. */
     private static List<Long> dims(TensorMetadata tensor, boolean batches) {
         List<Long> all = tensor.shape().toList();
         return batches && !all.isEmpty() ? all.subList(1, all.size()) : all;

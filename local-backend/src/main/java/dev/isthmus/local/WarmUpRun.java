@@ -20,7 +20,9 @@ import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Runs a model before it is ready, so that the first client does not wait for what the runtime does once. */
+/**
+ * Runs a model before it is ready, so that the first request does not wait for the runtime's one-time initialization.
+ */
 final class WarmUpRun {
     private static final Logger LOG = LoggerFactory.getLogger(WarmUpRun.class);
     private static final long MAX_BYTES = 256 << 20;
@@ -35,10 +37,10 @@ final class WarmUpRun {
     }
 
     /**
-     * Runs the samples, or one of zeros, with 1 for each extent that the model leaves open. That one may fail, since a model
-     * need not take it; the samples are the model's own and may not. For a translator zeros say nothing.
+     * Runs the configured samples, or one of zeros with 1 for each variable extent. The latter may fail, because a
+     * model need not accept zeros; configured samples must succeed. Models with a translator are not run with zeros.
      *
-     * @throws OipException of a sample
+     * @throws OipException if a configured sample fails
      */
     void run(List<WarmUpRequest> samples) {
         for (WarmUpRequest sample : samples) {
@@ -120,7 +122,7 @@ final class WarmUpRun {
         }
     }
 
-    /** Numbers between 0 and 1 where there are fractions, and any otherwise. */
+    /** Writes a random element: floats between 0 and 1, any value of other datatypes. */
     private void write(DataType type, ByteBuf data) {
         switch (type) {
             case BOOL -> data.writeBoolean(random.nextBoolean());

@@ -1,8 +1,7 @@
 /**
- * Runs ONNX models in this process. {@code LocalBackend} is the only door, {@code call} what it and its callers say to each
- * other: what is loaded is decided here, models are found in
- * {@code repository}, opened and run in {@code ort}, on the threads of {@code run}. Takes and gives decoded messages; knows no
- * wire. No type of DJL or ONNX Runtime is seen outside.
+ * Runs ONNX models in this process. {@code LocalBackend} is the entry point, {@code call} has the interfaces for its
+ * callers. This package decides what is loaded; {@code repository} finds models, {@code ort} opens and runs them on the
+ * threads of {@code run}. Requests and responses are decoded messages. No type of DJL or ONNX Runtime is exposed.
  */
 @NullMarked
 package dev.isthmus.local;

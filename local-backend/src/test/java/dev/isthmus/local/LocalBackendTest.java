@@ -35,7 +35,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The real runtime on the embedded models, and on an identity model of each datatype. */
+/** Runs the real runtime on the embedded models and on an identity model of each datatype. */
 class LocalBackendTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final Path IDENTITIES = Path.of("src/test/resources/models");

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the configuration of a model does to real models. */
+/** The effect of configurations on real models. */
 class ModelConfigurationTest {
     @TempDir
     Path root;

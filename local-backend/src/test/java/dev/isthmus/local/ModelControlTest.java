@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Loading and unloading of real models while the backend runs. */
+/** Loads and unloads real models at run time. */
 class ModelControlTest {
     @TempDir
     Path root;
@@ -68,7 +68,7 @@ class ModelControlTest {
     void loadAndUnload_withoutControl_areRefused() throws IOException {
         models.put("fp32", "m/1/model.onnx");
         try (LocalBackend backend = LocalBackend.of(root, false, 1, 4)) {
-            assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining("'model_control: explicit' only");
+            assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining("only with 'model_control: explicit'");
             assertThatThrownBy(() -> unload(backend, "m")).extracting("code").isEqualTo(ErrorCode.FAILED_PRECONDITION);
             assertThat(infer(backend, "m")).isEqualTo("1");
         }
@@ -186,7 +186,8 @@ class ModelControlTest {
             models.write("m/2/model.onnx", "no model");
             assertThatThrownBy(() -> load(backend, "m"))
                     .hasMessageStartingWith(
-                            "model 'm' is not loaded, what was loaded before stays: version 2: it is no ONNX model")
+                            "model 'm' is not loaded, the previous versions stay loaded: version 2: it is not an ONNX"
+                                    + " model")
                     .extracting("code")
                     .isEqualTo(ErrorCode.FAILED_PRECONDITION);
             assertThat(infer(backend, "m")).isEqualTo("1");

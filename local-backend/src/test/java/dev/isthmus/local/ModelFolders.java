@@ -19,12 +19,12 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/** A folder of models, and what is asked of a backend on it, awaited. */
+/** A folder of models, and blocking calls to a backend on it. */
 record ModelFolders(Path root) {
     private static final Path MODELS = Path.of("src/test/resources/models");
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
 
-    /** Puts an identity model of a datatype there. */
+    /** Adds an identity model of a datatype. */
     void put(String type, String path) throws IOException {
         Path file = root.resolve(path);
         Files.createDirectories(file.getParent());
@@ -70,7 +70,7 @@ record ModelFolders(Path root) {
         return joined(outcome);
     }
 
-    /** The failure itself where there is one. */
+    /** Waits for the result; throws the failure itself. */
     private static <T> T joined(CompletableFuture<T> outcome) {
         try {
             return outcome.join();
@@ -82,7 +82,7 @@ record ModelFolders(Path root) {
         }
     }
 
-    /** The version that answered. */
+    /** The version that served the request. */
     static String infer(LocalBackend backend, String name, String version, DataType type) {
         Tensor input = new Tensor(
                 "INPUT0",

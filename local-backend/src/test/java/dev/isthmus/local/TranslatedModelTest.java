@@ -31,7 +31,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The example of a translator in a repository, and models whose device or translator is not to be had beside it. */
+/** The example translator in a repository, beside models whose device or translator is not available. */
 class TranslatedModelTest {
     private static final Path EXAMPLE = Path.of(System.getProperty("isthmus.root"), "config/examples/translator");
 
@@ -142,7 +142,7 @@ class TranslatedModelTest {
     @Test
     void models_thatCannotBeLoaded_leaveTheOthersAlone() {
         assertThat(backend.ready(ModelRef.of("far"))).isFalse();
-        assertThat(reason("far")).contains("device gpu:255 cannot be had: ");
+        assertThat(reason("far")).contains("device gpu:255 is not available: ");
         assertThat(backend.ready(ModelRef.of("without_jar"))).isFalse();
         assertThat(reason("without_jar")).contains("its translator DigitsText needs a jar");
         assertThat(backend.ready(ModelRef.of("digits"))).isTrue();

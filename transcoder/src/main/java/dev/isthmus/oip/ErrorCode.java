@@ -1,8 +1,8 @@
 package dev.isthmus.oip;
 
 /**
- * What went wrong, in the terms of both protocols. The only table that knows the HTTP and the gRPC status; the mapping is
- * the canonical one of google.rpc.Code, with the codes that HTTP needs beside it.
+ * The kind of a failure, with its HTTP and gRPC status. This is the only mapping to either status: the canonical one of
+ * google.rpc.Code, plus the codes that only HTTP has.
  */
 public enum ErrorCode {
     CANCELLED(499, 1),
@@ -21,7 +21,7 @@ public enum ErrorCode {
     UNAVAILABLE(503, 14),
     DATA_LOSS(500, 15),
     UNAUTHENTICATED(401, 16),
-    /** The HTTP method is not one of the path's. */
+    /** The path does not support the HTTP method. */
     METHOD_NOT_ALLOWED(405, 12),
     /** The client took too long to send the request. */
     REQUEST_TIMEOUT(408, 4),
@@ -29,19 +29,19 @@ public enum ErrorCode {
     PAYLOAD_TOO_LARGE(413, 8),
     /** The request line is longer than configured. */
     URI_TOO_LONG(414, 3),
-    /** A content type or an encoding that is not understood. */
+    /** The content type or content encoding is not supported. */
     UNSUPPORTED_MEDIA_TYPE(415, 12),
-    /** An {@code Expect} header that is not {@code 100-continue}. */
+    /** The {@code Expect} header is not {@code 100-continue}. */
     EXPECTATION_FAILED(417, 3),
     /** More header fields, or larger ones, than configured. */
     HEADERS_TOO_LARGE(431, 8),
-    /** A version of HTTP that is not spoken here. */
+    /** The HTTP version is not supported. */
     HTTP_VERSION_NOT_SUPPORTED(505, 12),
-    /** There is no room for the request now: the queue before what would run it is full. */
+    /** The request cannot be queued: the queue in front of its executor is full. */
     OVERLOADED(503, 8),
-    /** The call came through more gateways than configured: one of them is its own upstream. */
+    /** The call passed through more gateways than configured; one of them probably is its own upstream. */
     LOOP_DETECTED(508, 13),
-    /** The upstream answered in a way that is not the protocol's. */
+    /** The upstream's response violates the protocol. */
     BAD_UPSTREAM_ANSWER(502, 13);
 
     private final int httpStatus;
@@ -60,7 +60,7 @@ public enum ErrorCode {
         return grpcStatus;
     }
 
-    /** The code of a gRPC status from a peer; {@link #UNKNOWN} for numbers that gRPC does not define. */
+    /** The code for a gRPC status received from a peer; {@link #UNKNOWN} for numbers that gRPC does not define. */
     public static ErrorCode ofGrpcStatus(int status) {
         return switch (status) {
             case 1 -> CANCELLED;
@@ -82,7 +82,10 @@ public enum ErrorCode {
         };
     }
 
-    /** The code of an HTTP error status from a peer: the nearest one of the same class. */
+    /**
+     * The code for an HTTP error status received from a peer; for a status without a code, the general one of its
+     * class.
+     */
     public static ErrorCode ofHttpStatus(int status) {
         return switch (status) {
             case 401 -> UNAUTHENTICATED;

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * An inference request, decoded. It owns its tensors: {@link #release()} once, when nobody reads them any more.
+ * A decoded inference request. Owns its tensors; call {@link #release()} exactly once.
  *
- * @param id empty when the client gave none
- * @param outputs empty for all outputs of the model
+ * @param id empty if the client sent none
+ * @param outputs the requested outputs; empty for all outputs of the model
  */
 public record InferRequest(
         ModelRef model,
@@ -30,7 +30,7 @@ public record InferRequest(
         inputs.forEach(Tensor::release);
     }
 
-    /** The same once more, with tensors that are released by themselves. */
+    /** A copy that shares the tensors' memory and must be released separately. */
     public InferRequest retained() {
         return new InferRequest(
                 model, id, parameters, inputs.stream().map(Tensor::retained).toList(), outputs);

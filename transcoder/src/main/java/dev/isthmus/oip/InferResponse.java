@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The answer to an {@link InferRequest}, decoded. It owns its tensors: {@link #release()} once.
+ * The decoded response to an {@link InferRequest}. Owns its tensors; call {@link #release()} exactly once.
  *
- * @param model the model that answered; an empty version where the server has none
- * @param id the request's, empty when it had none
+ * @param model the model that produced the response; its version is empty if the server has none
+ * @param id the request's id; empty if it had none
  */
 public record InferResponse(ModelRef model, String id, Map<String, Parameter> parameters, List<Tensor> outputs) {
 
@@ -20,7 +20,7 @@ public record InferResponse(ModelRef model, String id, Map<String, Parameter> pa
         return new InferResponse(model, other, parameters, outputs);
     }
 
-    /** The same of a model of another name. */
+    /** A copy with another model name; it shares the tensors. */
     public InferResponse withModelName(String name) {
         return new InferResponse(new ModelRef(name, model.version()), id, parameters, outputs);
     }
@@ -29,7 +29,7 @@ public record InferResponse(ModelRef model, String id, Map<String, Parameter> pa
         outputs.forEach(Tensor::release);
     }
 
-    /** The same once more, with tensors that are released by themselves. */
+    /** A copy that shares the tensors' memory and must be released separately. */
     public InferResponse retained() {
         return new InferResponse(
                 model, id, parameters, outputs.stream().map(Tensor::retained).toList());

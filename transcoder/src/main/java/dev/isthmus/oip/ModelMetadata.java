@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a server says of a model.
+ * A server's metadata for one model.
  *
- * @param versions the versions that may be asked for; empty where the server names none
- * @param platform empty where the server names none
- * @param parameters an extension of MLServer; empty elsewhere
+ * @param versions the versions that can be requested; empty if the server lists none
+ * @param platform empty if the server sends none
+ * @param parameters an extension of MLServer; empty for other servers
  */
 public record ModelMetadata(
         String name,
@@ -28,8 +28,8 @@ public record ModelMetadata(
     /**
      * An input or output of a model.
      *
-     * @param dataType the datatype's name as the server gave it, so that one unknown to us is passed on
-     * @param shape -1 for an extent of any size
+     * @param dataType the datatype's name as sent by the server, so that unknown datatypes are forwarded
+     * @param shape -1 for a dimension of variable size
      */
     public record TensorMetadata(String name, String dataType, Shape shape, Map<String, Parameter> parameters) {
 

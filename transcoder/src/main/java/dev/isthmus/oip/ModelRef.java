@@ -1,12 +1,12 @@
 package dev.isthmus.oip;
 
 /**
- * Names a model and, when {@code version} is not empty, one of its versions. The version is opaque here: what it may look
- * like is the server's business.
+ * Names a model and, if {@code version} is not empty, one of its versions. Versions are opaque strings; their format is
+ * up to the server.
  */
 public record ModelRef(String name, String version) {
 
-    /** The model by name alone: the server chooses the version. */
+    /** The model without a version; the server chooses one. */
     public static ModelRef of(String name) {
         return new ModelRef(name, "");
     }

@@ -5,21 +5,21 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The only failure inside. Its message is shown to the client: it names value and expectation, and never a path, an
- * upstream's address or a stack.
+ * The only failure type of the gateway. Its message is sent to the client: it names the value and the expectation, and
+ * never contains a path, an upstream's address or a stack trace.
  */
 public final class OipException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** How far a server came with the request that failed. */
+    /** How far a server got with the failed request. */
     public enum Processed {
-        /** It has not begun it: it never got it, or refused it unread. */
+        /** No server started processing it: none received it, or the server rejected it without processing. */
         NO,
-        /** A server that works handed it back unread: GOAWAY or REFUSED_STREAM (RFC 9113, 8.7). */
+        /** A healthy server rejected it without processing: GOAWAY or REFUSED_STREAM (RFC 9113, 8.7). */
         REFUSED,
-        /** It may have: it got the request, and nothing was heard of it. */
+        /** A server may have processed it: the request was sent, and no response was received. */
         MAYBE,
-        /** It answered, or the failure is not a server's. */
+        /** A server responded, or the failure is not a server's. */
         YES
     }
 
@@ -47,7 +47,7 @@ public final class OipException extends RuntimeException {
             Processed processed,
             @Nullable Duration retryAfter,
             boolean confidential) {
-        // Client errors are frequent and their origin is in the message: no stack trace unless there is a cause.
+        // Client errors are frequent and the message tells their origin: no stack trace unless there is a cause.
         super(message, cause, false, cause != null);
         this.code = code;
         this.processed = processed;
@@ -55,32 +55,38 @@ public final class OipException extends RuntimeException {
         this.confidential = confidential;
     }
 
-    /** A request that nobody has begun because there is no room for it, and when there may be. */
+    /** A request rejected before processing because a limit is reached, with the delay after which to retry. */
     public static OipException refused(ErrorCode code, String message, Duration retryAfter) {
         return new OipException(code, message, null, Processed.NO, retryAfter, false);
     }
 
-    /** An answer that there is no room for, though its request was executed, and when there may be. */
+    /**
+     * A response dropped because a limit is reached, although its request was executed, with the delay after which to
+     * retry.
+     */
     public static OipException answerDropped(ErrorCode code, String message, Duration retryAfter) {
         return new OipException(code, message, null, Processed.YES, retryAfter, false);
     }
 
-    /** A request that breaks the protocol or does not fit the model. */
+    /** A request that violates the protocol or does not match the model. */
     public static OipException invalid(String message) {
         return new OipException(ErrorCode.INVALID_ARGUMENT, message);
     }
 
-    /** The same failure, whose message a server wrote or names what is behind the gateway: shown to clients by choice only. */
+    /**
+     * The same failure marked confidential: its message was written by a server or names one, and is sent to clients
+     * only if so configured.
+     */
     public OipException confidential() {
         return new OipException(code, message(), getCause(), processed, retryAfter, true);
     }
 
-    /** The same failure with a message that any client may see. */
+    /** The same failure with a message that may be sent to any client. */
     public OipException saying(String other) {
         return new OipException(code, other, null, processed, retryAfter, false);
     }
 
-    /** Whether clients may not see the message unless that was chosen. */
+    /** Whether the message is sent to clients only if so configured. */
     public boolean isConfidential() {
         return confidential;
     }
@@ -89,22 +95,22 @@ public final class OipException extends RuntimeException {
         return code;
     }
 
-    /** Whether the request may have been executed: what may be tried again depends on it. */
+    /** Whether the request may have been executed; decides whether it may be retried. */
     public Processed processed() {
         return processed;
     }
 
-    /** Whether the request was executed, and its answer dropped because there is no room for it: no server failed. */
+    /** Whether the request was executed and its response dropped because a limit is reached; no server failed. */
     public boolean dropsAnswer() {
         return processed == Processed.YES && retryAfter != null;
     }
 
-    /** When the client may ask again; empty where nothing is known of it. */
+    /** The delay after which the client may retry; empty if unknown. */
     public Optional<Duration> retryAfter() {
         return Optional.ofNullable(retryAfter);
     }
 
-    /** What the client is shown. */
+    /** The message sent to the client. */
     public String message() {
         String message = getMessage();
         return message == null ? code.name() : message;

@@ -2,7 +2,7 @@ package dev.isthmus.oip;
 
 import java.util.List;
 
-/** What a server says of itself. */
+/** A server's metadata. */
 public record ServerMetadata(String name, String version, List<String> extensions) {
 
     public ServerMetadata {

@@ -4,11 +4,11 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The extents of a tensor, outermost first. {@code []} is a scalar and has one element; a zero extent makes a tensor
- * without elements. In metadata an extent of -1 stands for any.
+ * The extents of a tensor's dimensions, outermost first. {@code []} is a scalar with one element; an extent of 0 makes
+ * a tensor without elements. In metadata, -1 is a dimension of variable size.
  */
 public final class Shape {
-    /** More dimensions than any known server takes. */
+    /** More dimensions than any known server supports. */
     public static final int MAX_RANK = 16;
 
     public static final Shape SCALAR = new Shape(new long[0]);
@@ -42,7 +42,7 @@ public final class Shape {
     /**
      * The number of elements.
      *
-     * @throws ArithmeticException when it does not fit into 63 bits, or an extent is negative
+     * @throws ArithmeticException if it does not fit into 63 bits, or an extent is negative
      */
     public long elementCount() {
         boolean empty = false;
@@ -70,7 +70,7 @@ public final class Shape {
         return Arrays.hashCode(extents);
     }
 
-    /** As in JSON: {@code [1,3]}. */
+    /** The JSON form: {@code [1,3]}. */
     @Override
     public String toString() {
         return Arrays.toString(extents).replace(" ", "");

@@ -4,22 +4,22 @@ import io.netty.buffer.ByteBuf;
 import java.util.Map;
 
 /**
- * A named tensor with its elements in raw form: row-major, little-endian, without padding; {@link DataType#BYTES} elements
- * each behind a 4-byte little-endian length. The tensor owns one reference of {@code data}; {@link #release()} gives it
- * back. That {@code data} fits shape and datatype was checked by whoever made the tensor ({@code TensorCheck}).
+ * A named tensor with its elements in raw form: row-major, little-endian, without padding; each {@link DataType#BYTES}
+ * element follows its 4-byte little-endian length. The tensor owns one reference to {@code data}, which {@link
+ * #release()} releases. Its creator has checked that {@code data} matches shape and datatype ({@code TensorCheck}).
  *
- * @param data readable bytes are the tensor's; its indices are not moved by readers
+ * @param data its readable bytes are the elements; readers do not move its indices
  */
 public record Tensor(String name, DataType dataType, Shape shape, Map<String, Parameter> parameters, ByteBuf data) {
 
-    /** The parameter of a tensor that lies in memory that client and server share. */
+    /** The parameter that places a tensor in shared memory. */
     public static final String SHARED_MEMORY_REGION = "shared_memory_region";
 
     public Tensor {
         parameters = Parameter.copyOf(parameters);
     }
 
-    /** Whether the elements lie in shared memory: {@code data} is empty then. */
+    /** Whether the elements are in shared memory; {@code data} is then empty. */
     public boolean shared() {
         return parameters.containsKey(SHARED_MEMORY_REGION);
     }
@@ -28,7 +28,7 @@ public record Tensor(String name, DataType dataType, Shape shape, Map<String, Pa
         data.release();
     }
 
-    /** The same tensor once more: its data has a reference and indices of its own, and is not copied. */
+    /** A copy that shares the memory, with its own reference and indices; must be released separately. */
     public Tensor retained() {
         return new Tensor(name, dataType, shape, parameters, data.retainedDuplicate());
     }

@@ -1,6 +1,6 @@
 /**
- * Values of the Open Inference Protocol: datatypes, tensors, requests, answers, errors. No wire format, no channel, no
- * thread: how a value looks on a wire is the business of {@code dev.isthmus.transcoder}.
+ * Values of the Open Inference Protocol: datatypes, tensors, requests, responses, errors. No wire formats, channels or
+ * threads; {@code dev.isthmus.transcoder} encodes and decodes these values.
  */
 @NullMarked
 package dev.isthmus.oip;

@@ -10,17 +10,17 @@ import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.Set;
 
-/** An inference request or answer as it stands: on a wire, or decoded. Owns its buffers. */
+/** An inference request or response, encoded or decoded. Owns its buffers. */
 public sealed interface InferMessage {
 
     Wire wire();
 
     void release();
 
-    /** How large its buffers are. */
+    /** The size of its buffers, in bytes. */
     long bytes();
 
-    /** The same message once more, uncopied, with buffers of its own indices and references: each is released by itself. */
+    /** A copy that shares the buffers' memory, with its own indices and references; must be released separately. */
     InferMessage retained();
 
     private static long bytes(List<Tensor> tensors) {
@@ -54,7 +54,7 @@ public sealed interface InferMessage {
         }
     }
 
-    /** An encoded ModelInferRequest or ModelInferResponse, without gRPC's prefix. */
+    /** An encoded ModelInferRequest or ModelInferResponse, without gRPC's length prefix. */
     record ProtobufMessage(ByteBuf message) implements InferMessage {
         @Override
         public Wire wire() {
@@ -78,9 +78,9 @@ public sealed interface InferMessage {
     }
 
     /**
-     * A request, decoded.
+     * A decoded request.
      *
-     * @param plainInputs the names of the inputs that came as JSON which every server reads alike
+     * @param plainInputs the names of the inputs received as JSON that every server interprets alike
      */
     record DecodedRequest(InferRequest request, Set<String> plainInputs) implements InferMessage {
 
@@ -88,7 +88,7 @@ public sealed interface InferMessage {
             plainInputs = Set.copyOf(plainInputs);
         }
 
-        /** A request that came as no JSON. */
+        /** A request that was not received as JSON. */
         public DecodedRequest(InferRequest request) {
             this(request, Set.of());
         }
@@ -114,7 +114,7 @@ public sealed interface InferMessage {
         }
     }
 
-    /** An answer, decoded. */
+    /** A decoded response. */
     record Response(InferResponse response) implements InferMessage {
         @Override
         public Wire wire() {

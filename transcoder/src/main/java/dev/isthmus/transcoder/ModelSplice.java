@@ -8,41 +8,41 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
 /**
- * Gives an encoded message another model's name, for targets whose model is not called as the client calls it. All else
- * stays as it is: it is neither decoded nor copied, save for parts so small that a copy is cheaper.
+ * Replaces the model name in an encoded message, for targets that know the model by another name. The rest of the
+ * message is neither decoded nor copied, except for parts so small that a copy is cheaper.
  */
 public final class ModelSplice {
     private ModelSplice() {}
 
     /**
-     * An encoded ModelInferRequest that asks for this model; without a version where {@code model} has none.
+     * The encoded ModelInferRequest with this model and version; an empty version is removed.
      *
      * @param message taken
-     * @return owned by the caller; it keeps the message's memory
-     * @throws dev.isthmus.oip.OipException INVALID_ARGUMENT when the message is malformed
+     * @return owned by the caller; shares the message's memory
+     * @throws dev.isthmus.oip.OipException INVALID_ARGUMENT if the message is malformed
      */
     public static ByteBuf request(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
         return ProtobufSplice.request(allocator, message, model);
     }
 
     /**
-     * An encoded ModelInferResponse of this model; with the version that it had where {@code model} has none.
+     * The encoded ModelInferResponse with this model and version; an empty version leaves the version unchanged.
      *
      * @param message taken
-     * @return owned by the caller; it keeps the message's memory
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when the message is malformed
+     * @return owned by the caller; shares the message's memory
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if the message is malformed
      */
     public static ByteBuf response(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
         return ProtobufSplice.response(allocator, message, model);
     }
 
     /**
-     * An answer's body whose member {@code model_name} is this. A body that has no such member, or whose JSON breaks off or is
-     * broken before it, is left as it is.
+     * The response body with this value of its member {@code model_name}. A body without such a member, or with
+     * truncated or malformed JSON before it, is returned unchanged.
      *
      * @param body taken
-     * @return owned by the caller; it keeps the body's memory
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when the body is shorter than its JSON
+     * @return owned by the caller; shares the body's memory
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if the body is shorter than its announced JSON
      */
     public static RestBody json(ByteBufAllocator allocator, RestBody body, String modelName) {
         return RestSplice.modelName(allocator, body, modelName);

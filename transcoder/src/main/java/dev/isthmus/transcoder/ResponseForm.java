@@ -7,16 +7,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a client wants its answer.
+ * The form in which a client expects its response.
  *
- * @param untouched whether an answer that stands on the client's wire already goes on as it is, because the upstream was
- *     asked as the client asked
- * @param outputs on the REST wire
- * @param typed on the protobuf wire: as typed contents and not raw
- * @param sharedOutputs where the outputs are that were asked for in shared memory: their parameters, by name; answers have
- *     neither their data nor these
- * @param id the request's, which a transcoded answer echoes whatever the server made of it; null for the server's
- * @param model the name that the answer calls the model by, because the server knows it by another; null for the server's
+ * @param untouched whether a response on the client's wire is passed through unchanged, because the upstream got the
+ *     request in the client's form
+ * @param outputs the outputs' forms on the REST wire
+ * @param typed whether the protobuf wire has typed contents instead of raw contents
+ * @param sharedOutputs the parameters of the outputs requested in shared memory, by name; responses contain neither
+ *     their data nor these parameters
+ * @param id the request's id, which a transcoded response echoes whatever the server sends; null for the server's id
+ * @param model the model name in the response if the server knows the model by another; null for the server's name
  */
 public record ResponseForm(
         Wire wire,
@@ -27,11 +27,14 @@ public record ResponseForm(
         @Nullable String id,
         @Nullable String model) {
 
-    /** An answer to be decoded. */
+    /** A response that is only decoded. */
     public static final ResponseForm DECODED =
             new ResponseForm(Wire.DECODED, true, OutputForms.JSON, false, Map.of(), null, null);
 
-    /** Whether an encoded answer on this wire goes on byte for byte, so that it need not be whole. */
+    /**
+     * Whether an encoded response on this wire is passed through byte for byte, so that it can be forwarded before it
+     * is complete.
+     */
     public boolean passesParts(Wire upstream) {
         return upstream == wire && wire != Wire.DECODED && untouched && model == null;
     }

@@ -7,9 +7,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
 /**
- * A ModelInferRequest in parts: its head, and then its tensors' bytes as they come in a REST body, uncopied, each behind its
- * tag and length. Owns the head until it is taken or {@link #release()}d; what has come of the tensors stays the reader's
- * until it is taken.
+ * A ModelInferRequest produced in parts: its head, then each tensor's tag, length and bytes as they arrive in a REST
+ * body, uncopied. Owns the head until it is taken or {@link #release()} is called; tensor bytes belong to the reader
+ * until they are taken.
  */
 public final class RestParts {
     private final ByteBufAllocator allocator;
@@ -17,10 +17,10 @@ public final class RestParts {
     private final RestRequestReader data;
     private final int inputs;
     private final long length;
-    private boolean headGone;
-    /** Whose bytes come next. */
+    private boolean headTaken;
+    /** The index of the input whose bytes come next. */
     private int input;
-    /** Bytes of it that are missing; -1 before its own head went. */
+    /** Its bytes not yet taken; -1 before its tag and length were written. */
     private long left = -1;
 
     /** @param head taken */
@@ -36,21 +36,21 @@ public final class RestParts {
         this.length = sum;
     }
 
-    /** Bytes of the whole message. */
+    /** The length of the whole message, in bytes. */
     public long length() {
         return length;
     }
 
-    /** Whether anything can go on now. */
+    /** Whether {@link #take()} has bytes to return. */
     public boolean waits() {
-        return !headGone || data.held() > 0;
+        return !headTaken || data.held() > 0;
     }
 
-    /** What can go on now and was not taken before, owned by the caller; empty where nothing has come. */
+    /** The bytes available and not taken before, owned by the caller; empty if there are none. */
     public ByteBuf take() {
         MessageSplice out = new MessageSplice(allocator);
-        if (!headGone) {
-            headGone = true;
+        if (!headTaken) {
+            headTaken = true;
             out.tail().writeBytes(head);
             head.release();
         }
@@ -61,7 +61,7 @@ public final class RestParts {
         return out.take();
     }
 
-    /** Takes what has come of the input whose turn it is; whether that was the rest of it. */
+    /** Takes the available bytes of the current input; returns whether it is complete. */
     private boolean tookAll(MessageSplice out) {
         if (left < 0) {
             left = data.binarySize(input);
@@ -77,10 +77,10 @@ public final class RestParts {
         return left == 0;
     }
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases the head unless it was taken; idempotent. */
     public void release() {
-        if (!headGone) {
-            headGone = true;
+        if (!headTaken) {
+            headTaken = true;
             head.release();
         }
     }

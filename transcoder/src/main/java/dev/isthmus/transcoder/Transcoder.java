@@ -27,11 +27,11 @@ import java.util.Set;
 import java.util.function.LongConsumer;
 
 /**
- * Turns a message of one wire into another's. A message that stands on the wanted wire already, in the wanted form, is passed
- * on untouched; any other is transcoded exactly once.
+ * Transcodes messages between wires. A message already on the wanted wire and in the wanted form is passed through
+ * unchanged; any other is transcoded exactly once.
  */
 public final class Transcoder {
-    /** Of an answer that is read before it is said how much is held, in bytes. */
+    /** The bytes of a response that are read between two reports of the memory held. */
     private static final int STEP = 256 << 10;
 
     private final WireLimits limits;
@@ -41,10 +41,10 @@ public final class Transcoder {
     }
 
     /**
-     * Puts a request on an upstream's wire.
+     * Converts a request to an upstream's wire.
      *
-     * @param message taken; no REST message, for REST bodies are read as they arrive
-     * @throws OipException INVALID_ARGUMENT when the peer cannot be sent it
+     * @param message taken; not a REST message, as REST bodies are read while they arrive
+     * @throws OipException INVALID_ARGUMENT if the peer does not support it
      */
     public InferMessage request(ByteBufAllocator allocator, InferMessage message, ServerFeatures peer) {
         WireLimits allowed = limits.withSharedMemory(peer.sharedMemory());
@@ -69,11 +69,11 @@ public final class Transcoder {
     }
 
     /**
-     * Puts a request whose binary data is still to come on an upstream's wire, which is PROTOBUF.
+     * Converts a request whose binary data is still arriving to an upstream's wire, which must be PROTOBUF.
      *
-     * @param head the request, as {@code data} gave it, of the model that the upstream is asked for
-     * @param data what reads the binary data
-     * @throws OipException INVALID_ARGUMENT when the peer cannot be sent it
+     * @param head the request as returned by {@code data}, with the upstream's model name
+     * @param data the reader of the binary data
+     * @throws OipException INVALID_ARGUMENT if the peer does not support it
      */
     public RestParts parts(ByteBufAllocator allocator, InferRequest head, RestRequestReader data, ServerFeatures peer) {
         InferRequest permitted = permitted(head, limits.withSharedMemory(peer.sharedMemory()));
@@ -85,19 +85,19 @@ public final class Transcoder {
     }
 
     /**
-     * Where the outputs go that a ModelInferRequest asks for in shared memory, by name.
+     * The parameters of the outputs that a ModelInferRequest requests in shared memory, by name.
      *
      * @param message borrowed
-     * @throws OipException INVALID_ARGUMENT when it breaks the protocol
+     * @throws OipException INVALID_ARGUMENT if the message violates the protocol
      */
     public Map<String, Map<String, Parameter>> sharedOutputs(ByteBuf message) {
         return ProtobufReader.sharedOutputs(message, limits);
     }
 
     /**
-     * Checks the numbers of inputs and of requested outputs.
+     * Checks the number of inputs and of requested outputs.
      *
-     * @throws OipException INVALID_ARGUMENT when there are more than are taken
+     * @throws OipException INVALID_ARGUMENT if there are more than the limit
      */
     public void requireTensors(RawRequest request) {
         requireTensors(request.inputs(), "inputs");
@@ -106,16 +106,16 @@ public final class Transcoder {
 
     private void requireTensors(int count, String what) {
         if (count > limits.tensors()) {
-            throw OipException.invalid(what + ": at most " + limits.tensors() + " are taken");
+            throw OipException.invalid(what + ": at most " + limits.tensors() + " are accepted");
         }
     }
 
-    /** Whether this server may be sent the request as it is. */
+    /** Whether the request can be sent to this server unchanged. */
     public static boolean takesAsItIs(RawRequest request, ServerFeatures peer) {
         return peer.wire() == Wire.PROTOBUF && takesAsItIs(request.contested(), peer.dialect());
     }
 
-    /** The request, which may have been read for another server than this. */
+    /** Checks a request that may have been read for another server. */
     private static InferRequest permitted(InferRequest request, WireLimits limits) {
         try {
             request.inputs()
@@ -129,7 +129,7 @@ public final class Transcoder {
         }
     }
 
-    /** The inputs that a server with binary data is sent as JSON all the same, because its models may look at it. */
+    /** The inputs sent as JSON even to a server with binary data, because its models may inspect the JSON. */
     private static Set<String> plainInputs(InferMessage message, ServerFeatures peer) {
         return message instanceof InferMessage.DecodedRequest request
                         && peer.dialect().keepsJson()
@@ -154,7 +154,7 @@ public final class Transcoder {
     }
 
     /**
-     * Puts an upstream's answer on the client's wire.
+     * Converts an upstream's response to the client's wire.
      *
      * @param message taken
      */
@@ -165,7 +165,7 @@ public final class Transcoder {
     /**
      * As {@link #response(ByteBufAllocator, InferMessage, ResponseForm)}.
      *
-     * @param held is told how many bytes of memory are held of what is read of a REST answer, as they grow; may throw
+     * @param held receives the bytes of memory held while a REST response is read, as they grow; may throw
      */
     public InferMessage response(
             ByteBufAllocator allocator, InferMessage message, ResponseForm form, LongConsumer held) {
@@ -196,13 +196,13 @@ public final class Transcoder {
         return form.model() == null ? echoed : echoed.withModelName(form.model());
     }
 
-    /** Whether {@link #text} can be had of this answer: it is transcoded for a REST client. */
+    /** Whether {@link #text} applies to this response: it is transcoded for a REST client. */
     public static boolean writesText(InferMessage message, ResponseForm form) {
         return form.wire() == Wire.REST && !(message.wire() == Wire.REST && form.untouched());
     }
 
     /**
-     * As {@link #response}, of an answer that need not be written at once.
+     * As {@link #response}, for a response that can be written in parts.
      *
      * @param message taken
      * @param held as for {@link #response(ByteBufAllocator, InferMessage, ResponseForm, LongConsumer)}
@@ -225,7 +225,10 @@ public final class Transcoder {
         };
     }
 
-    /** That an answer which goes on as it came is whole, and has as many elements as its shapes say; released if not. */
+    /**
+     * Requires that a response to be passed through is complete and has as many elements as its shapes say; releases it
+     * if not.
+     */
     private void requireWhole(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
         try {
             read(passing(allocator, body.jsonLength(), form), body.content(), held)
@@ -237,7 +240,7 @@ public final class Transcoder {
     }
 
     /**
-     * What makes sure of a REST answer that goes on as it comes; see {@link ResponseForm#passesParts}.
+     * A reader that validates a REST response passed through in parts; see {@link ResponseForm#passesParts}.
      *
      * @param jsonLength as in {@link RestBody#jsonLength()}
      */
@@ -257,7 +260,7 @@ public final class Transcoder {
 
     private static InferResponse read(RestResponseReader reader, ByteBuf content, LongConsumer held) {
         try {
-            // Part by part: a composite would otherwise be flattened.
+            // Component by component: a composite would otherwise be flattened.
             if (content instanceof CompositeByteBuf composite) {
                 for (ByteBuf part : composite) {
                     feed(reader, part, held);
@@ -271,7 +274,7 @@ public final class Transcoder {
         }
     }
 
-    /** @param part borrowed: its indices are as they were afterwards */
+    /** @param part borrowed; its indices are restored */
     private static void feed(RestResponseReader reader, ByteBuf part, LongConsumer held) {
         int from = part.readerIndex();
         int end = part.writerIndex();
@@ -288,6 +291,6 @@ public final class Transcoder {
     private static OipException unexpected(InferMessage message) {
         message.release();
         return new OipException(
-                ErrorCode.INTERNAL, "a message on the " + message.wire() + " wire does not belong here");
+                ErrorCode.INTERNAL, "a message on the " + message.wire() + " wire is not supported here");
     }
 }

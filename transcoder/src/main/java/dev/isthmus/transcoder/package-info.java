@@ -1,6 +1,6 @@
 /**
- * An inference message as it stands on a wire, and {@link dev.isthmus.transcoder.Transcoder}, the one entry point that
- * turns it into another wire's form. Pure: no channel, no gRPC, no thread.
+ * Inference messages and {@link dev.isthmus.transcoder.Transcoder}, the entry point that converts them between wires.
+ * No channels, gRPC or threads.
  */
 @NullMarked
 package dev.isthmus.transcoder;

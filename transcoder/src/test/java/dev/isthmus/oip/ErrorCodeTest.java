@@ -7,7 +7,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The statuses of both protocols. */
+/** The HTTP and gRPC statuses. */
 class ErrorCodeTest {
 
     @ParameterizedTest

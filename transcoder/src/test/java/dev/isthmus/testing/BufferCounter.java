@@ -3,8 +3,8 @@ package dev.isthmus.testing;
 import io.netty.util.LeakPresenceDetector;
 
 /**
- * Netty's leak presence detector with a scope that can be asked without being reset, so that buffers on their way to their
- * release can be waited for.
+ * Netty's leak presence detector with a scope that can be checked without a reset, so that tests can wait for buffers
+ * to be released.
  */
 public final class BufferCounter<T> extends LeakPresenceDetector<T> {
     private static volatile ResourceScope scope = new ResourceScope("tests");
@@ -27,7 +27,7 @@ public final class BufferCounter<T> extends LeakPresenceDetector<T> {
         return scope.hasOpenResources();
     }
 
-    /** Begins to count anew, and fails with what is known of the buffers held. */
+    /** Resets the count, and fails with the records of the buffers held. */
     public static void fail() {
         ResourceScope leaking = scope;
         scope = new ResourceScope("tests");

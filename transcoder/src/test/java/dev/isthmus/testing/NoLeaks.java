@@ -6,8 +6,8 @@ import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Fails a test class after which a buffer is still held. Registered for every class. Buffers that an event loop is about to
- * release are waited for.
+ * Fails a test class that leaves a buffer unreleased. Registered for every class. Waits for buffers that an event loop
+ * is about to release.
  */
 public final class NoLeaks implements AfterAllCallback {
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -19,9 +19,9 @@ public final class NoLeaks implements AfterAllCallback {
         }
     }
 
-    /** Whether no buffer is held, now or soon. */
-    static boolean settles(long patienceNanos) {
-        long deadline = System.nanoTime() + patienceNanos;
+    /** Whether all buffers are released within the timeout. */
+    static boolean settles(long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
         while (BufferCounter.held()) {
             if (System.nanoTime() > deadline) {
                 return false;

@@ -6,7 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import org.junit.jupiter.api.Test;
 
-/** That the check, which every test class ends with, can fail. */
+/** The check after every test class can fail. */
 class NoLeaksTest {
 
     @Test

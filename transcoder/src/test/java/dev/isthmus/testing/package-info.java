@@ -1,4 +1,4 @@
-/** What tests of every module share. */
+/** Test support shared by all modules. */
 @NullMarked
 package dev.isthmus.testing;
 

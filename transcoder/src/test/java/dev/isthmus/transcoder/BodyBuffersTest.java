@@ -15,16 +15,16 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A REST answer with binary data is the same answer whatever buffers it lies in. */
+/** A REST response with binary data is read alike from any kind of buffer. */
 class BodyBuffersTest {
-    /** As the gateway has it: its slices have slices and duplicates of their own kind. */
+    /** The gateway's allocator: its slices have their own implementation of slices and duplicates. */
     private static final ByteBufAllocator ALLOCATOR = new PooledByteBufAllocator(true);
 
     private static final String JSON = "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\","
             + "\"shape\":[4],\"parameters\":{\"binary_data_size\":4}}]}";
     private static final byte[] DATA = {1, 2, 3, 4};
 
-    /** How the bytes of a body lie in memory; the buffer is taken. */
+    /** How a body's bytes are laid out in memory; the buffer is taken. */
     enum Layout {
         WHOLE(body -> body),
         SLICE_OF_A_LARGER_BUFFER(body -> {
@@ -62,7 +62,7 @@ class BodyBuffersTest {
             this.lay = lay;
         }
 
-        /** Another buffer with other bytes before and behind those, read up to them. */
+        /** Another buffer with more bytes before and after the body, with the reader index at the body. */
         private static ByteBuf around(ByteBuf body) {
             ByteBuf larger = ALLOCATOR.buffer();
             larger.writeBytes(new byte[13]).writeBytes(body).writeBytes(new byte[13]);

@@ -22,21 +22,19 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Bytes that nobody thought of, for each reader: it either takes them or throws an {@link OipException} that blames the
- * right side, and holds no buffer afterwards; in pieces as in one, and never what Jackson or protobuf-java refuses. An ordinary test run tries the inputs in the resources; {@code
- * transcoder/fuzz} looks for more.
+ * Fuzzes each reader: it either accepts the bytes or throws an {@link OipException} with the right code, and leaks no
+ * buffer; the result is the same for any chunks, and nothing is accepted that Jackson or protobuf-java rejects. A
+ * normal test run uses the inputs in the resources; {@code transcoder/fuzz} searches for more.
  */
 class CodecFuzzTest {
     private static final ModelRef MODEL = ModelRef.of("m");
     private static final int NAME_BYTES = WireLimits.DEFAULT.nameBytes();
 
-    /** Names that a REST message may not use, or that do not come back from it. */
+    /** Names that a REST message must not use, or that are not preserved. */
     private static final Set<String> RESERVED =
             Set.of("binary_data", "binary_data_size", "binary_data_output", "shared_memory_region", "content_type");
 
-    /**
-     * An input: two bytes for the length of the JSON, two for the sizes of the pieces that the body comes in, the body.
-     */
+    /** An input: two bytes for the length of the JSON, two for the sizes of the body's chunks, then the body. */
     private record Input(Encoded body, int first, int second) {
         private static final int CONTROL = 4;
 
@@ -52,7 +50,7 @@ class CodecFuzzTest {
                     bytes[3] & 0xff));
         }
 
-        /** Sizes in turn; 0 stands for all that is left. */
+        /** The sizes of the chunks; 0 for all that is left. */
         IntSupplier pieces() {
             boolean[] even = {false};
             return () -> {
@@ -63,7 +61,7 @@ class CodecFuzzTest {
         }
     }
 
-    /** What a reader makes of an input; empty when it refuses it. */
+    /** The message that a reader reads; empty if it rejects the input. */
     private static Optional<Message> read(byte[] bytes, boolean request, Function<Input, Message> reader, Wires wires) {
         Optional<Message> read = Input.of(bytes).flatMap(input -> {
             try {
@@ -82,7 +80,7 @@ class CodecFuzzTest {
         Optional<Message> whole = read(bytes, request, i -> wires.readRest(request, MODEL, i.body()), wires);
         Optional<Message> read = read(bytes, request, i -> wires.readRest(request, MODEL, i.body(), i.pieces()), wires);
         assertThat(read).as("read in pieces, against in one").isEqualTo(whole);
-        read.ifPresent(message -> Input.of(bytes).map(Input::body).ifPresent(Oracles::json));
+        read.ifPresent(message -> Input.of(bytes).map(Input::body).ifPresent(ReferenceParsers::json));
         return read;
     }
 
@@ -90,7 +88,7 @@ class CodecFuzzTest {
         Optional<Message> whole = read(bytes, request, i -> wires.readProtobuf(request, i.body()), wires);
         Optional<Message> read = read(bytes, request, i -> wires.readProtobuf(request, i.body(), i.pieces()), wires);
         assertThat(read).as("read in pieces, against in one").isEqualTo(whole);
-        read.ifPresent(message -> Input.of(bytes).ifPresent(input -> Oracles.protobuf(input.body(), message)));
+        read.ifPresent(message -> Input.of(bytes).ifPresent(input -> ReferenceParsers.protobuf(input.body(), message)));
         return read;
     }
 
@@ -114,7 +112,7 @@ class CodecFuzzTest {
         readProtobuf(bytes, false, new Wires(false));
     }
 
-    /** What is taken, written and read again is the same. The first byte chooses the reader. */
+    /** A message that is accepted, written and read again is the same. The first byte selects the reader. */
     @FuzzTest(maxDuration = "10s")
     void roundTrip(byte[] bytes) {
         if (bytes.length == 0) {
@@ -154,7 +152,7 @@ class CodecFuzzTest {
         assertThat(wires.held()).as("bytes held").isZero();
     }
 
-    /** The message as protobuf has it: without parameters that are any JSON, which answers of REST servers may have. */
+    /** The message in protobuf: without JSON parameters, which REST responses may have. */
     private static Message inProtobuf(Message message) {
         List<Message.Value> tensors = message.tensors().stream()
                 .map(tensor -> new Message.Value(
@@ -183,7 +181,7 @@ class CodecFuzzTest {
         return name.getBytes(StandardCharsets.UTF_8).length <= NAME_BYTES;
     }
 
-    /** Whether REST can carry the message: protobuf has names, and parameters, that JSON has not. */
+    /** Whether REST can represent the message: protobuf allows names and parameters that JSON does not. */
     private static boolean restHas(Message message) {
         Stream<Map.Entry<String, Parameter>> parameters = Stream.concat(
                 message.parameters().stream(),

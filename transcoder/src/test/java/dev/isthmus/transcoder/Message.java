@@ -22,10 +22,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * An inference request or answer as a value: two are equal when every field, the order of parameters and every bit of every
- * tensor are.
+ * An inference request or response as a value: two are equal if all fields, the order of parameters and all bits of the
+ * tensors are.
  *
- * @param request false for an answer, which has no requested outputs
+ * @param request false for a response, which has no requested outputs
  */
 record Message(
         boolean request,
@@ -35,7 +35,7 @@ record Message(
         List<Value> tensors,
         List<Wanted> outputs) {
 
-    /** A tensor; {@code raw} is read through absolute indices only. */
+    /** A tensor; {@code raw} is read only by absolute indices. */
     record Value(
             String name, DataType type, Shape shape, List<Map.Entry<String, Parameter>> parameters, ByteBuffer raw) {
 
@@ -53,7 +53,10 @@ record Message(
             return new Tensor(name, type, shape, map(parameters), data);
         }
 
-        /** What JSON makes of it: one NaN, one true, and base64 for all elements when one is no text. */
+        /**
+         * The tensor after a round trip through JSON: one NaN, one true, and base64 for all elements if one is not
+         * text.
+         */
         Value inJson() {
             if (type == DataType.BYTES) {
                 return allText() ? this : new Value(name, type, shape, base64(parameters), raw);
@@ -104,7 +107,7 @@ record Message(
         }
     }
 
-    /** Whether a server that knows no binary data can be sent this: BYTES that are no text have no form in plain JSON. */
+    /** Whether it can be sent to a server without binary data: plain JSON cannot represent BYTES that are not text. */
     boolean fitsJson() {
         return !request || tensors.stream().allMatch(value -> value.type() != DataType.BYTES || value.allText());
     }

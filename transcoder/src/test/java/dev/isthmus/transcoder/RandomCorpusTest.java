@@ -16,12 +16,12 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * 100,000 random messages come back from every wire as they were, bit for bit. A failure names the seed, which {@code
- * -Disthmus.corpus.seed=N} gives back.
+ * 100,000 random messages survive a round trip over every wire, bit for bit. A failure names the seed; {@code
+ * -Disthmus.corpus.seed=N} repeats it.
  */
 class RandomCorpusTest {
     private static final int MESSAGES = 100_000;
-    private static final int MOST_TENSOR_RANKS = 6;
+    private static final int MAX_TENSOR_RANKS = 6;
     private static final long SEED = Long.getLong("isthmus.corpus.seed", 20_260_101L);
 
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
@@ -31,7 +31,7 @@ class RandomCorpusTest {
         IntStream.range(0, MESSAGES).parallel().forEach(this::check);
         assertThat(seen)
                 .as("kinds of tensor and of parameter in the corpus")
-                .hasSize(DataType.values().length * MOST_TENSOR_RANKS + 5);
+                .hasSize(DataType.values().length * MAX_TENSOR_RANKS + 5);
     }
 
     private void check(int index) {
@@ -47,7 +47,7 @@ class RandomCorpusTest {
         message.parameters().forEach(p -> seen.add(p.getValue().getClass().getSimpleName()));
     }
 
-    /** One message's ways. */
+    /** The round trips of one message. */
     private record RoundTrips(Message message, SplittableRandom random, Wires wires) {
 
         RoundTrips(Message message, SplittableRandom random) {
@@ -96,7 +96,7 @@ class RandomCorpusTest {
             return from.request() ? wires.restRequest(from, !apart.isEmpty()) : wires.restResponse(from, apart);
         }
 
-        /** What REST makes of the message when the tensors of these names are binary. */
+        /** The message after a round trip through REST with these tensors as binary data. */
         private Message inJson(Set<String> apart) {
             List<Message.Value> tensors = message.tensors().stream()
                     .map(value -> apart.contains(value.name()) ? value : value.inJson())
@@ -115,7 +115,7 @@ class RandomCorpusTest {
             return some;
         }
 
-        /** Small pieces or large ones, and empty ones among them. */
+        /** The sizes of chunks: small or large, some empty. */
         private IntSupplier pieces() {
             int bound = 1 << random.nextInt(1, 10);
             return () -> random.nextInt(bound);

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
-/** Messages of any content that every wire can carry, with a liking for edges. */
+/** Random messages that every wire can represent, with many edge cases. */
 final class RandomMessages {
     private static final int MAX_ELEMENTS = 64;
     private static final List<DataType> TYPES = List.of(DataType.values());
@@ -38,7 +38,7 @@ final class RandomMessages {
         0xfffd, 0xffff, 0x10000, 0x1f600, 0x10ffff
     };
 
-    /** Bytes that are nearly UTF-8: surrogates, overlong forms, beyond the last code point, cut off. */
+    /** Bytes that are almost UTF-8: surrogates, overlong forms, beyond the last code point, truncated. */
     private static final String[] NEARLY_TEXT = {
         "\u00ed\u00a0\u0080", "\u00ed\u00bf\u00bf", "\u00c0\u0080", "\u00c1\u00bf", "\u00e0\u009f\u00bf",
         "\u00f0\u008f\u00bf\u00bf", "\u00f4\u0090\u0080\u0080", "\u00f5\u0080\u0080\u0080", "\u00e2\u0082",
@@ -161,7 +161,7 @@ final class RandomMessages {
         return raw.flip();
     }
 
-    /** Any bits, or those of edges: zeros, ones, infinities, and numbers next to them, for integers and floats alike. */
+    /** Random bits or edge cases: zeros, ones, infinities and their neighbours, for integers and floats. */
     private long bits(int size) {
         long any = random.nextLong();
         long sign = any << (size - 1);

@@ -27,14 +27,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A binary REST request that is put on the protobuf wire while its body comes. */
+/** Binary REST requests that are converted to protobuf while the body arrives. */
 class RestPartsTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final Transcoder TRANSCODER = new Transcoder(WireLimits.DEFAULT);
     private static final ServerFeatures GRPC = ServerFeatures.of(Wire.PROTOBUF);
     private static final ModelRef MODEL = new ModelRef("m", "2");
 
-    /** A body, its JSON in front. */
+    /** A body that begins with JSON. */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Body(String json, byte[] bytes) {
         static Body of(String json, int behind) {
@@ -52,7 +52,7 @@ class RestPartsTest {
             return ALLOCATOR.buffer(to - from + 1).writeBytes(bytes, from, to - from);
         }
 
-        /** What a server is sent that gets the request whole. */
+        /** The message for a server that gets the complete request. */
         byte[] gathered() {
             RestRequestReader reader = reader();
             ByteBuf whole = part(0, bytes.length);
@@ -88,7 +88,7 @@ class RestPartsTest {
                 body(0, input("x", DataType.INT64, 0)));
     }
 
-    /** Feeds the body in parts that end there, and takes what can go on after each of them. */
+    /** Feeds the body in parts that end at these indices, and takes the available bytes after each. */
     private static byte[] passed(Body body, int... ends) {
         RestRequestReader reader = body.reader();
         ByteBuf out = Unpooled.buffer();
@@ -127,7 +127,7 @@ class RestPartsTest {
         int length = body.bytes().length;
         int json = body.json().length();
         for (int first = 0; first <= length; first++) {
-            // Splits of the JSON are the tokenizer's matter: one of them is enough with each split behind it.
+            // Splits within the JSON are tested with the tokenizer: one is enough for each split after it.
             for (int second = Math.max(first, json - 1); second <= (first < json - 1 ? json : length); second++) {
                 assertThat(passed(body, first, second, length))
                         .as("split at %d and %d", first, second)

@@ -28,8 +28,8 @@ import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What KServe's REST proxy, the one bridge from REST to gRPC that there was, got wrong, as far as the codecs go. Each test
- * has its defect's name.
+ * Defects of KServe's REST proxy, an earlier bridge from REST to gRPC, that concern the codecs. Each test is named
+ * after the defect.
  */
 class RestProxyDefectsTest {
     private static final ModelRef MODEL = ModelRef.of("m");
@@ -51,12 +51,12 @@ class RestProxyDefectsTest {
                 + data + "}]}");
     }
 
-    /** A REST request as a gRPC server reads it. */
+    /** A REST request as received by a gRPC server. */
     private ModelInferRequest bridged(Message request) throws InvalidProtocolBufferException {
         return ModelInferRequest.parseFrom(wires.protobuf(request).bytes());
     }
 
-    /** A gRPC server's answer as a REST client reads it. */
+    /** A gRPC server's response as received by a REST client. */
     private String bridged(DataType type, ByteString raw, long... shape) {
         Message answer = wires.readProtobuf(false, answer(type, raw, shape));
         return new String(wires.restResponse(answer, Set.of()).bytes(), UTF_8);

@@ -38,7 +38,7 @@ class RestSpliceTest {
         return ALLOCATOR.buffer(text.length() + 1).writeZero(1).skipBytes(1).writeBytes(text.getBytes(UTF_8));
     }
 
-    /** As text, with the length of its JSON in front where that is told. */
+    /** The body as text, preceded by the length of its JSON if that is announced. */
     private static String text(RestBody taken) {
         String text = new String(ByteBufUtil.getBytes(taken.content()), UTF_8);
         taken.release();
@@ -188,7 +188,7 @@ class RestSpliceTest {
         parts.addComponent(true, part("y".repeat(5000)));
         parts.addComponent(true, part("\"}"));
         RestBody spliced = ModelSplice.json(ALLOCATOR, new RestBody(parts, RestBody.ALL_JSON), "other");
-        // Head and value; then what was three parts.
+        // The head and value, followed by what were three parts.
         assertThat(((CompositeByteBuf) spliced.content()).numComponents()).isEqualTo(4);
         spliced.release();
         assertThat(parts.refCnt()).isZero();

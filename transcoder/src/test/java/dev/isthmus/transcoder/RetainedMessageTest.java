@@ -28,7 +28,7 @@ class RetainedMessageTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final Map<String, Parameter> PARAMETERS = Map.of("p", new Parameter.Int64(1));
 
-    /** A kind of message: made of its bytes, and where these are in it. */
+    /** A kind of message: how it is made from bytes, and how to get them. */
     record Kind(String name, Function<ByteBuf, InferMessage> make, Function<InferMessage, ByteBuf> bytes) {
         @Override
         public String toString() {
@@ -155,7 +155,7 @@ class RetainedMessageTest {
         }
     }
 
-    /** Writers split what is made of many parts; a view of it would be copied. */
+    /** Writers split composites; a view of one would be copied. */
     @ParameterizedTest
     @FieldSource("KINDS")
     void encodedParts_stayParts(Kind kind) {

@@ -6,7 +6,7 @@ import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** For each datatype: six elements at the edges of its range, as JSON and in raw form. */
+/** For each datatype: six elements at the limits of its range, as JSON and in raw form. */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 public record Samples(DataType type, String json, byte[] raw) {
 
@@ -67,7 +67,7 @@ public record Samples(DataType type, String json, byte[] raw) {
         return new Samples(type, json, bytes);
     }
 
-    /** The elements nested as shape [2,3] has them. */
+    /** The elements nested for shape [2,3]. */
     public String nested() {
         String[] elements = json.split(",", -1);
         return "[[" + elements[0] + "," + elements[1] + "," + elements[2] + "],[" + elements[3] + "," + elements[4]

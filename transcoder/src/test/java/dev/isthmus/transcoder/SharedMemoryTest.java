@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A request that was read without knowing its server, towards servers with and without shared memory. */
+/** Requests read before their server was chosen, for servers with and without shared memory. */
 class SharedMemoryTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final Map<String, Parameter> REGION =

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Outputs in shared memory, of which Triton's answers have neither data nor parameters. */
+/** Outputs in shared memory, for which Triton's responses have neither data nor parameters. */
 class SharedOutputTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final Map<String, Parameter> REGION =
@@ -51,7 +51,7 @@ class SharedOutputTest {
                 .build();
     }
 
-    /** As Triton answers over gRPC: a raw content for each output, an empty one for one in shared memory. */
+    /** Triton's response over gRPC: a raw content for each output, which is empty for one in shared memory. */
     private static InferMessage protobuf(ByteString shared) {
         return new InferMessage.ProtobufMessage(Unpooled.wrappedBuffer(ModelInferResponse.newBuilder()
                 .setModelName("m")
@@ -63,7 +63,7 @@ class SharedOutputTest {
                 .toByteArray()));
     }
 
-    /** As Triton answers over REST: nothing at all for one in shared memory. */
+    /** Triton's response over REST: no data for an output in shared memory. */
     private static InferMessage rest() {
         byte[] json = """
                 {"model_name":"m","outputs":[{"name":"y","datatype":"INT32","shape":[1]},\
@@ -130,7 +130,7 @@ class SharedOutputTest {
                 .doesNotContain("binary_data_output");
     }
 
-    /** Its models look at the one parameter, its server at the other. */
+    /** KServe's models read one parameter, its server the other. */
     @Test
     void request_toKserve_asksTwiceForBinaryData() {
         assertThat(json(Dialect.KSERVE, new RequestedOutput("z", Map.of())))

@@ -26,13 +26,16 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What a request of four floats costs in garbage, in bytes: bounds, above what was measured, to notice what is added. */
+/**
+ * Limits the heap allocation, in bytes, of a request of four floats, to detect regressions. The limits are somewhat
+ * above measured values.
+ */
 class SmallRequestTest {
     private static final byte[] BODY =
             ("{\"id\":\"7\",\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"FP32\",\"shape\":[1,4],"
                             + "\"data\":[1.0,-2.5,0.125,3.0]}]}")
                     .getBytes(US_ASCII);
-    /** Contents outside the heap, as in the gateway; without the detector of leaks, which allocates itself. */
+    /** Direct memory, as in the gateway; without the leak detector, which allocates itself. */
     private static final ByteBufAllocator ALLOCATOR = new UnpooledByteBufAllocator(true, true);
 
     private static final int ROUNDS = 2000;
@@ -40,13 +43,13 @@ class SmallRequestTest {
     private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private long bytesOf(Runnable once) {
-        long least = Long.MAX_VALUE;
+        long min = Long.MAX_VALUE;
         for (int i = 0; i < ROUNDS; i++) {
             long before = threads.getCurrentThreadAllocatedBytes();
             once.run();
-            least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+            min = Math.min(min, threads.getCurrentThreadAllocatedBytes() - before);
         }
-        return least;
+        return min;
     }
 
     private static InferRequest read() {

@@ -28,26 +28,29 @@ import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 
 /**
- * Messages onto a wire and back, for tests that care for messages and not for readers and writers: what they know of these
- * is here. Buffers come from an allocator of its own, so that {@link #held()} is exact at any time.
+ * Encodes messages for a wire and decodes them, for tests that are independent of readers and writers. Has its own
+ * allocator, so that {@link #held()} is always exact.
  */
 final class Wires {
     static final long ALL_JSON = RestBody.ALL_JSON;
 
     private final UnpooledByteBufAllocator allocator;
 
-    /** A message on a wire; {@code jsonLength} is for REST alone. */
+    /** An encoded message; {@code jsonLength} is for REST only. */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     record Encoded(byte[] bytes, long jsonLength) {}
 
-    /** A REST request, and for each output that it names, and the name "", whether its answer is to be binary. */
+    /**
+     * A REST request and whether outputs are requested as binary data: for each named output, and for the name "" by
+     * default.
+     */
     record ReadRequest(Message message, Map<String, Boolean> binary) {}
 
     Wires(boolean direct) {
         allocator = new UnpooledByteBufAllocator(direct, true);
     }
 
-    /** Bytes of buffers that are not released. */
+    /** The bytes of buffers that are not released. */
     long held() {
         ByteBufAllocatorMetric metric = allocator.metric();
         return metric.usedHeapMemory() + metric.usedDirectMemory();
@@ -68,7 +71,7 @@ final class Wires {
                 Set.of()));
     }
 
-    /** An answer whose outputs of these names are binary. */
+    /** A response in which these outputs are binary. */
     Encoded restResponse(Message message, Set<String> binary) {
         Map<String, Boolean> forms = new HashMap<>();
         binary.forEach(name -> forms.put(name, true));
@@ -159,7 +162,7 @@ final class Wires {
         return Integer.MAX_VALUE;
     }
 
-    /** Hands the bytes over in buffers of their own, of the sizes given. */
+    /** Passes the bytes in separate buffers of the given sizes. */
     private void feed(byte[] bytes, IntSupplier pieces, Consumer<ByteBuf> to) {
         int from = 0;
         do {

@@ -2,18 +2,18 @@ package dev.isthmus.bench.attack;
 
 import java.io.IOException;
 
-/** Something that a client does, or has a bad server do. */
+/** An attack by a client, or by a misbehaving server on a client's request. */
 public interface Attack {
     String name();
 
-    /** Whether it needs nothing of Isthmus' own, so that it can be played against any proxy of V2 servers. */
+    /** Whether it uses no feature of Isthmus, so that it can be run against any proxy for V2 servers. */
     default boolean clientSide() {
         return true;
     }
 
-    /** Makes the bytes that it needs, so that this costs nothing while it is played. */
+    /** Builds the bytes to send, so that this costs no time during the attack. */
     default void prepare() {}
 
-    /** Plays it to its end, which comes by itself within some 20 s. */
+    /** Runs the attack, which ends by itself within about 20 s. */
     AttackResult play(AttackTarget target) throws IOException, InterruptedException;
 }

@@ -5,13 +5,13 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * What the attacker saw.
+ * The attacker's observations.
  *
- * @param met whether that is what it must see, where something must be
- * @param notes answers and ends with their numbers
+ * @param met whether they are as expected; true if nothing is expected
+ * @param notes responses and ends of connections, with their counts
  */
 public record AttackResult(boolean met, String notes) {
-    /** Counts what is seen. One thread. */
+    /** Counts observations. Not thread-safe. */
     static final class Counts {
         private final Map<String, Integer> counts = new TreeMap<>();
 

@@ -1,11 +1,11 @@
 package dev.isthmus.bench.attack;
 
 /**
- * What is attacked, on loopback.
+ * The target of an attack, on loopback.
  *
- * @param port where it speaks HTTP/1.1
- * @param http2Port where it speaks HTTP/2, which may be the same
- * @param brief whether the form for CI is played: fewer connections
+ * @param port of HTTP/1.1
+ * @param http2Port of HTTP/2, may be the same
+ * @param brief whether to run the short form for CI, with fewer connections
  */
 public record AttackTarget(int port, int http2Port, boolean brief) {
     int connections(int many) {

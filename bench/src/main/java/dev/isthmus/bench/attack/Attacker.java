@@ -6,8 +6,9 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The program that attacks. It reads lines {@code NAME PORT HTTP2-PORT brief|full}, makes what that attack needs,
- * prints {@code ready}, plays it at the next line, and prints {@code seen true|false NOTES}; it ends with its standard input.
+ * The attacker's process. It reads lines {@code NAME PORT HTTP2-PORT brief|full}, prepares the attack, prints
+ * {@code ready}, runs it on the next line of input, and prints {@code seen true|false NOTES}. It exits at the end of
+ * standard input.
  */
 public final class Attacker {
     public static final String READY = "ready";
@@ -30,14 +31,14 @@ public final class Attacker {
         Attack attack = Attacks.ALL.stream()
                 .filter(known -> known.name().equals(words[0]))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("no attack is named '" + words[0] + "'"));
+                .orElseThrow(() -> new IllegalArgumentException("unknown attack '" + words[0] + "'"));
         attack.prepare();
         System.out.println(READY);
         in.readLine();
         try {
             return attack.play(target);
         } catch (IOException e) {
-            return new AttackResult(false, "could not be played: " + e);
+            return new AttackResult(false, "could not be run: " + e);
         }
     }
 }

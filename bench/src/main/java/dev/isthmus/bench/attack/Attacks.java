@@ -12,7 +12,7 @@ public final class Attacks {
     private static final List<String> GZIP = List.of("Content-Type: application/json", "Content-Encoding: gzip");
     private static final byte[] NOTHING = new byte[0];
 
-    /** In the order in which they are played. */
+    /** All attacks, in the order in which they run. */
     public static final List<Attack> ALL = List.of(
             new GrpcMessage("unknown-fields", "ModelReady", "identity", 1, () -> Messages.unknownFields(4_700_000)),
             new GrpcMessage("unknown-fields-infer", "ModelInfer", "identity", 1, Attacks::inferWithUnknownFields),
@@ -80,7 +80,7 @@ public final class Attacks {
         return FrameBytes.times(frame, 1_000);
     }
 
-    /** 100 streams that are opened and reset at once. */
+    /** 100 streams, each opened and reset at once. */
     private static byte[] resets(int turn) {
         byte[][] all = new byte[100][];
         for (int i = 0; i < all.length; i++) {
@@ -92,13 +92,13 @@ public final class Attacks {
         return FrameBytes.join(all);
     }
 
-    /** DATA without a byte, on one stream. */
+    /** Empty DATA frames on one stream. */
     private static byte[] emptyData(int turn) {
         byte[] data = times(FrameBytes.frame(FrameBytes.DATA, 0, 1, NOTHING));
         return turn == 0 ? FrameBytes.join(FrameBytes.call(1, "ModelInfer"), data) : data;
     }
 
-    /** A header block that goes on without end. */
+    /** A header block that never ends. */
     private static byte[] continuations(int turn) {
         byte[] more = times(FrameBytes.frame(FrameBytes.CONTINUATION, 0, 1, FrameBytes.fields("a", "b")));
         return turn == 0

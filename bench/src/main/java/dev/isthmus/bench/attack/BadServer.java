@@ -8,11 +8,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Plain clients of a server that is bad: eight ask in turn, each request with an id of its own.
+ * Valid requests to a misbehaving server, from eight clients. Each request has a unique id.
  *
- * @param model whose server it is
- * @param ids the first id; ids of attacks differ, so that the server can count
- * @param all200 whether every request must be answered with 200
+ * @param model served by that server
+ * @param ids the first id; attacks use different ids, so that the server can count them
+ * @param all200 whether every response must be 200
  */
 record BadServer(String name, String model, int ids, int requests, boolean all200) implements Attack {
     private static final int CLIENTS = 8;

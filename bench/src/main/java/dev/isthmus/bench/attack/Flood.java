@@ -5,14 +5,14 @@ import java.nio.ByteBuffer;
 import java.util.function.IntFunction;
 
 /**
- * HTTP/2 frames without end on one connection, which the gateway must close.
+ * An endless stream of HTTP/2 frames on one connection, which the gateway must close.
  *
- * @param burst the frames of the turn with this number, from 0 on
- * @param turns at most so many
+ * @param burst the frames of a turn, by its number from 0
+ * @param turns maximum number of turns
  * @param read whether the attacker reads
  */
 record Flood(String name, int turns, boolean read, IntFunction<byte[]> burst) implements Attack {
-    private static final long PATIENCE_MILLIS = 5_000;
+    private static final long WRITE_TIMEOUT_MILLIS = 5_000;
 
     @Override
     public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
@@ -21,7 +21,7 @@ record Flood(String name, int turns, boolean read, IntFunction<byte[]> burst) im
             int turn = 0;
             boolean taken = true;
             for (; turn < turns && taken && !wire.wentAway(); turn++) {
-                taken = read ? wire.write(burst.apply(turn), PATIENCE_MILLIS) : unread(wire, burst.apply(turn));
+                taken = read ? wire.write(burst.apply(turn), WRITE_TIMEOUT_MILLIS) : unread(wire, burst.apply(turn));
             }
             wire.await(wire::wentAway, 3_000);
             AttackResult.Counts counts = new AttackResult.Counts();
@@ -33,10 +33,10 @@ record Flood(String name, int turns, boolean read, IntFunction<byte[]> burst) im
         }
     }
 
-    /** Writes without reading, until the peer takes no more for a while. */
+    /** Writes without reading, until the socket accepts no bytes for the write timeout. */
     private static boolean unread(NonBlockingConnection wire, byte[] bytes) throws InterruptedException {
         ByteBuffer out = ByteBuffer.wrap(bytes);
-        long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000;
+        long end = System.nanoTime() + WRITE_TIMEOUT_MILLIS * 1_000_000;
         while (out.hasRemaining() && wire.isOpen() && System.nanoTime() < end) {
             if (!wire.offer(out)) {
                 Thread.sleep(1);

@@ -5,9 +5,9 @@ import java.io.IOException;
 import java.util.function.Supplier;
 
 /**
- * Single gRPC calls, one after the other on one connection.
+ * Sequential unary gRPC calls on one connection.
  *
- * @param encoding {@code gzip} where the message is compressed, else {@code identity}
+ * @param encoding {@code gzip} if the message is compressed, else {@code identity}
  */
 record GrpcMessage(String name, String method, String encoding, int calls, Payload message) implements Attack {
     GrpcMessage(String name, String method, String encoding, int calls, Supplier<byte[]> message) {

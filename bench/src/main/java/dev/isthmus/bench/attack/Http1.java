@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** A connection that speaks HTTP/1.1 and knows the status of the first answer. */
+/** An HTTP/1.1 connection that parses the status of the first response. */
 final class Http1 extends NonBlockingConnection {
     private static final int STATUS_END = 12;
 
@@ -19,7 +19,7 @@ final class Http1 extends NonBlockingConnection {
         super(port, receiveBuffer);
     }
 
-    /** The head of a POST, with these headers and a Host. */
+    /** The head of a POST with these headers and a Host. */
     static byte[] post(String path, String... headers) {
         return text("POST " + path + " HTTP/1.1\r\nHost: a\r\n"
                 + String.join("", Arrays.stream(headers).map(h -> h + "\r\n").toList()) + "\r\n");
@@ -40,7 +40,7 @@ final class Http1 extends NonBlockingConnection {
         return line.length() == STATUS_END;
     }
 
-    /** What it ended with: a status, {@code closed}, or {@code open} where nothing came. */
+    /** The result: a status, {@code closed}, or {@code open} if no response was received. */
     String end() {
         return answered() ? line.substring(9) : isOpen() ? "open" : "closed";
     }

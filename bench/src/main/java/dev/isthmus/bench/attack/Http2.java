@@ -15,11 +15,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A connection that speaks HTTP/2: it writes any frames, keeps the windows that it got where it is asked to, and knows how
- * streams ended. It never enlarges a window of its own.
+ * An HTTP/2 connection that writes any frames, respects the peer's windows only in {@link #data}, and records how
+ * streams ended. It never sends WINDOW_UPDATE.
  */
 final class Http2 extends NonBlockingConnection {
-    /** What of a frame is kept; header blocks of the servers here are shorter. */
+    /** Bytes kept of a frame; header blocks of the servers here are shorter. */
     private static final int KEPT = 16 * 1024;
 
     private static final int DEFAULT_WINDOW = 65_535;
@@ -38,12 +38,12 @@ final class Http2 extends NonBlockingConnection {
     private int left;
     private String goAway = "";
 
-    /** Connects and shakes hands. */
+    /** Connects and waits for the server's SETTINGS. */
     Http2(int port) throws IOException, InterruptedException {
         this(port, DEFAULT_WINDOW);
     }
 
-    /** Connects, gives the server's streams such windows, and waits for its settings. */
+    /** Connects with this initial window for streams, and waits for the server's SETTINGS. */
     Http2(int port, int window) throws IOException, InterruptedException {
         super(port);
         write(FrameBytes.hello(window), 2_000);
@@ -97,7 +97,7 @@ final class Http2 extends NonBlockingConnection {
                 ends.putIfAbsent(stream, "reset " + ByteBuffer.wrap(bytes).getInt());
             case FrameBytes.GOAWAY ->
                 goAway = "GOAWAY " + ByteBuffer.wrap(bytes).getInt(4);
-            default -> {} // of no interest
+            default -> {} // ignored
         }
     }
 
@@ -126,7 +126,10 @@ final class Http2 extends NonBlockingConnection {
         }
     }
 
-    /** Sends data as its windows allow; false where the stream or the connection ended, or took nothing for 5 s. */
+    /**
+     * Sends DATA within the peer's windows; returns false if the stream or connection ended or made no progress for 5
+     * s.
+     */
     boolean data(int stream, byte[] bytes, boolean end) throws InterruptedException {
         int at = 0;
         do {
@@ -163,7 +166,7 @@ final class Http2 extends NonBlockingConnection {
         return ends.size();
     }
 
-    /** Counts how streams and the connection ended. */
+    /** Adds the ends of the streams and of the connection to the counts. */
     void count(AttackResult.Counts counts) {
         ends.values().forEach(counts::add);
         counts.add(!goAway.isEmpty() ? goAway : isOpen() ? "open" : "closed");

@@ -7,11 +7,11 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * 4,000 connections on which something begins and does not go on: the gateway must close them.
+ * 4,000 connections with an incomplete request, which the gateway must close.
  *
- * @param begun what is sent at once
- * @param drip what is sent twice a second
- * @param http2 whether that is HTTP/2
+ * @param begun bytes sent at once
+ * @param drip bytes sent twice a second
+ * @param http2 whether the connections are HTTP/2
  */
 record IdleConnections(String name, byte[] begun, byte[] drip, boolean http2) implements Attack {
     private static final int CONNECTIONS = 4_000;
@@ -33,7 +33,7 @@ record IdleConnections(String name, byte[] begun, byte[] drip, boolean http2) im
             long open = count;
             while (open > 0 && System.nanoTime() - start < LIMIT_NANOS) {
                 Thread.sleep(PERIOD_MILLIS);
-                open = wires.stream().filter(this::goesOn).count();
+                open = wires.stream().filter(this::keepOpen).count();
             }
             for (Http1 wire : wires) {
                 counts.add(wire.answered() && !http2 ? wire.end() : wire.isOpen() ? "open" : "closed");
@@ -46,7 +46,7 @@ record IdleConnections(String name, byte[] begun, byte[] drip, boolean http2) im
         }
     }
 
-    private boolean goesOn(Http1 wire) {
+    private boolean keepOpen(Http1 wire) {
         if (wire.poll() && drip.length > 0) {
             wire.offer(ByteBuffer.wrap(drip));
         }

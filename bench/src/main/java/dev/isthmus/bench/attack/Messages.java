@@ -10,11 +10,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.zip.GZIPOutputStream;
 
-/** Messages and bodies. */
+/** gRPC messages and REST bodies. */
 final class Messages {
     private Messages() {}
 
-    /** A request for inference of so many FP32, with an id. */
+    /** An inference request with this many FP32 elements and an id. */
     static byte[] infer(String model, String id, int elements) {
         return ModelInferRequest.newBuilder()
                 .setModelName(model)
@@ -29,13 +29,13 @@ final class Messages {
                 .toByteArray();
     }
 
-    /** The same as JSON, of four elements. */
+    /** An inference request in JSON with four elements. */
     static byte[] json(String id) {
         return Http1.text("{\"id\":\"" + id
                 + "\",\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[0,0,0,0]}]}");
     }
 
-    /** The same as JSON of about so many bytes. */
+    /** An inference request in JSON of about this many bytes. */
     static byte[] longJson(int bytes) {
         int elements = bytes / 2;
         byte[] data = FrameBytes.times(Http1.text("0,"), elements);
@@ -46,13 +46,13 @@ final class Messages {
                 Http1.text("]}]}"));
     }
 
-    /** The JSON head of a REST request with binary data, of so many FP32. */
+    /** The JSON part of a REST request with binary data of this many FP32 elements. */
     static byte[] binaryHead(int elements) {
         return Http1.text("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1," + elements
                 + "],\"parameters\":{\"binary_data_size\":" + 4 * elements + "}}]}");
     }
 
-    /** Fields that no message has, each with a number of its own, of about so many bytes. */
+    /** Unknown protobuf fields with distinct numbers, of about this many bytes in total. */
     static byte[] unknownFields(int bytes) {
         try {
             ByteArrayOutputStream all = new ByteArrayOutputStream(bytes + 16);
@@ -67,7 +67,10 @@ final class Messages {
         }
     }
 
-    /** An object of about so many bytes whose members all have other names; text before and behind it. */
+    /**
+     * A JSON object of about this many bytes with distinct member names, between the texts {@code before} and
+     * {@code behind}.
+     */
     static byte[] keys(String before, int bytes, String behind) {
         StringBuilder text = new StringBuilder(bytes + 64).append(before).append('{');
         for (int key = 0; text.length() < bytes; key++) {
@@ -86,7 +89,7 @@ final class Messages {
         return all.toByteArray();
     }
 
-    /** A body in chunks of one byte. */
+    /** A chunked body, in chunks of one byte. */
     static byte[] chunks(byte[] body) {
         byte[] all = new byte[6 * body.length];
         byte[] chunk = Http1.text("1\r\n?\r\n");
@@ -97,7 +100,7 @@ final class Messages {
         return FrameBytes.join(all, Http1.text("0\r\n\r\n"));
     }
 
-    /** A message in DATA frames of one byte each, the last of which ends the stream. */
+    /** A message in DATA frames of one byte each; the last one ends the stream. */
     static byte[] frames(int stream, byte[] message) {
         byte[] all = new byte[10 * message.length];
         for (int i = 0; i < message.length; i++) {

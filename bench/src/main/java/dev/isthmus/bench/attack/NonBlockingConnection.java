@@ -10,7 +10,7 @@ import java.nio.channels.SocketChannel;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
-/** A connection that is written and read without waiting for the peer longer than is said. One thread has all of them. */
+/** A connection with non-blocking I/O and explicit timeouts. All connections are used by one thread. */
 class NonBlockingConnection implements Closeable {
     private static final ByteBuffer IN = ByteBuffer.allocateDirect(256 * 1024);
 
@@ -18,12 +18,12 @@ class NonBlockingConnection implements Closeable {
     private boolean open = true;
     private long received;
 
-    /** Connects. */
+    /** Connects, with the system's default receive buffer. */
     NonBlockingConnection(int port) throws IOException {
         this(port, 0);
     }
 
-    /** Connects with a receive buffer of so many bytes; 0: the system's. */
+    /** Connects with a receive buffer of this many bytes; 0 for the system's default. */
     NonBlockingConnection(int port, int receiveBuffer) throws IOException {
         channel = SocketChannel.open();
         if (receiveBuffer > 0) {
@@ -34,13 +34,13 @@ class NonBlockingConnection implements Closeable {
         channel.configureBlocking(false);
     }
 
-    /** Writes, and reads meanwhile; returns whether all was taken: not where the peer closed, or took nothing for as long. */
-    boolean write(byte[] bytes, long patienceMillis) throws InterruptedException {
+    /** Writes, and reads meanwhile; returns false if the peer closed or nothing could be written for the timeout. */
+    boolean write(byte[] bytes, long timeoutMillis) throws InterruptedException {
         ByteBuffer out = ByteBuffer.wrap(bytes);
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(patienceMillis);
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         while (open && out.hasRemaining()) {
             if (offer(out)) {
-                end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(patienceMillis);
+                end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
             } else if (System.nanoTime() > end) {
                 return false;
             } else {
@@ -51,19 +51,19 @@ class NonBlockingConnection implements Closeable {
         return open;
     }
 
-    /** Writes what the socket takes at once; false where that is nothing. */
+    /** Writes as much as possible without waiting; returns false if nothing could be written. */
     boolean offer(ByteBuffer out) {
         try {
             return channel.write(out) > 0;
         } catch (IOException e) {
-            // What the peer said before it closed may still be there to be read.
+            // Bytes that the peer sent before it closed may still be readable.
             poll();
             open = false;
             return false;
         }
     }
 
-    /** Reads what has come; returns whether the connection is open. */
+    /** Reads received bytes; returns whether the connection is open. */
     final boolean poll() {
         while (open) {
             IN.clear();
@@ -84,7 +84,7 @@ class NonBlockingConnection implements Closeable {
         return open;
     }
 
-    /** Waits for something, reading; returns whether it came before the connection ended and the time passed. */
+    /** Reads until the condition holds; returns false if the connection ended or the timeout expired first. */
     boolean await(BooleanSupplier condition, long millis) throws InterruptedException {
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
         while (true) {
@@ -99,7 +99,7 @@ class NonBlockingConnection implements Closeable {
         }
     }
 
-    /** Is told of what was read. */
+    /** Called with the bytes of each read. */
     void received(ByteBuffer bytes) {}
 
     boolean isOpen() {

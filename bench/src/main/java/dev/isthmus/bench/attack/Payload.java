@@ -3,7 +3,7 @@ package dev.isthmus.bench.attack;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Bytes that are made before an attack begins, and kept until it has ended. One thread. */
+/** Bytes built before an attack begins and kept until it has ended. Not thread-safe. */
 final class Payload {
     private final Supplier<byte[]> made;
     private byte @Nullable [] bytes;

@@ -6,12 +6,12 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Pipelined GETs on twelve connections whose answers nobody reads: no more requests may be taken than have room. */
+/** Pipelined GETs on twelve connections without reading responses: the gateway must stop reading requests. */
 record Pipelining() implements Attack {
     private static final int CONNECTIONS = 12;
     private static final int BATCH = 1_000;
     private static final long NANOS = 5_000_000_000L;
-    /** Of requests, for each connection: what sockets and the gateway may take. */
+    /** Maximum bytes of requests that socket buffers and the gateway may accept on a connection. */
     private static final long MAX_TAKEN = 64 << 20;
 
     @Override
@@ -55,6 +55,6 @@ record Pipelining() implements Attack {
             }
         }
         return new AttackResult(
-                taken < CONNECTIONS * MAX_TAKEN, "took " + taken / 1_000_000 + " MB of requests, closed " + closed);
+                taken < CONNECTIONS * MAX_TAKEN, "accepted " + taken / 1_000_000 + " MB of requests, closed " + closed);
     }
 }

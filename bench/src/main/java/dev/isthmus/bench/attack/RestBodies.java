@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * REST requests with such a body, all at once.
+ * Concurrent REST requests with the same body.
  *
  * @param request head and body
  */
@@ -17,8 +17,8 @@ record RestBodies(String name, int requests, Payload request) implements Attack 
     /**
      * Requests with a body.
      *
-     * @param headers of each, its length apart
-     * @param body with its framing where it is chunked
+     * @param headers of each request, without Content-Length
+     * @param body including its framing if it is chunked
      */
     RestBodies(String name, String path, List<String> headers, int requests, Supplier<byte[]> body) {
         this(name, requests, new Payload(() -> request(path, headers, body.get())));

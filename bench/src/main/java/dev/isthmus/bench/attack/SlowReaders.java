@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** 100 clients that ask for 16 MiB and do not read. They hold on for 5 s, longer than the write timeout here. */
+/** 100 clients that request 16 MiB each and do not read for 5 s, longer than the write timeout of the tests. */
 record SlowReaders(String name, String model, boolean binary) implements Attack {
     private static final int CLIENTS = 100;
     private static final long HELD_MILLIS = 5_000;

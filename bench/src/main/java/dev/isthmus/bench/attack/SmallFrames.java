@@ -3,7 +3,7 @@ package dev.isthmus.bench.attack;
 import dev.isthmus.bench.http2.FrameBytes;
 import java.io.IOException;
 
-/** Ten gRPC messages in DATA frames of one byte, 35 MB on the wire. */
+/** Ten gRPC messages in DATA frames of one byte: 35 MB on the wire. */
 record SmallFrames() implements Attack {
     private static final int STREAMS = 10;
     private static final int MESSAGE = 350_000;

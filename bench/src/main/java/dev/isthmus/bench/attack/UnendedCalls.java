@@ -7,10 +7,10 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * gRPC calls whose messages begin and do not end, on many streams of many connections.
+ * gRPC calls with incomplete messages, on many streams of many connections.
  *
- * @param bytes of each message that come, the prefix included
- * @param announced bytes of the message
+ * @param bytes sent of each message, including the prefix
+ * @param announced length of the message according to its prefix
  */
 record UnendedCalls(String name, int connections, int streams, int bytes, int announced, int rounds) implements Attack {
     private static final long HELD_MILLIS = 4_000;

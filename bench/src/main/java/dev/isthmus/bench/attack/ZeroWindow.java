@@ -3,7 +3,7 @@ package dev.isthmus.bench.attack;
 import dev.isthmus.bench.http2.FrameBytes;
 import java.io.IOException;
 
-/** 100 gRPC calls for 16 MiB on one connection whose streams have no window. */
+/** 100 gRPC calls with responses of 16 MiB on one connection, whose streams have a window of 0. */
 record ZeroWindow() implements Attack {
     private static final int STREAMS = 100;
     private static final long HELD_MILLIS = 5_000;

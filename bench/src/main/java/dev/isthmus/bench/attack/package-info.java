@@ -1,6 +1,6 @@
 /**
- * What hostile clients do to a V2 endpoint, in a process of its own: prebuilt bytes on plain sockets, so that it costs little
- * CPU. Nothing here starts or measures a gateway.
+ * Attacks of hostile clients on a V2 endpoint, in a separate process: prebuilt bytes on plain sockets, so that they
+ * cost little CPU. Starting and measuring a gateway does not belong here.
  */
 @NullMarked
 package dev.isthmus.bench.attack;

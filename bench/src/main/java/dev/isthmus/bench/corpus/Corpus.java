@@ -20,23 +20,23 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Reads numbers from requests, cut anywhere, and writes what was read into answers. What is read must be what the platform's
- * parser makes of the text, bit by bit; what is written must be the platform's text, or a shorter one that reads the same. For
- * the floats of 16 bits {@link Half} is the platform.
+ * Reads numbers from requests that are split at random, and writes them into responses. The value read must equal the
+ * JDK's bit by bit; the text written must be the JDK's, or a shorter one that parses to the same value. For 16-bit
+ * floats the reference is {@link HalfFloatReference}.
  */
 public final class Corpus {
     private static final int BATCH = 1000;
-    /** Numbers of up to 200 characters are taken here. */
+    /** Limits that accept numbers of up to 200 characters. */
     private static final WireLimits LIMITS = new WireLimits(64L << 20, 64, 200, 1 << 20, 256, 256, 1024, false);
 
-    /** Kinds of which many are within the range of floats of 16 bits. */
-    private static final List<Sample> NARROW = List.of(
-            Sample.FLOAT_BITS,
-            Sample.ACTIVATION,
-            Sample.DECIMAL,
-            Sample.HALF_PRECISION,
-            Sample.FP16_HALF,
-            Sample.BF16_HALF);
+    /** Kinds with many values in the range of 16-bit floats. */
+    private static final List<NumberKind> NARROW = List.of(
+            NumberKind.FLOAT_BITS,
+            NumberKind.ACTIVATION,
+            NumberKind.DECIMAL,
+            NumberKind.HALF_PRECISION,
+            NumberKind.FP16_HALF,
+            NumberKind.BF16_HALF);
 
     private static final String DATA = "\"data\":[";
 
@@ -48,7 +48,9 @@ public final class Corpus {
         this.random = new SplittableRandom(seed);
     }
 
-    /** Arguments: how many million numbers (1), and a seed (1). Exit status 1 when any is wrong. */
+    /**
+     * Arguments: millions of numbers (default 1) and a seed (default 1). Exits with status 1 if any number is wrong.
+     */
     public static void main(String[] arguments) {
         long millions = arguments.length > 0 ? Long.parseLong(arguments[0]) : 1;
         Corpus corpus = new Corpus(arguments.length > 1 ? Long.parseLong(arguments[1]) : 1);
@@ -57,19 +59,19 @@ public final class Corpus {
         System.exit(corpus.wrong == 0 ? 0 : 1);
     }
 
-    /** Goes through so many numbers; one of nine is an integer. */
+    /** Checks this many numbers; one of nine is an integer. */
     void run(long numbers) {
         while (read < numbers) {
-            for (Sample sample : Sample.values()) {
+            for (NumberKind sample : NumberKind.values()) {
                 batch(sample, DataType.FP32);
                 batch(sample, DataType.FP64);
             }
-            for (Sample sample : NARROW) {
+            for (NumberKind sample : NARROW) {
                 batch(sample, DataType.FP16);
                 batch(sample, DataType.BF16);
             }
             for (DataType type : List.of(DataType.INT64, DataType.UINT64, DataType.INT32, DataType.UINT8)) {
-                batch(Sample.DECIMAL, type);
+                batch(NumberKind.DECIMAL, type);
             }
         }
     }
@@ -82,7 +84,7 @@ public final class Corpus {
         return wrong;
     }
 
-    private void batch(Sample sample, DataType type) {
+    private void batch(NumberKind sample, DataType type) {
         String[] texts = new String[BATCH];
         ByteBuf expected = Unpooled.buffer(BATCH * type.size());
         for (int i = 0; i < BATCH; i++) {
@@ -95,7 +97,7 @@ public final class Corpus {
             int at = i * type.size();
             int size = type.size();
             if (!tensor.data().slice(at, size).equals(expected.slice(at, size))) {
-                complain(type + " " + texts[i] + " is not read as the platform reads it");
+                complain(type + " " + texts[i] + " is not read as the JDK reads it");
             }
         }
         String[] written = answer(tensor);
@@ -113,7 +115,7 @@ public final class Corpus {
         System.out.println(what);
     }
 
-    private String text(Sample sample, DataType type) {
+    private String text(NumberKind sample, DataType type) {
         long bits = random.nextLong() >> random.nextInt(64);
         return switch (type) {
             case FP16, BF16, FP32, FP64 -> real(sample, type);
@@ -124,7 +126,7 @@ public final class Corpus {
         };
     }
 
-    private String real(Sample sample, DataType type) {
+    private String real(NumberKind sample, DataType type) {
         String text;
         do {
             text = sample.next(random);
@@ -134,7 +136,7 @@ public final class Corpus {
 
     private static boolean isFinite(DataType type, String text) {
         return switch (type) {
-            case FP16, BF16 -> Half.of(type).isFinite(text);
+            case FP16, BF16 -> HalfFloatReference.of(type).isFinite(text);
             case FP32 -> Float.isFinite(Float.parseFloat(text));
             default -> Double.isFinite(Double.parseDouble(text));
         };
@@ -142,7 +144,7 @@ public final class Corpus {
 
     private static void append(DataType type, String text, ByteBuf to) {
         switch (type) {
-            case FP16, BF16 -> to.writeShortLE(Half.of(type).read(text));
+            case FP16, BF16 -> to.writeShortLE(HalfFloatReference.of(type).read(text));
             case FP32 -> to.writeFloatLE(Float.parseFloat(text));
             case FP64 -> to.writeDoubleLE(Double.parseDouble(text));
             case INT64 -> to.writeLongLE(Long.parseLong(text));
@@ -178,7 +180,7 @@ public final class Corpus {
 
     private static boolean isText(DataType type, String text, ByteBuf raw, int at) {
         return switch (type) {
-            case FP16, BF16 -> text.equals(Half.of(type).text(raw.getShortLE(at)));
+            case FP16, BF16 -> text.equals(HalfFloatReference.of(type).text(raw.getShortLE(at)));
             case FP32 -> {
                 float value = raw.getFloatLE(at);
                 yield text.equals(Float.toString(value))
@@ -196,7 +198,7 @@ public final class Corpus {
         };
     }
 
-    /** Java writes two digits where one is enough, for a few of the smallest numbers. */
+    /** Whether the text is shorter: the JDK writes two digits for some of the smallest numbers, though one would do. */
     private static boolean shorter(String text, String platform) {
         return digits(text) < digits(platform);
     }

@@ -1,4 +1,4 @@
-/** Numbers by the million through the JSON codec, each compared with the platform's parser and printer. No measuring. */
+/** Millions of numbers through the JSON codec, each compared with the JDK's parser and printer. Not a benchmark. */
 @NullMarked
 package dev.isthmus.bench.corpus;
 

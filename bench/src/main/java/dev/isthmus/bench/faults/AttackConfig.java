@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** The configuration of a gateway that is attacked. Its timers are short, so that an attack takes some seconds. */
+/** The configuration of an attacked gateway. Its timeouts are short, so that an attack takes only seconds. */
 final class AttackConfig {
     private static final String HEAD = """
             listeners: [{host: 127.0.0.1, port: %d}]

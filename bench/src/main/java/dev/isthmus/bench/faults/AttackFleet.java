@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Servers, and what is attacked before them: the gateway, or another proxy. */
+/** Stub servers, and the attacked proxy before them: the gateway or another one. */
 final class AttackFleet {
     private static final Duration START = Duration.ofSeconds(90);
     private static final List<String> STUB_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx96m", "-XX:TieredStopAtLevel=1");
@@ -38,8 +38,8 @@ final class AttackFleet {
         }
     }
 
-    /** Starts what is attacked and returns when it answers. */
-    Attacked start(Defender defender, Path home) throws IOException, BenchException, InterruptedException {
+    /** Starts the attacked proxy and waits until it is ready. */
+    Attacked start(AttackedProxy defender, Path home) throws IOException, BenchException, InterruptedException {
         List<Integer> ports = List.of(freePort(), freePort(), freePort());
         ProcessBuilder program = defender.program(home, folder, ports, stubs);
         Map<String, String> environment = program.environment();
@@ -54,7 +54,7 @@ final class AttackFleet {
         long end = System.nanoTime() + START.toNanos();
         while (!attacked.ready()) {
             if (!child.alive() || System.nanoTime() > end) {
-                throw child.failure("was not ready");
+                throw child.failure("did not become ready");
             }
             Thread.sleep(PERIOD_MILLIS);
         }
@@ -67,12 +67,12 @@ final class AttackFleet {
         }
     }
 
-    /** How many requests arrived more than once at the servers. */
+    /** The number of requests that servers received more than once. */
     int twice() throws IOException {
         return new Ledgers(folder).duplicates();
     }
 
-    /** How many servers the request came to that they die of. */
+    /** The number of servers that received the request that crashes them. */
     int poisoned() throws IOException {
         int count = 0;
         for (AttackStub.Kind kind : AttackStub.Kind.values()) {
@@ -82,8 +82,8 @@ final class AttackFleet {
         return count;
     }
 
-    /** The address of what is attacked, and its process. */
-    record Attacked(Defender defender, ProcessFigures process, int port, int http2Port, int adminPort) {
+    /** The attacked process with its ports. */
+    record Attacked(AttackedProxy defender, ProcessFigures process, int port, int http2Port, int adminPort) {
         boolean ready() {
             try {
                 return defender.isthmus()
@@ -94,7 +94,7 @@ final class AttackFleet {
             }
         }
 
-        /** Whether the process is there and, of the gateway, says that it is live. */
+        /** Whether the process is alive and, for the gateway, reports that it is live. */
         boolean live() {
             try {
                 return process.alive()
@@ -104,12 +104,12 @@ final class AttackFleet {
             }
         }
 
-        /** Bytes that calls hold, as the gateway counts them; 0 of another proxy. */
+        /** Bytes that calls hold according to the gateway's metrics; 0 for another proxy. */
         double used() {
             return defender.isthmus() ? metric("isthmus_memory_used_bytes") : 0;
         }
 
-        /** A metric of the gateway, NaN where it does not answer. */
+        /** A metric of the gateway, NaN if it does not respond. */
         double metric(String name) {
             try {
                 return Http.get(adminPort, "/metrics")

@@ -6,26 +6,26 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * An attack's line in the report.
+ * An attack's row in the report.
  *
- * @param idle MiB resident before any attack
- * @param peak the most MiB resident during this one
- * @param seconds how long the bystander ran beside it
+ * @param idle resident MiB before the first attack
+ * @param peak maximum of resident MiB during this attack
+ * @param seconds duration of the bystander's load during the attack
  * @param cpu seconds of CPU that the attacked process used in that time
- * @param seen what the attacker saw, behind whether that is what it must see
- * @param afterwards what did not work afterwards, or nothing
- * @param sound whether the process is live, nothing ran twice and no more than two servers died
- * @param limit MiB that calls may hold; 0 of other proxies
+ * @param seen whether the attacker's observations are as expected, and the observations
+ * @param afterwards failures after the attack, or empty
+ * @param sound whether the process is live, nothing ran twice and at most two servers crashed
+ * @param limit MiB that calls may hold; 0 for other proxies
  */
 record AttackRow(
-        Defender defender,
+        AttackedProxy defender,
         String attack,
         boolean brief,
         Tally before,
         Tally during,
         double idle,
         double peak,
-        AttackPlay.Back back,
+        AttackRunner.Back back,
         double seconds,
         double cpu,
         double attackerCpu,
@@ -34,10 +34,10 @@ record AttackRow(
         boolean sound,
         String servers,
         double limit) {
-    /** MiB that the resident memory may be above the idle process' beyond what calls may hold: heap, sockets, allocator. */
+    /** MiB that the resident memory may grow beyond the calls' limit: heap, sockets, allocator. */
     static final double BESIDE_MIB = 160;
 
-    /** MiB above the idle process' that count as back. */
+    /** MiB above the idle process at which memory counts as recovered. */
     static final double BACK_MIB = 128;
 
     private static final double MAX_RATIO = 1.2;
@@ -64,7 +64,7 @@ record AttackRow(
                 + "|" + "---|".repeat(13) + System.lineSeparator();
     }
 
-    static String unplayed(Defender defender, Attack attack, String problem) {
+    static String unplayed(AttackedProxy defender, Attack attack, String problem) {
         return String.format(
                 Locale.ROOT,
                 FORM,
@@ -87,7 +87,7 @@ record AttackRow(
         return during.millis(99) / Math.max(0.001, before.millis(99));
     }
 
-    /** What was missed, each in some words. */
+    /** Descriptions of the missed limits. */
     List<String> missed() {
         List<String> missed = new ArrayList<>();
         add(missed, !during.failures().isEmpty() || !before.failures().isEmpty(), "bystander");
@@ -108,7 +108,7 @@ record AttackRow(
         }
     }
 
-    /** Whether all was met; other proxies are only reported. */
+    /** Whether all limits were met; always true for other proxies, which are only reported. */
     boolean met() {
         return !defender.isthmus() || missed().isEmpty();
     }

@@ -16,21 +16,21 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The servers behind an attacked gateway, in one process: one for each {@link Kind}, which all answer after 5 ms. The model
- * {@code big}, also {@code big-rest}, has answers of 16 MiB. What bad servers got is in ledgers of their name.
+ * The servers behind an attacked gateway, in one process: one for each {@link Kind}, all with a response time of 5 ms.
+ * The models {@code big} and {@code big-rest} have responses of 16 MiB. Misbehaving servers record requests in ledgers.
  */
 final class AttackStub {
-    /** What a server does, in the order in which their ports are printed. */
+    /** The behavior of a server; ports are printed in this order. */
     enum Kind {
         GRPC,
         REST,
-        /** gRPC; says GOAWAY after each ten calls of a connection. */
+        /** gRPC; sends GOAWAY after every ten calls on a connection. */
         GOAWAY,
-        /** REST; answers with 103 without end. */
+        /** REST; responds with an endless sequence of 103. */
         INTERIM,
-        /** REST; closes connections whenever a second request comes, or shortly after an answer. */
+        /** REST; closes a connection on its second request, or shortly after a response. */
         CLOSING,
-        /** gRPC; closes a connection on which a request with the first of its ids comes. */
+        /** gRPC; closes the connection of a request with id {@link AttackStub#POISON}, as a crash would. */
         POISON_1,
         POISON_2,
         POISON_3,
@@ -44,14 +44,14 @@ final class AttackStub {
             return compareTo(POISON_1) >= 0;
         }
 
-        /** The name of its ledger. */
+        /** The name of the server's ledger. */
         String ledger() {
             return name().toLowerCase(Locale.ROOT).replace('_', '-');
         }
     }
 
     static final String LISTENING = "listening ";
-    /** The id of the request that servers die of. */
+    /** The id of the request that crashes servers. */
     static final int POISON = 400_050;
 
     private AttackStub() {}
@@ -87,12 +87,12 @@ final class AttackStub {
         }
         System.out.println(LISTENING + String.join(" ", ports));
         while (System.in.read() >= 0) {
-            // nothing is said to it
+            // input is ignored
         }
         loop.shutdownGracefully();
     }
 
-    /** The id in the beginning of a JSON document, -1 where there is none. */
+    /** The id in the first bytes of a JSON document, -1 if there is none. */
     static int jsonId(byte[] beginning) {
         String text = new String(beginning, StandardCharsets.ISO_8859_1);
         int at = text.indexOf("\"id\":\"");

@@ -30,7 +30,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
-/** A stream of a V2 server over gRPC. It keeps the first 4 KiB of a request, where model and id are. */
+/** A stream of a V2 server over gRPC. It buffers only the first 4 KiB of a request, which contain model and id. */
 final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
     private static final int WINDOW = 1 << 20;
     private static final int KEPT = 4_096;
@@ -83,13 +83,13 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
 
     private void asked(ChannelHandlerContext context) throws IOException {
         if (!method.equals("ModelInfer")) {
-            MessageLite answer = method.equals("ServerMetadata")
+            MessageLite response = method.equals("ServerMetadata")
                     ? ServerMetadataResponse.newBuilder()
                             .setName("stub")
                             .setVersion("1")
                             .build()
                     : ModelReadyResponse.newBuilder().setReady(true).build();
-            write(context, framed(answer));
+            write(context, framed(response));
             return;
         }
         String[] modelAndId = {"", ""};
@@ -101,7 +101,7 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
             connection.close();
             return;
         }
-        ByteBuf answer = modelAndId[0].equals("big")
+        ByteBuf response = modelAndId[0].equals("big")
                 ? BIG.retainedDuplicate()
                 : framed(answer(modelAndId[0], modelAndId[1], new byte[16]));
         context.executor()
@@ -110,7 +110,7 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
                             if (counted) {
                                 ledger.completed();
                             }
-                            write(context, answer);
+                            write(context, response);
                         },
                         Options.SERVICE_MICROS,
                         TimeUnit.MICROSECONDS);
@@ -124,13 +124,13 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
         int calls = before == null ? 1 : before + 1;
         connection.attr(COUNT).set(calls);
         if (calls == CALLS) {
-            // With a last stream that is still to come: calls that cross it are answered, as of a server that drains.
+            // A last stream id in the future: calls in flight are still processed, as by a draining server.
             connection.writeAndFlush(
                     new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR).setExtraStreamIds(STILL_ANSWERED));
         }
     }
 
-    /** Model and id out of the message's first fields. */
+    /** Reads model and id from the message's first fields. */
     private void read(String[] modelAndId) throws IOException {
         byte[] bytes = beginning.toByteArray();
         CodedInputStream in = CodedInputStream.newInstance(bytes, 5, Math.max(0, bytes.length - 5));

@@ -21,7 +21,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 
-/** A connection of a V2 server over REST. It keeps the first 4 KiB of a request, where the id is. */
+/** A connection of a V2 server over REST. It buffers only the first 4 KiB of a request, which contain the id. */
 final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
     static final int BIG_BYTES = 16 << 20;
     private static final int KEPT = 4_096;
@@ -96,9 +96,9 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
             ledger.completed();
         }
         if (big) {
-            FullHttpResponse answer = answer(BIG.retainedDuplicate(), "application/octet-stream");
-            answer.headers().set(BINARY, BIG_HEAD.length());
-            context.writeAndFlush(answer);
+            FullHttpResponse response = answer(BIG.retainedDuplicate(), "application/octet-stream");
+            response.headers().set(BINARY, BIG_HEAD.length());
+            context.writeAndFlush(response);
             return;
         }
         String text = "{\"model_name\":\"m\",\"model_version\":\"1\",\"id\":\"" + (id < 0 ? "warm" : id)
@@ -110,15 +110,15 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
     }
 
     private static FullHttpResponse answer(ByteBuf body, String type) {
-        FullHttpResponse answer = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK, body);
-        answer.headers().set("Content-Type", type).set("Content-Length", body.readableBytes());
-        return answer;
+        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK, body);
+        response.headers().set("Content-Type", type).set("Content-Length", body.readableBytes());
+        return response;
     }
 
-    /** Interim answers as fast as they are taken, for as long as the connection is there. */
+    /** Sends interim responses as fast as the socket accepts them, until the connection closes. */
     private static void hint(ChannelHandlerContext context) {
         ByteBuf hints = text("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(HINTS));
-        // From the channel's first handler on: past the codec, which would not write them one after the other.
+        // Written below the codec, which would not write several heads in a row.
         context.pipeline().firstContext().writeAndFlush(hints).addListener((ChannelFutureListener) written -> {
             if (written.isSuccess()) {
                 context.executor().execute(() -> hint(context));

@@ -10,19 +10,19 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Configurations that cannot be taken, under load: the old one serves, they are counted, and the next good one is taken. */
+/** Invalid configurations under load: the old one stays active, each is counted, and the next valid one is applied. */
 record BrokenScenario() implements Scenario {
-    /** Each stays until it is counted, at most for so long, and then a little. */
+    /** Each stays until it is counted, for at most this long, and then a little longer. */
     private static final Duration LIMIT = Duration.ofSeconds(2);
 
-    /** What becomes of the file. */
+    /** Ways to break the file. */
     private enum Form {
         MALFORMED,
         EMPTY,
         WRONG,
         HALF_WRITTEN,
         REMOVED,
-        /** A folder in its place, which even root cannot read. */
+        /** A directory in its place, which even root cannot read. */
         UNREADABLE
     }
 
@@ -37,35 +37,36 @@ record BrokenScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws BenchException, InterruptedException {
-        Reloads reloads = new Reloads(stage.fleet().configs().adminPort());
+    public Verdict play(ScenarioContext context) throws BenchException, InterruptedException {
+        Reloads reloads = new Reloads(context.fleet().configs().adminPort());
         List<Form> silent = new ArrayList<>();
         List<Long> recovered = new ArrayList<>();
         long end = System.nanoTime()
-                + TimeUnit.MILLISECONDS.toNanos(stage.options().millis(1));
+                + TimeUnit.MILLISECONDS.toNanos(context.options().millis(1));
         AtomicBoolean loaded = new AtomicBoolean();
         long before = reloads.count("rejected");
-        stage.open(() -> {
-            spoil(stage, reloads, silent);
+        context.open(() -> {
+            spoil(context, reloads, silent);
             loaded.set(System.nanoTime() < end);
-            recovered.add(recover(stage, reloads));
+            recovered.add(recover(context, reloads));
         });
         boolean back = recovered.contains(1L);
         return Verdict.of(
-                stage.failed() == 0 && silent.isEmpty() && back && loaded.get(),
+                context.failed() == 0 && silent.isEmpty() && back && loaded.get(),
                 reloads.count("rejected") - before + " rejected",
                 silent.isEmpty() ? "each form counted" : "not counted: " + silent,
                 back ? "the next good one applied" : "the next good one not applied",
                 loaded.get() ? "all under load" : "the load ended before the last form");
     }
 
-    private void spoil(Stage stage, Reloads reloads, List<Form> silent) throws IOException, InterruptedException {
-        String good = config(stage.fleet().configs());
-        Duration between = Duration.ofMillis(stage.options().millis(0.5 / Form.values().length));
+    private void spoil(ScenarioContext context, Reloads reloads, List<Form> silent)
+            throws IOException, InterruptedException {
+        String good = config(context.fleet().configs());
+        Duration between = Duration.ofMillis(context.options().millis(0.5 / Form.values().length));
         for (Form form : Form.values()) {
             Thread.sleep(between.toMillis());
             long before = reloads.count("rejected");
-            make(form, stage.fleet(), good);
+            make(form, context.fleet(), good);
             if (!reloads.awaitMore("rejected", before, LIMIT)) {
                 silent.add(form);
             }
@@ -84,11 +85,11 @@ record BrokenScenario() implements Scenario {
         }
     }
 
-    /** How many configurations were applied by giving one that is good, and not the one from before. */
-    private long recover(Stage stage, Reloads reloads) throws IOException, InterruptedException {
+    /** The number of configurations applied after writing a new valid one. */
+    private long recover(ScenarioContext context, Reloads reloads) throws IOException, InterruptedException {
         long before = reloads.count("applied");
-        Files.delete(stage.fleet().configFile());
-        stage.fleet().configure(config(stage.fleet().configs()).replace("timeout: 8s", "timeout: 7s"));
+        Files.delete(context.fleet().configFile());
+        context.fleet().configure(config(context.fleet().configs()).replace("timeout: 8s", "timeout: 7s"));
         reloads.awaitMore("applied", before, LIMIT);
         return reloads.count("applied") - before;
     }

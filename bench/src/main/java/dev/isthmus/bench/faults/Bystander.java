@@ -5,22 +5,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** Small inferences at 200 requests a second in the open loop, gRPC and REST in turn, on connections of their own. */
+/** An open loop of 200 small inference requests per second, alternating gRPC and REST, on its own connections. */
 final class Bystander implements AutoCloseable {
     static final int RATE = 200;
     private static final int LIMIT_MILLIS = 10_000;
-    /** Its schedule is run in parts, between which it may end. */
+    /** Requests of one part of the schedule; the load may end between parts. */
     private static final int PART = RATE / 4;
 
     private final Client grpc;
     private final Client rest;
 
     Bystander(EventLoop loop, int port, int http2Port) {
-        grpc = Front.GRPC.client(loop, http2Port, LIMIT_MILLIS);
-        rest = Front.REST.client(loop, port, LIMIT_MILLIS);
+        grpc = ClientProtocol.GRPC.client(loop, http2Port, LIMIT_MILLIS);
+        rest = ClientProtocol.REST.client(loop, port, LIMIT_MILLIS);
     }
 
-    /** Runs for at least so long, and until something is over; returns how the requests ended. */
+    /** Runs for at least this long and until {@code over}; returns the results of the requests. */
     Tally run(int millis, BooleanSupplier over) throws InterruptedException {
         Tally tally = new Tally();
         Load load = new Load(new Turns(), tally, System::nanoTime, false);

@@ -1,8 +1,8 @@
 package dev.isthmus.bench.faults;
 
-/** Sends requests to the gateway without waiting for their answers. Any thread may send. */
+/** Sends requests to the gateway without waiting for responses. Thread-safe. */
 interface Client extends AutoCloseable {
-    /** Is told once how a request ended, on any thread. */
+    /** Notified once of a request's outcome, on any thread. */
     interface Ended {
         void ended(Outcome outcome);
     }

@@ -22,10 +22,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** The command {@code bench/faults}. Its exit status is 1 where a figure was missed. */
+/** The command {@code bench/faults}. Exits with status 1 if a limit was missed. */
 @Command(
         name = "faults",
-        description = "Plays faults under load, and attacks, against a gateway and its upstreams, all on loopback.",
+        description = "Runs faults under load and attacks against a gateway and its upstreams, all on loopback.",
         mixinStandardHelpOptions = true)
 public final class Faults implements Callable<Integer> {
     private static final List<Scenario> SCENARIOS = List.of(
@@ -38,7 +38,7 @@ public final class Faults implements Callable<Integer> {
             new StormScenario(),
             new SplitScenario());
 
-    /** The name that stands for all attacks. */
+    /** The name that selects all attacks. */
     private static final String ATTACKS = "attacks";
 
     @Spec
@@ -55,17 +55,17 @@ public final class Faults implements Callable<Integer> {
     @Option(
             names = "--seconds",
             paramLabel = "N",
-            description = "How long the load of a scenario lasts: 20, or 5 with --short.")
+            description = "Duration of a scenario's load: 20, or 5 with --short.")
     private @Nullable Integer seconds;
 
-    @Option(names = "--rate", paramLabel = "N", description = "Requests a second: 1000, or 500 with --short.")
+    @Option(names = "--rate", paramLabel = "N", description = "Requests per second: 1000, or 500 with --short.")
     private @Nullable Integer rate;
 
-    @Option(names = "--short", description = "A form of each scenario that takes some 8 s.")
+    @Option(names = "--short", description = "A short form of each scenario, of about 8 s.")
     private boolean brief;
 
-    @Option(names = "--front", paramLabel = "grpc|rest", description = "What clients speak; both in turn by default.")
-    private List<Front> fronts = List.of(Front.values());
+    @Option(names = "--front", paramLabel = "grpc|rest", description = "Protocol of clients; both in turn by default.")
+    private List<ClientProtocol> protocols = List.of(ClientProtocol.values());
 
     @Option(
             names = "--on",
@@ -73,9 +73,9 @@ public final class Faults implements Callable<Integer> {
             description =
                     "How much memory an attacked gateway has: 256 MiB of each, or as the JVM has it; both in turn by"
                             + " default, small with --short.")
-    private List<Defender> defenders = List.of();
+    private List<AttackedProxy> defenders = List.of();
 
-    @Option(names = "--peers", description = "Also attacks Envoy, nginx and HAProxy, where they are installed.")
+    @Option(names = "--peers", description = "Also attack Envoy, nginx and HAProxy, if installed.")
     private boolean peers;
 
     @Parameters(
@@ -109,7 +109,7 @@ public final class Faults implements Callable<Integer> {
         EventLoopGroup loops =
                 new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
         try {
-            boolean met = chosen.isEmpty() || play(new Play(options, loops.next()), chosen, out);
+            boolean met = chosen.isEmpty() || play(new ScenarioRunner(options, loops.next()), chosen, out);
             if (!attacks.isEmpty()) {
                 out.print(AttackRow.heading());
                 met &= attack(options, loops.next(), attacks, out);
@@ -120,13 +120,14 @@ public final class Faults implements Callable<Integer> {
         }
     }
 
-    private boolean play(Play play, List<Scenario> chosen, PrintWriter out) throws IOException, InterruptedException {
+    private boolean play(ScenarioRunner play, List<Scenario> chosen, PrintWriter out)
+            throws IOException, InterruptedException {
         out.print(Row.heading());
         boolean met = true;
         for (Scenario scenario : chosen) {
-            for (Front front : fronts) {
+            for (ClientProtocol protocol : protocols) {
                 out.flush();
-                Row row = play.play(scenario, front);
+                Row row = play.play(scenario, protocol);
                 out.print(row.line());
                 met &= row.verdict().result() != Verdict.Result.MISSED;
             }
@@ -138,14 +139,14 @@ public final class Faults implements Callable<Integer> {
     private boolean attack(Options options, EventLoop loop, List<Attack> attacks, PrintWriter out)
             throws IOException, InterruptedException {
         int window = brief ? 250 : 5_000;
-        AttackPlay play = new AttackPlay(options.home(), loop, brief, window, out);
+        AttackRunner play = new AttackRunner(options.home(), loop, brief, window, out);
         boolean met = true;
-        for (Defender defender : Defender.values()) {
+        for (AttackedProxy defender : AttackedProxy.values()) {
             boolean chosen = !defender.isthmus()
                     ? peers
-                    : defenders.isEmpty() ? !brief || defender == Defender.SMALL : defenders.contains(defender);
+                    : defenders.isEmpty() ? !brief || defender == AttackedProxy.SMALL : defenders.contains(defender);
             if (chosen && !defender.installed()) {
-                out.println(defender.label() + " is not installed, and so not attacked");
+                out.println(defender.label() + " is not installed and was skipped");
             } else if (chosen) {
                 met &= play.play(
                         defender,
@@ -181,7 +182,7 @@ public final class Faults implements Callable<Integer> {
         for (String name : names) {
             if (!known.contains(name)) {
                 throw new ParameterException(
-                        spec.commandLine(), "no scenario is named '" + name + "'; expected are " + known);
+                        spec.commandLine(), "unknown scenario '" + name + "'; expected one of " + known);
             }
         }
     }

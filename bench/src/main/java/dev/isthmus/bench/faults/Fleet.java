@@ -14,10 +14,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Two stubs and a gateway before them, each a process, with a folder for configuration and ledgers. */
+/** Two stub servers and a gateway before them, each in its own process, with a folder for configuration and ledgers. */
 final class Fleet {
     static final List<String> STUBS = List.of("one", "two");
-    /** The quick compiler alone: what a stub spends on compiling, it takes from the gateway. */
+    /** Only C1: CPU time that a stub spends on compilation is taken from the gateway. */
     private static final List<String> STUB_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx96m", "-XX:TieredStopAtLevel=1");
 
     private static final Duration START = Duration.ofSeconds(60);
@@ -59,7 +59,7 @@ final class Fleet {
                 List.of(name, folder.toString(), Integer.toString(port), Integer.toString(serviceMicros)));
     }
 
-    /** Starts the gateway from its distribution and returns when it is ready. */
+    /** Starts the packaged gateway and waits until it is ready. */
     void startGateway(Path home, String config) throws IOException, BenchException, InterruptedException {
         Path distribution = home.resolve("gateway/app/target/dist/lib");
         if (!Files.isDirectory(distribution)) {
@@ -75,7 +75,7 @@ final class Fleet {
         long end = System.nanoTime() + START.toNanos();
         while (!ready()) {
             if (!gateway.alive() || System.nanoTime() > end) {
-                throw gateway.failure("was not ready");
+                throw gateway.failure("did not become ready");
             }
             Thread.sleep(PERIOD_MILLIS);
         }
@@ -90,7 +90,7 @@ final class Fleet {
         }
     }
 
-    /** Replaces the gateway's configuration at once, as a tool would that never shows half a file. */
+    /** Replaces the gateway's configuration file atomically. */
     void configure(String config) throws IOException {
         Path made = folder.resolve("isthmus.yaml.new");
         Files.writeString(made, config);
@@ -101,12 +101,12 @@ final class Fleet {
         return folder.resolve("isthmus.yaml");
     }
 
-    /** kill -9; returns when the stub is gone. */
+    /** Sends SIGKILL to a stub and waits for its end. */
     void kill(int stub) throws InterruptedException {
         children.kill(stubs.get(stub));
     }
 
-    /** Starts a stub that was killed, on its old port, and returns when it listens. */
+    /** Restarts a killed stub on its old port and waits until it listens. */
     void restart(int stub) throws IOException, BenchException, InterruptedException {
         Child started = startStub(STUBS.get(stub), configs.stubs().get(stub));
         stubs.set(stub, started);

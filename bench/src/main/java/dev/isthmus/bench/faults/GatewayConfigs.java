@@ -2,9 +2,9 @@ package dev.isthmus.bench.faults;
 
 import java.util.List;
 
-/** The gateway's configurations. */
+/** Configurations of the gateway. */
 record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
-    /** Both stubs as replicas of one upstream, with these settings of the upstream. */
+    /** Both stubs as replicas of one upstream with these settings. */
     String replicas(String... settings) {
         StringBuilder upstream = new StringBuilder();
         for (String setting : settings) {
@@ -21,7 +21,7 @@ record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
                 """.formatted(stubs.get(0), stubs.get(1), upstream);
     }
 
-    /** Each stub as an upstream of its own, a model split between them; the weights are parts of 100. */
+    /** Each stub as a separate upstream, with a model split between them; weights are percentages. */
     String split(int first) {
         return listener() + """
                 upstreams:
@@ -35,7 +35,7 @@ record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
                 """.formatted(stubs.get(0), stubs.get(1), first, 100 - first);
     }
 
-    /** A configuration with the admin listener, whose metrics tell about reloads. */
+    /** A configuration with the admin listener, for its metrics of reloads. */
     String withAdmin(String config) {
         return "admin: {host: 127.0.0.1, port: " + adminPort + "}\n" + config;
     }

@@ -19,7 +19,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** gRPC over a few connections. It retries nothing and sends no deadline, so that the gateway's own limits hold. */
+/**
+ * A gRPC client over several connections. It never retries and sends no deadline, so that the gateway's timeouts apply.
+ */
 final class GrpcClient implements Client {
     private static final int CONNECTIONS = 4;
     private static final MethodDescriptor<byte[], byte[]> INFER = RawMethods.of("ModelInfer");
@@ -50,14 +52,15 @@ final class GrpcClient implements Client {
     public void send(Request request, Ended ended) {
         ManagedChannel channel = channels.get(Math.floorMod(turn.getAndIncrement(), channels.size()));
         ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
-        Limited limited = new Limited(loop, limitMillis, ended, () -> call.cancel("no answer in time", null));
-        call.start(new Answer(request, limited), new Metadata());
+        PendingRequest pending =
+                new PendingRequest(loop, limitMillis, ended, () -> call.cancel("no response in time", null));
+        call.start(new Answer(request, pending), new Metadata());
         call.request(2);
         call.sendMessage(request.protobuf());
         call.halfClose();
     }
 
-    /** What a call ended with; an error of the transport, unlike one that was answered, has a cause or names HTTP/2. */
+    /** The outcome of a call. A transport error, unlike a received status, has a cause or mentions HTTP/2. */
     static Outcome outcome(Status status, Request request, byte @Nullable [] message) {
         if (status.isOk()) {
             return message != null && answers(request, message) ? Outcome.OK : Outcome.TRUNCATED;
@@ -88,12 +91,12 @@ final class GrpcClient implements Client {
 
     private static final class Answer extends ClientCall.Listener<byte[]> {
         private final Request request;
-        private final Limited limited;
+        private final PendingRequest pending;
         private byte @Nullable [] message;
 
-        Answer(Request request, Limited limited) {
+        Answer(Request request, PendingRequest pending) {
             this.request = request;
-            this.limited = limited;
+            this.pending = pending;
         }
 
         @Override
@@ -103,7 +106,7 @@ final class GrpcClient implements Client {
 
         @Override
         public void onClose(Status status, Metadata trailers) {
-            limited.end(outcome(status, request, message));
+            pending.end(outcome(status, request, message));
         }
     }
 }

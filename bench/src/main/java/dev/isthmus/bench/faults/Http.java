@@ -6,13 +6,13 @@ import java.net.HttpURLConnection;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 
-/** Questions to the gateway beside the load. They block. */
+/** Blocking requests to the gateway besides the load. */
 final class Http {
     private static final int LIMIT_MILLIS = 2_000;
 
     private Http() {}
 
-    /** The body of a 200. */
+    /** The body of a response with status 200. */
     static String get(int port, String path) throws IOException {
         HttpURLConnection connection = (HttpURLConnection)
                 URI.create("http://127.0.0.1:" + port + path).toURL().openConnection();

@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * kill -9 of one of two replicas, and its return. With retry of lost requests none may fail; without, only those that were
- * under way on the dead host, and nothing may be executed twice.
+ * SIGKILL of one of two replicas, and its restart. With retries of lost requests none may fail; without, only those in
+ * flight on the dead host, and none may be executed twice.
  */
 record KillScenario(boolean retried) implements Scenario {
     private static final int VICTIM = 0;
-    /** Until the gateway has read that its connections were closed, requests still go to the dead host. */
+    /** Requests are still sent to the dead host until the gateway has read that its connections were closed. */
     private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private static final long PERIOD_MILLIS = 5;
@@ -27,44 +27,44 @@ record KillScenario(boolean retried) implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
+    public Verdict play(ScenarioContext context) throws IOException, BenchException, InterruptedException {
         Death death = new Death();
-        stage.open(() -> killAndRestart(stage, death));
-        int[] survivor = stage.fleet().ledgers().executions(Fleet.STUBS.get(1 - VICTIM));
-        int strays = strays(stage.tally().failures(), death, survivor);
+        context.open(() -> killAndRestart(context, death));
+        int[] survivor = context.fleet().ledgers().executions(Fleet.STUBS.get(1 - VICTIM));
+        int strays = strays(context.tally().failures(), death, survivor);
         boolean back = death.backMillis >= 0;
         String returned = back
                 ? "requests again " + death.backMillis + " ms after it listened"
                 : "after its return it got no requests";
-        String lost = death.underWay + " in service on the dead host, which was gone after "
+        String lost = death.inFlight + " in service on the dead host, which was gone after "
                 + TimeUnit.NANOSECONDS.toMillis(death.goneNanos - death.killedNanos) + " ms";
         if (retried) {
-            return Verdict.of(stage.failed() == 0 && back, lost, returned);
+            return Verdict.of(context.failed() == 0 && back, lost, returned);
         }
-        int twice = stage.fleet().ledgers().duplicates();
+        int twice = context.fleet().ledgers().duplicates();
         return Verdict.of(
-                strays == 0 && twice == 0 && back, lost, strays + " failed that were not under way there", returned);
+                strays == 0 && twice == 0 && back, lost, strays + " failed that were not in flight there", returned);
     }
 
-    /** What became of the host; written by the fault, read when that has ended. */
+    /** The death of the host; written by the fault, read after it has ended. */
     static final class Death {
         long killedNanos;
         long goneNanos;
-        long underWay;
+        long inFlight;
         long backMillis = -1;
     }
 
-    private static void killAndRestart(Stage stage, Death death)
+    private static void killAndRestart(ScenarioContext context, Death death)
             throws IOException, BenchException, InterruptedException {
-        Fleet fleet = stage.fleet();
+        Fleet fleet = context.fleet();
         long end = System.nanoTime()
-                + TimeUnit.MILLISECONDS.toNanos(stage.options().millis(1));
-        Thread.sleep(stage.options().millis(0.2));
+                + TimeUnit.MILLISECONDS.toNanos(context.options().millis(1));
+        Thread.sleep(context.options().millis(0.2));
         death.killedNanos = System.nanoTime();
         fleet.kill(VICTIM);
         death.goneNanos = System.nanoTime();
-        death.underWay = fleet.ledgers().of(Fleet.STUBS.get(VICTIM)).underWay();
-        Thread.sleep(Math.min(5_000, stage.options().millis(0.25)));
+        death.inFlight = fleet.ledgers().of(Fleet.STUBS.get(VICTIM)).inFlight();
+        Thread.sleep(Math.min(5_000, context.options().millis(0.25)));
         fleet.restart(VICTIM);
         long listening = System.nanoTime();
         long before = arrivals(fleet);
@@ -82,16 +82,16 @@ record KillScenario(boolean retried) implements Scenario {
     }
 
     /**
-     * How many of the failed were not under way when the host died, or had arrived at the other one.
+     * The number of failed requests that were not in flight when the host died, or had arrived at the other host.
      *
-     * @param survivor how often each request arrived at the other host
+     * @param survivor arrivals of each request at the other host
      */
     static int strays(List<Tally.Failure> failures, Death death, int[] survivor) {
         int strays = 0;
         for (Tally.Failure failure : failures) {
-            boolean underWay = failure.sentNanos() - death.goneNanos < GRACE_NANOS
+            boolean inFlight = failure.sentNanos() - death.goneNanos < GRACE_NANOS
                     && failure.endedNanos() - death.killedNanos >= 0;
-            strays += underWay && survivor[failure.id()] == 0 ? 0 : 1;
+            strays += inFlight && survivor[failure.id()] == 0 ? 0 : 1;
         }
         return strays;
     }

@@ -8,9 +8,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * What one stub executed of one model: a file with the number of arrivals, the number of completions, and for each request id
- * how often it arrived. The file is mapped, so that all that was written is there after kill -9, and a stub that starts again
- * goes on counting. One thread writes.
+ * Requests that one stub executed for one model: a file with the number of arrivals, the number of completions, and the
+ * arrivals of each request id. The file is memory-mapped, so that counts survive SIGKILL and a restarted stub continues
+ * them. Written by one thread.
  */
 final class Ledger {
     /** Ids are below this. */
@@ -27,7 +27,7 @@ final class Ledger {
         this.file = file;
     }
 
-    /** Opens the ledger, which begins with zeros where it is new. */
+    /** Opens the ledger; a new one is filled with zeros. */
     static Ledger open(Path path) throws IOException {
         try (FileChannel channel =
                 FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
@@ -37,7 +37,7 @@ final class Ledger {
         }
     }
 
-    /** Counts an arrival; an id out of range counts nothing and is answered false. */
+    /** Counts an arrival; returns false, without counting, if the id is out of range. */
     boolean arrived(int id) {
         if (id < 0 || id >= MAX_IDS) {
             return false;
@@ -48,7 +48,7 @@ final class Ledger {
         return true;
     }
 
-    /** Counts the end of the service of a request that had arrived. */
+    /** Counts the completion of a request. */
     void completed() {
         file.putLong(COMPLETIONS, file.getLong(COMPLETIONS) + 1);
     }

@@ -12,28 +12,28 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads what the stubs of one run have counted, while they run or after they died. */
+/** Reads the counts of all stubs of one run, while they run or afterwards. */
 record Ledgers(Path folder) {
     private static final String ENDING = ".ledger";
 
-    /** Arrivals that have completed and that have not. */
+    /** Numbers of arrivals and of completions. */
     record Counted(long arrivals, long completions) {
-        long underWay() {
+        long inFlight() {
             return arrivals - completions;
         }
     }
 
-    /** The file of a stub's model. Both are letters, digits and dashes. */
+    /** The ledger file of a stub's model. Both names consist of letters, digits and dashes. */
     static Path file(Path folder, String stub, String model) {
         return folder.resolve(stub + "." + model + ENDING);
     }
 
-    /** The counts of one stub, all models together. */
+    /** The counts of one stub over all models. */
     Counted of(String stub) throws IOException {
         return sum(stub + ".*");
     }
 
-    /** The counts of one model, all stubs together. */
+    /** The counts of one model over all stubs. */
     Counted ofModel(String model) throws IOException {
         return sum("*." + model);
     }
@@ -43,7 +43,7 @@ record Ledgers(Path folder) {
         return sum("*");
     }
 
-    /** How often each request arrived at the stubs that match. */
+    /** The arrivals of each request id at the matching stubs. */
     int[] executions(String stub) throws IOException {
         int[] executions = new int[Ledger.MAX_IDS];
         for (Path path : files(stub + ".*")) {
@@ -55,7 +55,7 @@ record Ledgers(Path folder) {
         return executions;
     }
 
-    /** How many requests arrived more than once, wherever. */
+    /** The number of requests that arrived more than once at any stubs. */
     int duplicates() throws IOException {
         int duplicates = 0;
         for (int count : executions("*")) {
@@ -83,7 +83,7 @@ record Ledgers(Path folder) {
         return files;
     }
 
-    /** Bytes of the file; zeros where it is not yet as long, since its stub is just making it. */
+    /** Bytes of the file; zeros beyond its end, since the stub may just be creating it. */
     private static ByteBuffer read(Path path, int at, int length) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {

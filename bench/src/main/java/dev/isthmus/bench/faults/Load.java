@@ -5,20 +5,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 
-/** Sends requests and counts how they end. At most {@link #MAX_UNDER_WAY} are under way; more fail unsent. */
+/** Sends requests and counts their outcomes. At most {@link #MAX_IN_FLIGHT} are in flight; others fail unsent. */
 final class Load {
-    static final int MAX_UNDER_WAY = 4_096;
+    static final int MAX_IN_FLIGHT = 4_096;
 
     private final Client client;
     private final Tally tally;
     private final LongSupplier clock;
     private final boolean counted;
-    private final Semaphore free = new Semaphore(MAX_UNDER_WAY);
+    private final Semaphore free = new Semaphore(MAX_IN_FLIGHT);
 
     /**
-     * A load with a client.
+     * A load from one client.
      *
-     * @param counted whether the stubs count its requests; not those that only warm up
+     * @param counted whether the stubs count its requests; false for a warm-up
      */
     Load(Client client, Tally tally, LongSupplier clock, boolean counted) {
         this.client = client;
@@ -27,13 +27,13 @@ final class Load {
         this.counted = counted;
     }
 
-    /** Sends requests when they are due and returns when all have ended. */
+    /** Sends requests on schedule and waits until all have ended. */
     void open(int perSecond, int count) throws InterruptedException {
         new OpenLoop(perSecond, count, clock, LockSupport::parkNanos).run(this::arrive);
         drain();
     }
 
-    /** Sends requests, each when one before has ended, and returns when all have ended. */
+    /** Sends requests, each after an earlier one has ended, and waits until all have ended. */
     void closed(int count, int concurrency) throws InterruptedException {
         Semaphore turns = new Semaphore(concurrency);
         for (int id = 0; id < count; id++) {
@@ -44,7 +44,7 @@ final class Load {
         drain();
     }
 
-    /** Sends a request that was due at that time. */
+    /** Sends a request that was scheduled for this time. */
     void arrive(int id, long scheduledNanos) {
         if (free.tryAcquire()) {
             send(id, scheduledNanos, new Semaphore(0));
@@ -65,11 +65,11 @@ final class Load {
         });
     }
 
-    /** Returns when all have ended. */
+    /** Waits until all have ended. */
     void drain() throws InterruptedException {
-        if (!free.tryAcquire(MAX_UNDER_WAY, 1, TimeUnit.MINUTES)) {
+        if (!free.tryAcquire(MAX_IN_FLIGHT, 1, TimeUnit.MINUTES)) {
             throw new IllegalStateException("requests have not ended within a minute");
         }
-        free.release(MAX_UNDER_WAY);
+        free.release(MAX_IN_FLIGHT);
     }
 }

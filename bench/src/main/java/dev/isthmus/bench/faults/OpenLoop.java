@@ -5,21 +5,21 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * Arrivals on a schedule, whatever becomes of those before: request i is due i / rate seconds after the start. One that is
- * sent late keeps its scheduled time, from which its latency counts.
+ * Arrivals on a fixed schedule, independent of responses: request i is due i / rate seconds after the start. A request
+ * that is sent late keeps its scheduled time, from which its latency is measured.
  *
- * @param perSecond arrivals a second
- * @param count how many there are
- * @param clock nanoseconds
- * @param pause waits for at most so many nanoseconds
+ * @param perSecond arrivals per second
+ * @param count number of arrivals
+ * @param clock in nanoseconds
+ * @param pause waits for at most this many nanoseconds
  */
 record OpenLoop(int perSecond, int count, LongSupplier clock, LongConsumer pause) {
-    /** Is told of each arrival. */
+    /** Called for each arrival. */
     interface Arrival {
         void arrive(int number, long scheduledNanos);
     }
 
-    /** Runs on the caller's thread until the last has arrived. */
+    /** Runs on the caller's thread until the last arrival. */
     void run(Arrival arrival) {
         long start = clock.getAsLong();
         for (int i = 0; i < count; i++) {

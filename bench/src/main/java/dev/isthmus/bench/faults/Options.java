@@ -3,18 +3,18 @@ package dev.isthmus.bench.faults;
 import java.nio.file.Path;
 
 /**
- * How scenarios are played.
+ * Options of all scenarios.
  *
  * @param home the root of the project
- * @param seconds how long the load of a scenario lasts
- * @param rate requests a second
- * @param brief whether the form for CI is played: fewer requests, reloads and warm-up
+ * @param seconds duration of a scenario's load
+ * @param rate requests per second
+ * @param brief whether to run the short form for CI: fewer requests and reloads, shorter warm-up
  */
 record Options(Path home, int seconds, int rate, boolean brief) {
-    /** Microseconds that a stub takes for a request. */
+    /** Service time of a stub in microseconds. */
     static final int SERVICE_MICROS = 5_000;
 
-    /** Milliseconds after which the client gives up. */
+    /** Timeout of the client in milliseconds. */
     static final int CLIENT_LIMIT_MILLIS = 10_000;
 
     Options {
@@ -28,7 +28,7 @@ record Options(Path home, int seconds, int rate, boolean brief) {
         return seconds * rate;
     }
 
-    /** Milliseconds of a part of the load. */
+    /** Duration of a part of the load in milliseconds. */
     long millis(double part) {
         return Math.round(seconds * 1_000 * part);
     }

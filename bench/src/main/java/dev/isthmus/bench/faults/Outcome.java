@@ -3,25 +3,25 @@ package dev.isthmus.bench.faults;
 import java.util.Locale;
 
 /**
- * How a request ended.
+ * The outcome of a request.
  *
- * @param kind what the client saw
- * @param detail the status, or nothing
+ * @param kind as seen by the client
+ * @param detail the status, or empty
  */
 record Outcome(Kind kind, String detail) {
-    /** What a client can see. */
+    /** Outcomes that a client can distinguish. */
     enum Kind {
-        /** The answer to this request, whole. */
+        /** The complete response to this request. */
         OK,
-        /** An answer that says that it failed. */
+        /** An error response. */
         STATUS,
-        /** The connection or stream ended before an answer began, or could not be made. */
+        /** The connection or stream ended before a response began, or could not be opened. */
         RESET,
-        /** No answer within the client's limit. */
+        /** No response within the client's timeout. */
         TIMEOUT,
-        /** An answer that ended early or does not belong to the request. */
+        /** A response that ended early or does not belong to the request. */
         TRUNCATED,
-        /** Not sent, since too many were under way. */
+        /** Not sent, because too many requests were in flight. */
         UNSENT
     }
 
@@ -35,7 +35,7 @@ record Outcome(Kind kind, String detail) {
         return new Outcome(Kind.STATUS, status);
     }
 
-    /** As it stands in the report. */
+    /** The text in the report. */
     String text() {
         return detail.isEmpty() ? kind.name().toLowerCase(Locale.ROOT) : detail;
     }

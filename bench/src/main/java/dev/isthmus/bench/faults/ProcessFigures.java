@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What Linux says about a process and its children. */
+/** Resource usage of a process and its children, from /proc. */
 record ProcessFigures(ProcessHandle process) {
     private static final double MIB = 1024;
 
@@ -19,7 +19,7 @@ record ProcessFigures(ProcessHandle process) {
         return Stream.concat(Stream.of(process), process.descendants()).toList();
     }
 
-    /** MiB that are resident; 0 where it has ended. */
+    /** Resident memory in MiB; 0 if the process has ended. */
     double residentMib() {
         return all().stream().mapToDouble(ProcessFigures::resident).sum();
     }
@@ -37,7 +37,7 @@ record ProcessFigures(ProcessHandle process) {
         return 0;
     }
 
-    /** Seconds of CPU that were used until now. */
+    /** CPU time used so far in seconds. */
     double cpuSeconds() {
         return all().stream()
                 .mapToDouble(one ->

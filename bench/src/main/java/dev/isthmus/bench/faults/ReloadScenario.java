@@ -3,7 +3,7 @@ package dev.isthmus.bench.faults;
 import dev.isthmus.bench.process.BenchException;
 import java.time.Duration;
 
-/** Reloads under load, each with other weights: none may cost a request. */
+/** Reloads under load, each with different weights: no request may fail. */
 record ReloadScenario() implements Scenario {
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
@@ -18,28 +18,28 @@ record ReloadScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws BenchException, InterruptedException {
-        int wanted = stage.options().brief() ? 6 : 20;
-        Reloads reloads = new Reloads(stage.fleet().configs().adminPort());
+    public Verdict play(ScenarioContext context) throws BenchException, InterruptedException {
+        int wanted = context.options().brief() ? 6 : 20;
+        Reloads reloads = new Reloads(context.fleet().configs().adminPort());
         long before = reloads.count("applied");
-        stage.open(() -> reload(stage, reloads, wanted));
+        context.open(() -> reload(context, reloads, wanted));
         long applied = reloads.count("applied") - before;
         return Verdict.of(
-                stage.failed() == 0 && applied == wanted, applied + " of " + wanted + " reloads applied under load");
+                context.failed() == 0 && applied == wanted, applied + " of " + wanted + " reloads applied under load");
     }
 
-    private static void reload(Stage stage, Reloads reloads, int wanted) throws Exception {
-        GatewayConfigs configs = stage.fleet().configs();
+    private static void reload(ScenarioContext context, Reloads reloads, int wanted) throws Exception {
+        GatewayConfigs configs = context.fleet().configs();
         long start = System.nanoTime();
         for (int i = 1; i <= wanted; i++) {
-            long due = stage.options().millis((double) i / (wanted + 1));
+            long due = context.options().millis((double) i / (wanted + 1));
             long now = Duration.ofNanos(System.nanoTime() - start).toMillis();
-            if (now > stage.options().millis(1)) {
-                return; // the load is over: what comes now would show nothing
+            if (now > context.options().millis(1)) {
+                return; // the load is over: further reloads would prove nothing
             }
             Thread.sleep(Math.max(0, due - now));
             long before = reloads.count("applied");
-            stage.fleet().configure(configs.withAdmin(configs.split(90 - 2 * i)));
+            context.fleet().configure(configs.withAdmin(configs.split(90 - 2 * i)));
             if (!reloads.awaitMore("applied", before, LIMIT)) {
                 return;
             }

@@ -3,12 +3,12 @@ package dev.isthmus.bench.faults;
 import java.io.IOException;
 import java.time.Duration;
 
-/** What the gateway's metrics say of reloads. */
+/** Reloads according to the gateway's metrics. */
 record Reloads(int adminPort) {
     private static final String COUNTER = "isthmus_config_reloads_total";
     private static final int PERIOD_MILLIS = 20;
 
-    /** Reloads with this result, applied or rejected, so far; 0 where the gateway does not say. */
+    /** The number of reloads so far with this result, applied or rejected; 0 if the gateway does not respond. */
     long count(String result) {
         try {
             return count(Http.get(adminPort, "/metrics"), result);
@@ -17,7 +17,7 @@ record Reloads(int adminPort) {
         }
     }
 
-    /** The same, read from the metrics in Prometheus' text form. */
+    /** The number of reloads with this result, from metrics in Prometheus's text format. */
     static long count(String metrics, String result) {
         return metrics.lines()
                 .filter(line -> line.startsWith(COUNTER + "{") && line.contains("result=\"" + result + "\""))
@@ -26,7 +26,7 @@ record Reloads(int adminPort) {
                 .sum();
     }
 
-    /** Waits until there are more than so many; answers whether that came in time. */
+    /** Waits until there are more than {@code before}; returns false on timeout. */
     boolean awaitMore(String result, long before, Duration limit) throws InterruptedException {
         long end = System.nanoTime() + limit.toNanos();
         while (System.nanoTime() < end) {

@@ -5,10 +5,10 @@ import dev.isthmus.proto.ModelInferRequest;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One inference request of four FP32.
+ * An inference request with four FP32 elements.
  *
- * @param id a number below {@link Ledger#MAX_IDS}, unique in its run; negative for a request that the stubs do not count
- * @param model the model that is asked
+ * @param id below {@link Ledger#MAX_IDS} and unique in its run; negative for a request that the stubs do not count
+ * @param model name of the model
  */
 record Request(int id, String model) {
     /** The model of all scenarios. */
@@ -16,12 +16,12 @@ record Request(int id, String model) {
 
     private static final ByteString INPUT = ByteString.copyFrom(new byte[16]);
 
-    /** The id as the protocols carry it. */
+    /** The id as text in the protocols. */
     String text() {
         return id < 0 ? "warm" : Integer.toString(id);
     }
 
-    /** The number of an id, -1 where it is none. */
+    /** The number of an id, -1 if it is not a number. */
     static int number(String id) {
         return id.matches("[0-9]{1,7}") ? Integer.parseInt(id) : -1;
     }

@@ -21,15 +21,15 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** JSON over HTTP/1.1: connections are kept alive, and one more is opened whenever all are in use. All is on one loop. */
+/** JSON over HTTP/1.1 with persistent connections; a new one is opened if all are in use. All run on one event loop. */
 final class RestClient implements Client {
     private final EventLoop loop;
     private final long limitMillis;
     private final Bootstrap bootstrap;
-    /** A connection that waited longer is not used: the gateway may be closing it. */
+    /** A connection that was idle for longer is not reused: the gateway may be closing it. */
     private static final long MAX_IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** A connection that has waited since. */
+    /** An idle connection and the time since when. */
     private record Idle(Channel channel, long sinceNanos) {}
 
     private final Deque<Idle> idle = new ArrayDeque<>();
@@ -81,8 +81,8 @@ final class RestClient implements Client {
     }
 
     private void write(Channel channel, Request request, Ended ended) {
-        Limited limited = new Limited(loop, limitMillis, ended, channel::close);
-        channel.pipeline().get(RestClientExchange.class).expect(request, limited);
+        PendingRequest pending = new PendingRequest(loop, limitMillis, ended, channel::close);
+        channel.pipeline().get(RestClientExchange.class).expect(request, pending);
         channel.writeAndFlush(message(request));
     }
 

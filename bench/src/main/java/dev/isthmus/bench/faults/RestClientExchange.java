@@ -12,25 +12,25 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The requests of one connection, one after the other. */
+/** Sequential requests on one connection. */
 final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     private static final int MAX_KEPT = 64 * 1024;
 
     private final Consumer<Channel> idle;
     private final StringBuilder body = new StringBuilder();
     private Request request = new Request(-1, Request.MODEL);
-    private @Nullable Limited limited;
+    private @Nullable PendingRequest pending;
     private @Nullable HttpResponse head;
 
-    /** Gives the channel to {@code idle} whenever it can take a request. */
+    /** Passes the channel to {@code idle} whenever it can send another request. */
     RestClientExchange(Consumer<Channel> idle) {
         this.idle = idle;
     }
 
-    /** The answer that comes next belongs to this request. */
-    void expect(Request asked, Limited asking) {
+    /** The next response belongs to this request. */
+    void expect(Request asked, PendingRequest asking) {
         request = asked;
-        limited = asking;
+        pending = asking;
         head = null;
         body.setLength(0);
     }
@@ -47,13 +47,13 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
         if (part instanceof HttpContent content && body.length() < MAX_KEPT) {
             body.append(content.content().toString(StandardCharsets.UTF_8));
         }
-        if (part instanceof LastHttpContent && head != null && limited != null) {
-            finish(context.channel(), head, limited);
+        if (part instanceof LastHttpContent && head != null && pending != null) {
+            finish(context.channel(), head, pending);
         }
     }
 
-    private void finish(Channel channel, HttpResponse response, Limited ending) {
-        limited = null;
+    private void finish(Channel channel, HttpResponse response, PendingRequest ending) {
+        pending = null;
         if (HttpUtil.isKeepAlive(response) && !ending.over()) {
             idle.accept(channel);
         } else {
@@ -62,7 +62,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
         ending.end(outcome(response.status().code(), request, body));
     }
 
-    /** What a whole answer says. */
+    /** The outcome of a complete response. */
     static Outcome outcome(int status, Request request, CharSequence body) {
         if (status != 200) {
             return Outcome.status(Integer.toString(status));
@@ -72,9 +72,9 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
 
     @Override
     public void channelInactive(ChannelHandlerContext context) {
-        if (limited != null) {
-            limited.end(head == null ? Outcome.RESET : Outcome.TRUNCATED);
-            limited = null;
+        if (pending != null) {
+            pending.end(head == null ? Outcome.RESET : Outcome.TRUNCATED);
+            pending = null;
         }
     }
 

@@ -7,8 +7,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** A scenario's line in the report. */
-record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
+/** A scenario's row in the report. */
+record Row(String scenario, ClientProtocol protocol, List<String> cells, Verdict verdict) {
     private static final String FORM =
             "| %-12s | %-5s | %7s | %7s | %-26s | %7s | %7s | %7s | %8s | %6s | %-8s | %s |%n";
 
@@ -16,8 +16,9 @@ record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
         cells = List.copyOf(cells);
     }
 
-    /** The line of a scenario that was played. */
-    static Row played(String scenario, Front front, Tally tally, Ledgers ledgers, Verdict verdict) throws IOException {
+    /** The row of a completed scenario. */
+    static Row played(String scenario, ClientProtocol protocol, Tally tally, Ledgers ledgers, Verdict verdict)
+            throws IOException {
         List<String> cells = new ArrayList<>();
         cells.add(Long.toString(tally.offeredCount()));
         cells.add(Long.toString(tally.okCount()));
@@ -28,19 +29,19 @@ record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
         cells.add(String.format(
                 Locale.ROOT, "%.3f", (double) ledgers.all().arrivals() / Math.max(1, tally.offeredCount())));
         cells.add(Integer.toString(ledgers.duplicates()));
-        return new Row(scenario, front, cells, verdict);
+        return new Row(scenario, protocol, cells, verdict);
     }
 
-    /** The line of one that could not be played. */
-    static Row unplayed(String scenario, Front front, String problem) {
+    /** The row of a scenario that could not be run. */
+    static Row unplayed(String scenario, ClientProtocol protocol, String problem) {
         return new Row(
                 scenario,
-                front,
+                protocol,
                 List.of("", "", "", "", "", "", "", ""),
                 Verdict.of(false, problem.replaceAll("\\s*\\R\\s*", "; ")));
     }
 
-    /** Failures with their kinds, the kinds alone where there is but one. */
+    /** The number of failures by kind; without the total if there is only one kind. */
     static String failed(Map<String, Integer> byKind) {
         int all = byKind.values().stream().mapToInt(Integer::intValue).sum();
         return byKind.isEmpty()
@@ -70,7 +71,7 @@ record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
     }
 
     String line() {
-        List<Object> all = new ArrayList<>(List.of(scenario, front.name().toLowerCase(Locale.ROOT)));
+        List<Object> all = new ArrayList<>(List.of(scenario, protocol.name().toLowerCase(Locale.ROOT)));
         all.addAll(cells);
         all.add(verdict.result().name().toLowerCase(Locale.ROOT));
         all.add(String.join("; ", verdict.notes()));

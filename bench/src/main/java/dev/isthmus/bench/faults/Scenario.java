@@ -3,17 +3,17 @@ package dev.isthmus.bench.faults;
 import dev.isthmus.bench.process.BenchException;
 import java.io.IOException;
 
-/** A fault under load, and the figure that it must meet. */
+/** A fault under load, with the limit that it must meet. */
 interface Scenario {
     String name();
 
-    /** The gateway's configuration when it starts. */
+    /** The gateway's initial configuration. */
     String config(GatewayConfigs configs);
 
-    /** Runs the load with the fault and compares what came of it with the figure. */
-    Verdict play(Stage stage) throws IOException, BenchException, InterruptedException;
+    /** Runs the load with the fault and checks the results against the limit. */
+    Verdict play(ScenarioContext context) throws IOException, BenchException, InterruptedException;
 
-    /** Microseconds that a stub takes for a request. */
+    /** Service time of a stub in microseconds. */
     default int serviceMicros() {
         return Options.SERVICE_MICROS;
     }

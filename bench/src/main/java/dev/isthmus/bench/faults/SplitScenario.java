@@ -3,16 +3,16 @@ package dev.isthmus.bench.faults;
 import java.io.IOException;
 import java.util.Locale;
 
-/** A split of 90 to 10, counted at the upstreams. */
+/** A split of 90 to 10, counted at the upstream servers. */
 record SplitScenario() implements Scenario {
     private static final double WANTED = 90;
     private static final int CONCURRENCY = 32;
     private static final int REQUESTS = 100_000;
-    /** Percentage points either way. */
+    /** Tolerance in percentage points in either direction. */
     private static final double TOLERANCE = 0.5;
 
     private static final int BRIEF_REQUESTS = 10_000;
-    /** Chance alone makes the share of fewer requests vary more. */
+    /** With fewer requests, the share varies more by chance. */
     private static final double BRIEF_TOLERANCE = 1.5;
 
     @Override
@@ -31,14 +31,14 @@ record SplitScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, InterruptedException {
-        boolean brief = stage.options().brief();
-        stage.closed(brief ? BRIEF_REQUESTS : REQUESTS, CONCURRENCY);
-        long first = stage.fleet().ledgers().of(Fleet.STUBS.get(0)).arrivals();
-        double share = 100.0 * first / Math.max(1, stage.fleet().ledgers().all().arrivals());
+    public Verdict play(ScenarioContext context) throws IOException, InterruptedException {
+        boolean brief = context.options().brief();
+        context.closed(brief ? BRIEF_REQUESTS : REQUESTS, CONCURRENCY);
+        long first = context.fleet().ledgers().of(Fleet.STUBS.get(0)).arrivals();
+        double share = 100.0 * first / Math.max(1, context.fleet().ledgers().all().arrivals());
         double tolerance = brief ? BRIEF_TOLERANCE : TOLERANCE;
         return Verdict.of(
-                stage.failed() == 0 && Math.abs(share - WANTED) <= tolerance,
+                context.failed() == 0 && Math.abs(share - WANTED) <= tolerance,
                 String.format(
                         Locale.ROOT,
                         "%.2f %% went to the first, within %.1f of %.0f wanted",

@@ -4,7 +4,7 @@ import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
 import java.io.IOException;
 
-/** SIGSTOP of one of two replicas, then SIGCONT: it keeps its connections, and says nothing. */
+/** SIGSTOP of one of two replicas, later SIGCONT: it keeps its connections but does not respond. */
 record StopScenario(boolean guarded) implements Scenario {
     private static final int MAX_FAILED = 10;
     private static final int VICTIM = 0;
@@ -26,16 +26,16 @@ record StopScenario(boolean guarded) implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
-        long stopped = Math.min(3_000, stage.options().millis(0.4));
-        stage.open(() -> {
-            Thread.sleep(stage.options().millis(0.2));
-            Child victim = stage.fleet().stub(VICTIM);
+    public Verdict play(ScenarioContext context) throws IOException, BenchException, InterruptedException {
+        long stopped = Math.min(3_000, context.options().millis(0.4));
+        context.open(() -> {
+            Thread.sleep(context.options().millis(0.2));
+            Child victim = context.fleet().stub(VICTIM);
             victim.signal("STOP");
             Thread.sleep(stopped);
             victim.signal("CONT");
         });
-        Verdict verdict = Verdict.of(stage.failed() <= MAX_FAILED, "stopped for " + stopped + " ms");
+        Verdict verdict = Verdict.of(context.failed() <= MAX_FAILED, "stopped for " + stopped + " ms");
         return guarded ? verdict : new Verdict(Verdict.Result.REPORTED, verdict.notes());
     }
 }

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Locale;
 
-/** All upstreams answer UNAVAILABLE: retries must not multiply the load that fails. */
+/** All upstream servers respond with UNAVAILABLE: retries must not multiply the failing load. */
 record StormScenario() implements Scenario {
     private static final double MAX_RATIO = 1.2;
     private static final Duration LIMIT = Duration.ofSeconds(5);
@@ -21,21 +21,21 @@ record StormScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
+    public Verdict play(ScenarioContext context) throws IOException, BenchException, InterruptedException {
         long[] before = new long[2];
-        stage.open(() -> {
-            Thread.sleep(stage.options().millis(0.2));
+        context.open(() -> {
+            Thread.sleep(context.options().millis(0.2));
             for (int stub = 0; stub < Fleet.STUBS.size(); stub++) {
-                stage.fleet().stub(stub).tell(StubServer.FAIL);
+                context.fleet().stub(stub).tell(StubServer.FAIL);
             }
             for (int stub = 0; stub < Fleet.STUBS.size(); stub++) {
-                stage.fleet().stub(stub).await(StubServer.FAIL, LIMIT);
+                context.fleet().stub(stub).await(StubServer.FAIL, LIMIT);
             }
-            before[0] = stage.tally().offeredCount();
-            before[1] = stage.fleet().ledgers().all().arrivals();
+            before[0] = context.tally().offeredCount();
+            before[1] = context.fleet().ledgers().all().arrivals();
         });
-        long offered = stage.tally().offeredCount() - before[0];
-        long attempts = stage.fleet().ledgers().all().arrivals() - before[1];
+        long offered = context.tally().offeredCount() - before[0];
+        long attempts = context.fleet().ledgers().all().arrivals() - before[1];
         double ratio = (double) attempts / Math.max(1, offered);
         return Verdict.of(
                 before[0] > 0 && ratio <= MAX_RATIO,

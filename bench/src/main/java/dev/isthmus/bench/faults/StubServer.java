@@ -13,9 +13,9 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
-/** A V2 server in a process of its own, so that it can be killed and stopped as a server is. */
+/** A V2 server in its own process, so that it can be killed and stopped by signals. */
 final class StubServer implements AutoCloseable {
-    /** What is printed, with the port after it, when it listens. */
+    /** Prefix of the line that is printed with the port when it listens. */
     static final String LISTENING = "listening ";
 
     static final String FAIL = "fail";
@@ -26,7 +26,7 @@ final class StubServer implements AutoCloseable {
     private final StubService service;
     private final Server server;
 
-    /** Listens on loopback; port 0 takes any. */
+    /** Listens on loopback; port 0 selects any free port. */
     StubServer(String name, Path folder, int port, long serviceMicros) throws IOException {
         service = new StubService(name, folder, serviceMicros, loop.next());
         server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
@@ -40,10 +40,10 @@ final class StubServer implements AutoCloseable {
     }
 
     /**
-     * Runs until standard input ends, so that no stub outlives its driver. A line {@code fail} makes inference fail with
-     * UNAVAILABLE, {@code serve} ends that; each is answered with itself.
+     * Runs until the end of standard input, so that no stub outlives its driver. A line {@code fail} makes inference
+     * fail with UNAVAILABLE, {@code serve} ends that; each line is echoed.
      *
-     * @param arguments name, folder of the ledgers, port (0: any), microseconds of service
+     * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds
      */
     public static void main(String[] arguments) throws IOException {
         try (StubServer stub = new StubServer(

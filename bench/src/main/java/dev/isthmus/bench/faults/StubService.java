@@ -29,8 +29,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A V2 server for any model: it answers inference after a fixed time and writes what it executed to its ledgers. All runs on
- * one event loop. Only requests with a number for an id are counted, so that others may warm it up.
+ * A V2 server for any model. It responds to inference requests after a fixed time and records them in its ledgers. Runs
+ * on one event loop. Only requests with a numeric id are counted; others serve as warm-up.
  */
 final class StubService {
     private static final int MAX_MODELS = 64;
@@ -50,7 +50,7 @@ final class StubService {
         this.loop = loop;
     }
 
-    /** Whether inference fails with UNAVAILABLE from now on; health stays good. Any thread. */
+    /** Sets whether inference fails with UNAVAILABLE; health checks still succeed. Thread-safe. */
     void failing(boolean on) {
         failing = on;
     }
@@ -144,7 +144,7 @@ final class StubService {
         }
         if (ledgers.size() == MAX_MODELS) {
             throw new IllegalStateException(
-                    "model '" + model + "' is one too many: at most " + MAX_MODELS + " are counted");
+                    "model '" + model + "' exceeds the limit of " + MAX_MODELS + " counted models");
         }
         try {
             Ledger opened = Ledger.open(Ledgers.file(folder, name, model.replaceAll("[^0-9A-Za-z-]", "-")));
@@ -169,11 +169,11 @@ final class StubService {
                 .build();
     }
 
-    private static ServerCallHandler<byte[], byte[]> answering(MessageLite answer) {
-        return (call, headers) -> listen(call, (asked, message) -> answer(asked, answer));
+    private static ServerCallHandler<byte[], byte[]> answering(MessageLite response) {
+        return (call, headers) -> listen(call, (asked, message) -> answer(asked, response));
     }
 
-    /** What is done with the message of a call. */
+    /** Handles the message of a call. */
     private interface Handler {
         void take(ServerCall<byte[], byte[]> call, byte[] message) throws InvalidProtocolBufferException;
     }
@@ -192,10 +192,10 @@ final class StubService {
         };
     }
 
-    private static void answer(ServerCall<byte[], byte[]> call, MessageLite answer) {
+    private static void answer(ServerCall<byte[], byte[]> call, MessageLite response) {
         if (!call.isCancelled()) {
             call.sendHeaders(new Metadata());
-            call.sendMessage(answer.toByteArray());
+            call.sendMessage(response.toByteArray());
             close(call, Status.OK);
         }
     }

@@ -7,13 +7,13 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 
-/** Counts what was offered and how it ended. Any thread. */
+/** Counts offered requests and their outcomes. Thread-safe. */
 final class Tally {
     /**
      * A request that failed.
      *
      * @param sentNanos when it was sent
-     * @param endedNanos when its failure was seen
+     * @param endedNanos when its failure was observed
      */
     record Failure(int id, long sentNanos, long endedNanos, Outcome outcome) {}
 
@@ -27,7 +27,7 @@ final class Tally {
     }
 
     /**
-     * Counts an end.
+     * Counts the end of a request.
      *
      * @param scheduledNanos when the request was due; its latency counts from here
      */
@@ -53,14 +53,14 @@ final class Tally {
         return List.copyOf(failures);
     }
 
-    /** How many failed, by what the client saw. */
+    /** The number of failures by outcome. */
     synchronized Map<String, Integer> failuresByText() {
         Map<String, Integer> counts = new TreeMap<>();
         failures.forEach(failure -> counts.merge(failure.outcome().text(), 1, Integer::sum));
         return counts;
     }
 
-    /** Milliseconds that so many per cent of the requests, failed ones too, took at most. */
+    /** A latency percentile in milliseconds over all requests, including failed ones. */
     synchronized double millis(double percentile) {
         return micros.getTotalCount() == 0 ? 0 : micros.getValueAtPercentile(percentile) / 1_000.0;
     }

@@ -3,16 +3,16 @@ package dev.isthmus.bench.faults;
 import java.util.List;
 
 /**
- * What a scenario showed.
+ * The result of a scenario.
  *
- * @param notes what else was measured, each a short sentence
+ * @param notes further measurements, each a short sentence
  */
 record Verdict(Result result, List<String> notes) {
-    /** Whether the figure was met. */
+    /** Whether the limit was met. */
     enum Result {
         PASS,
         MISSED,
-        /** There is no figure to meet. */
+        /** There is no limit. */
         REPORTED
     }
 

@@ -1,7 +1,7 @@
 /**
- * Load and faults: what becomes of requests when upstreams die, stop, fail, or when the configuration changes. Each part runs
- * in a process of its own, on loopback. What the figures mean and the command are in docs/explanation/faults.md. No
- * microbenchmarks here.
+ * Faults under load: the outcome of requests while upstream servers die, hang or fail, or while the configuration
+ * changes; and attacks. Each part runs in its own process, on loopback. Commands and figures are explained in
+ * docs/explanation/faults.md. Microbenchmarks do not belong here.
  */
 @NullMarked
 package dev.isthmus.bench.faults;

@@ -22,7 +22,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 
-/** A V2 server over gRPC that answers each inference with its inputs, as outputs of the same names. It is always right. */
+/** A V2 server over gRPC that returns the inputs of each inference as outputs of the same names. Always correct. */
 final class CorrectServer implements AutoCloseable {
     private static final int MAX_MESSAGE = 64 << 20;
     private static final int MAX_METADATA = 1 << 20;

@@ -15,11 +15,11 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** The command {@code bench/fuzz}. Its exit status is 1 where the gateway was hurt. */
+/** The command {@code bench/fuzz}. Exits with status 1 if a check failed. */
 @Command(
         name = "fuzz",
         description =
-                "Sends sequences that are made from a seed to a small gateway before servers that answer wrongly.",
+                "Sends sequences generated from a seed to a small gateway before servers that respond incorrectly.",
         mixinStandardHelpOptions = true)
 public final class Fuzz implements Callable<Integer> {
     @Spec
@@ -29,18 +29,18 @@ public final class Fuzz implements Callable<Integer> {
     @Mixin
     private final FuzzOptions options = new FuzzOptions(32);
 
-    @Parameters(index = "0", arity = "0..1", paramLabel = "SECONDS", description = "How long; 600 by default.")
+    @Parameters(index = "0", arity = "0..1", paramLabel = "SECONDS", description = "Duration; 600 by default.")
     private int seconds = 600;
 
     @Option(
             names = "--replay",
             paramLabel = "FILE",
-            description = "Plays the sequences that a failure left, over and over, in place of others.")
+            description = "Replays the sequences saved by a failed run, repeatedly.")
     private @Nullable Path replay;
 
     @Option(
             names = "--isolate",
-            description = "Plays one after the other, and tells which leave something over or cost much.")
+            description = "Runs one sequence at a time, and reports those that leak resources or use much CPU.")
     private boolean isolate;
 
     /**
@@ -65,7 +65,7 @@ public final class Fuzz implements Callable<Integer> {
         return new FuzzRun(settings, out).play(FuzzRun.ALONE) ? 0 : 1;
     }
 
-    /** Those of one connection, as long as there is time. */
+    /** The sequences of one connection, until the time is over. */
     private Iterable<Long> alone(long from) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
         return () -> LongStream.iterate(0, number -> number + 1)

@@ -5,7 +5,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Options of every command that plays broken clients. */
+/** Options common to the commands that run broken clients. */
 final class FuzzOptions {
     @Option(
             names = "--home",
@@ -17,19 +17,19 @@ final class FuzzOptions {
     @Option(
             names = "--seed",
             paramLabel = "N",
-            description = "Plays the sequences of a run again; any other by default.")
+            description = "Repeats the sequences of an earlier run; random by default.")
     private @Nullable Long seed;
 
     @Option(
             names = "--connections",
             paramLabel = "N",
-            description = "Broken clients at a time; ${DEFAULT-VALUE} by default.")
+            description = "Concurrent broken clients; ${DEFAULT-VALUE} by default.")
     private int connections;
 
-    @Option(names = "--patience", paramLabel = "MS", description = "How long health may take; 1000 by default.")
+    @Option(names = "--patience", paramLabel = "MS", description = "Time limit of health requests; 1000 by default.")
     private int patienceMillis = 1_000;
 
-    /** @param connections where none are given */
+    /** @param connections the default */
     FuzzOptions(int connections) {
         this.connections = connections;
     }
@@ -38,12 +38,12 @@ final class FuzzOptions {
         return home.toAbsolutePath().normalize();
     }
 
-    /** The seed that was given, or any. */
+    /** The given seed, or a random one. */
     long seed() {
         return seed != null ? seed : ThreadLocalRandom.current().nextInt(1_000_000_000);
     }
 
-    /** @param replay sequences that are played in place of others; null: none */
+    /** @param replay file with sequences to run instead of random ones, or null */
     FuzzRun.Settings settings(int seconds, long seed, @Nullable Path replay) {
         return new FuzzRun.Settings(home(), seconds, seed, connections, patienceMillis, replay);
     }

@@ -14,16 +14,16 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** A run against a gateway of its own, from its start to its verdict. */
+/** A run against its own gateway, from start to result. */
 final class FuzzRun {
     /**
-     * What a run is made of.
+     * Settings of a run.
      *
      * @param home the project, with the packaged gateway
-     * @param seconds how long sequences are played
-     * @param connections of clients at a time
-     * @param patienceMillis how long health may take
-     * @param replay a file with sequences to be played in place of random ones
+     * @param seconds duration of the sequences
+     * @param connections concurrent connections of clients
+     * @param patienceMillis time limit of health requests
+     * @param replay file with sequences to run instead of random ones
      */
     record Settings(
             Path home,
@@ -33,16 +33,16 @@ final class FuzzRun {
             int patienceMillis,
             @Nullable Path replay) {}
 
-    /** What goes on beside the sequences. */
+    /** Work in parallel to the sequences. */
     interface Beside {
-        /** Is called some five times a second. */
+        /** Called about five times per second. */
         void tick(FuzzSetup setup, Sequences sequences) throws IOException, InterruptedException, BenchException;
 
-        /** What was wrong, when the sequences have ended. */
+        /** The failures, after the sequences have ended. */
         List<String> failures();
     }
 
-    /** Nothing beside. */
+    /** No parallel work. */
     static final Beside ALONE = new Beside() {
         @Override
         public void tick(FuzzSetup setup, Sequences sequences) {}
@@ -54,7 +54,7 @@ final class FuzzRun {
     };
 
     private static final Duration END = Duration.ofSeconds(30);
-    /** The JVM compiles what it meets for the first time, on the processors that answer. */
+    /** Time in which JIT compilation of new code paths may delay responses. */
     private static final Duration COLD = Duration.ofSeconds(5);
 
     private static final int SETTLED_SECONDS = 3;
@@ -70,7 +70,7 @@ final class FuzzRun {
         this.out = out;
     }
 
-    /** Whether nothing was wrong. */
+    /** Runs; returns whether there were no failures. */
     boolean play(Beside beside) throws IOException, InterruptedException, BenchException {
         out.println("seed " + settings.seed());
         out.flush();
@@ -126,7 +126,7 @@ final class FuzzRun {
             }
             Throwable problem = sequences.problem();
             if (problem != null) {
-                throw new IllegalStateException("the sequences cannot be played", problem);
+                throw new IllegalStateException("the sequences cannot be run", problem);
             }
             if (setup.gateway().alive()) {
                 beside.tick(setup, sequences);
@@ -154,7 +154,7 @@ final class FuzzRun {
             left = setup.leftOver();
         }
         left.forEach((meter, value) ->
-                failures.add(meter + " is " + value + ", " + END.toSeconds() + " s after the last client went"));
+                failures.add(meter + " is " + value + ", " + END.toSeconds() + " s after the last client closed"));
     }
 
     private void grown(String what, double before, double after, double most) {

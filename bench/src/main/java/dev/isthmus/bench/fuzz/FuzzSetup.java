@@ -20,14 +20,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A small gateway, a process of its own, before three servers of this one: {@code echo} and {@code echo-rest} are always right,
- * {@code wild} (gRPC) and {@code wild-rest} often wrong; {@code simple} runs in the gateway.
+ * A small gateway in its own process, with servers in this process: {@code echo} and {@code echo-rest} are always
+ * correct, {@code wild} (gRPC) and {@code wild-rest} are often not. The model {@code simple} runs in the gateway.
  */
 final class FuzzSetup implements AutoCloseable {
     private static final Duration START = Duration.ofSeconds(120);
     private static final String JAVA_OPTIONS =
             "-Xmx256m -XX:MaxDirectMemorySize=256m -Dio.netty.leakDetection.level=simple -Dio.netty.leakDetection.samplingInterval=64";
-    /** Short, so that limits in time are met in a short run. */
+    /** With short timeouts, so that they expire in a short run. */
     private static final String CONFIG = """
             listeners: [{host: 127.0.0.1, port: %d}]
             admin: {port: %d}
@@ -71,7 +71,7 @@ final class FuzzSetup implements AutoCloseable {
     private final HttpClient http = HttpClient.newHttpClient();
     private final Child gateway;
 
-    /** Starts all of it; the gateway is the packaged one of {@code home}. */
+    /** Starts the servers and the packaged gateway of {@code home}. */
     FuzzSetup(Children children, Path home, Path folder, long seed)
             throws IOException, BenchException, InterruptedException {
         echoRest = new WildRestServer(seed, false);
@@ -91,7 +91,7 @@ final class FuzzSetup implements AutoCloseable {
         long end = System.nanoTime() + START.toNanos();
         while (!ready()) {
             if (!gateway.alive() || System.nanoTime() > end) {
-                throw gateway.failure("was not ready");
+                throw gateway.failure("did not become ready");
             }
             Thread.sleep(100);
         }
@@ -104,7 +104,7 @@ final class FuzzSetup implements AutoCloseable {
     }
 
     private boolean ready() throws InterruptedException {
-        // Its kept connections go with it.
+        // A client of its own, so that its persistent connections are closed with it.
         try (HttpClient asking = HttpClient.newHttpClient()) {
             for (String model : new String[] {"echo", "echo-rest", "simple"}) {
                 if (get(asking, port, "/v2/models/" + model + "/ready").statusCode() != 200) {
@@ -146,7 +146,7 @@ final class FuzzSetup implements AutoCloseable {
         return get(http, admin, "/metrics").body();
     }
 
-    /** The sum of a meter over all of its labels that contain a text. */
+    /** The sum of a metric over all series whose labels contain a text. */
     static double sum(String metrics, String name, String label) {
         Pattern line = Pattern.compile("^" + Pattern.quote(name) + "(\\{[^}]*})? (\\S+)$", Pattern.MULTILINE);
         return line.matcher(metrics)
@@ -156,7 +156,7 @@ final class FuzzSetup implements AutoCloseable {
                 .sum();
     }
 
-    /** Bytes of the heap in use after a collection. */
+    /** Heap in use after a collection, in bytes. */
     double heap() throws IOException, InterruptedException, BenchException {
         Process jcmd = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin/jcmd").toString(),
@@ -167,19 +167,19 @@ final class FuzzSetup implements AutoCloseable {
                 .start();
         if (!jcmd.waitFor(60, TimeUnit.SECONDS) || jcmd.exitValue() != 0) {
             jcmd.destroyForcibly();
-            throw gateway.failure("could not be asked to collect garbage");
+            throw gateway.failure("could not run a garbage collection");
         }
         return sum(metrics(), "jvm_memory_used_bytes", "area=\"heap\"");
     }
 
-    /** How many files, sockets among them, the gateway has open. */
+    /** The number of open file descriptors of the gateway, including sockets. */
     long descriptors() throws IOException {
         try (Stream<Path> open = Files.list(Path.of("/proc", Long.toString(gateway.pid()), "fd"))) {
             return open.count();
         }
     }
 
-    /** A number of /proc/PID/status, KiB where it is memory. */
+    /** A field of /proc/PID/status; memory is in KiB. */
     long status(String field) throws IOException {
         try (Stream<String> lines = Files.lines(Path.of("/proc", Long.toString(gateway.pid()), "status"))) {
             return lines.filter(line -> line.startsWith(field + ":"))
@@ -190,7 +190,7 @@ final class FuzzSetup implements AutoCloseable {
         }
     }
 
-    /** Milliseconds of CPU that the gateway's event loops have taken, to a hundredth of a second. */
+    /** CPU time of the gateway's event loops in milliseconds, with a resolution of 10 ms. */
     long loopMillis() throws IOException {
         try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(gateway.pid()), "task"))) {
             long ticks = 0;
@@ -205,7 +205,7 @@ final class FuzzSetup implements AutoCloseable {
         }
     }
 
-    /** What has to be 0 when all clients are gone, and is not: meter with its labels, and value. */
+    /** Metrics that must be 0 after all clients have disconnected, and are not: name with labels, and value. */
     Map<String, Double> leftOver() throws IOException, InterruptedException {
         return METERS_OF_CALLS
                 .matcher(metrics())

@@ -6,9 +6,12 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 
-/** Reads the gateway's log: errors and stack traces must not be there, warnings are counted by kind. Any thread. */
+/**
+ * Reads the gateway's log: collects errors and stack traces, which are failures, and counts warnings by kind.
+ * Thread-safe.
+ */
 final class GatewayLog {
-    private static final int MOST = 40;
+    private static final int MAX_ERRORS = 40;
     private static final Pattern LINE = Pattern.compile("^\\S+ (ERROR|WARN|INFO|DEBUG|TRACE) .*");
     private static final Pattern TRACE = Pattern.compile("^\\s+at .*|.*(Exception|Error|LEAK)\\b.*");
     private static final Pattern VARIABLE = Pattern.compile("'[^']*'|\"[^\"]*\"|[0-9]+");
@@ -20,8 +23,8 @@ final class GatewayLog {
     synchronized void line(String line) {
         boolean own = LINE.matcher(line).matches();
         boolean bad = own ? line.contains(" ERROR ") : TRACE.matcher(line).matches();
-        if (bad && errors.size() < MOST) {
-            // A stack trace says little without the line that it belongs to.
+        if (bad && errors.size() < MAX_ERRORS) {
+            // A stack trace needs the log line before it.
             if (!own && !last.isEmpty()) {
                 errors.add(last);
             }
@@ -38,7 +41,7 @@ final class GatewayLog {
         }
     }
 
-    /** What must not be in a log, the first lines of it. */
+    /** The first lines with errors or stack traces. */
     synchronized List<String> errors() {
         return List.copyOf(errors);
     }

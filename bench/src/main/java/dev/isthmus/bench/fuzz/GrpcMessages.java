@@ -9,7 +9,7 @@ import dev.isthmus.proto.RepositoryModelLoadRequest;
 import java.io.ByteArrayOutputStream;
 import java.util.List;
 
-/** Messages of the protocol over gRPC, with what protobuf allows and does not allow mixed in. */
+/** Generates gRPC messages of the protocol, valid and invalid. */
 final class GrpcMessages {
     static final String SERVICE = "/inference.GRPCInferenceService/";
     static final List<String> METHODS = List.of(
@@ -47,7 +47,7 @@ final class GrpcMessages {
         return choices.chance(0.5) ? "ModelInfer" : choices.chance(0.4) ? "ModelStreamInfer" : choices.pick(METHODS);
     }
 
-    /** A message behind its prefix, which may lie. */
+    /** A message with its prefix, which may be wrong. */
     byte[] framed(byte[] message) {
         boolean compressed = choices.chance(0.08);
         byte[] bytes = compressed
@@ -156,7 +156,7 @@ final class GrpcMessages {
         };
     }
 
-    /** The message with fields put before or behind it, or with bytes changed. */
+    /** The message with fields added before or after it, or with bytes changed. */
     byte[] spoiled(byte[] message) {
         if (!choices.chance(mistakes)) {
             return message;

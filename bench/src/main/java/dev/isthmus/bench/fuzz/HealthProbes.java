@@ -9,9 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Asks for health and for inferences that must be right, over and over. Health that takes too long is a failure. What the
- * gateway's threads waited for a processor meanwhile is taken off. It is none at all where that was most of the time, or where a
- * byte that went through a socket of this process meanwhile, the control, was slow as well: then the machine was.
+ * Sends health requests and inference requests repeatedly and checks the responses. A health response that takes too
+ * long is a failure. The scheduling delay of the gateway's threads is subtracted. A slow response does not count if
+ * that was most of the time, or if the control, a byte through a loopback socket of this process, was slow at the same
+ * time: then the machine was busy.
  */
 final class HealthProbes implements AutoCloseable {
     private static final int HEALTH_MILLIS = 150;
@@ -19,14 +20,14 @@ final class HealthProbes implements AutoCloseable {
     private static final int CONTROL_MILLIS = 50;
 
     private final int patienceMillis;
-    private final Questions questions;
+    private final ProbeRequests requests;
     private final ServerSocket echo = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     private final List<Probe> probes;
     private final Probe control;
     private final SchedulingDelay waits;
     private final List<Thread> threads = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
-    /** When the control was last slow, by {@link System#nanoTime}. */
+    /** Time when the control was last slow, as {@link System#nanoTime}. */
     private long excusedNanos = System.nanoTime() - Long.MAX_VALUE / 2;
 
     private long excused;
@@ -34,26 +35,26 @@ final class HealthProbes implements AutoCloseable {
     private volatile boolean ended;
 
     /**
-     * Begins to ask.
+     * Starts the probes.
      *
-     * @param patienceMillis how long an answer may take
+     * @param patienceMillis time limit of a response
      */
     HealthProbes(int port, int adminPort, long pid, int patienceMillis) throws IOException {
         this.patienceMillis = patienceMillis;
         waits = new SchedulingDelay(pid);
-        questions = new Questions(port);
+        requests = new ProbeRequests(port);
         probes = List.of(
                 new Probe(
                         "GET /v2/health/live, fresh",
                         HEALTH_MILLIS,
                         true,
-                        () -> Questions.fresh(port, "/v2/health/live")),
-                new Probe("GET /v2/health/live, kept", HEALTH_MILLIS, true, questions::kept),
-                new Probe("ServerLive", HEALTH_MILLIS, true, questions::grpcLive),
-                new Probe("GET /live, admin", HEALTH_MILLIS, true, () -> Questions.fresh(adminPort, "/live")),
-                new Probe("infer, REST to gRPC", INFERENCE_MILLIS, false, questions::restEcho),
-                new Probe("infer, gRPC to gRPC", INFERENCE_MILLIS, false, () -> questions.grpcEcho("echo")),
-                new Probe("infer, gRPC to REST", INFERENCE_MILLIS, false, () -> questions.grpcEcho("echo-rest")));
+                        () -> ProbeRequests.fresh(port, "/v2/health/live")),
+                new Probe("GET /v2/health/live, kept", HEALTH_MILLIS, true, requests::kept),
+                new Probe("ServerLive", HEALTH_MILLIS, true, requests::grpcLive),
+                new Probe("GET /live, admin", HEALTH_MILLIS, true, () -> ProbeRequests.fresh(adminPort, "/live")),
+                new Probe("infer, REST to gRPC", INFERENCE_MILLIS, false, requests::restEcho),
+                new Probe("infer, gRPC to gRPC", INFERENCE_MILLIS, false, () -> requests.grpcEcho("echo")),
+                new Probe("infer, gRPC to REST", INFERENCE_MILLIS, false, () -> requests.grpcEcho("echo-rest")));
         Thread.ofPlatform().daemon().name("fuzz-echo").start(this::echo);
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), echo.getLocalPort());
         socket.setTcpNoDelay(true);
@@ -113,7 +114,7 @@ final class HealthProbes implements AutoCloseable {
         }
     }
 
-    /** From now on it counts how long answers take: what answers is warm. */
+    /** Enforces the time limit from now on, after the warm-up. */
     void judge() {
         judging = true;
     }
@@ -122,28 +123,28 @@ final class HealthProbes implements AutoCloseable {
         failures.add(failure);
     }
 
-    /** What was wrong so far. */
+    /** The failures so far. */
     synchronized List<String> failures() {
         return List.copyOf(failures);
     }
 
     synchronized void print(PrintWriter out) {
-        out.println("| asked | times | no room | slowest, ms |\n|---|---|---|---|");
+        out.println("| probe | requests | refused | slowest, ms |\n|---|---|---|---|");
         probes.forEach(probe -> out.println(probe.line()));
         out.println(control.line());
         if (excused > 0) {
-            out.println(excused + " answers were slow because the machine was busy");
+            out.println(excused + " responses were slow because the machine was busy");
         }
     }
 
-    /** Ends its questions and connections. */
+    /** Stops the probes and closes their connections. */
     @Override
     public void close() throws IOException {
         ended = true;
         for (Thread thread : threads) {
             ThreadJoin.join(thread, 1_000);
         }
-        questions.close();
+        requests.close();
         echo.close();
     }
 }

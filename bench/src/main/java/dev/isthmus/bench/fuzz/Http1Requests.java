@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.zip.DeflaterOutputStream;
 import java.util.zip.GZIPOutputStream;
 
-/** What clients send over HTTP/1.1: heads, bodies and framing, right or not. */
+/** Generates HTTP/1.1 requests with valid and invalid heads, bodies and framing. */
 final class Http1Requests {
-    /** The models that sites route. */
+    /** Names of models in requests. */
     static final List<String> MODELS = List.of(
             "echo",
             "echo",
@@ -93,7 +93,7 @@ final class Http1Requests {
         frame(head, coded, operation.hasBody());
     }
 
-    /** The length of the JSON where binary data follows it, else -1. */
+    /** Length of the JSON part of a body with binary data, otherwise -1. */
     private int binaryHead = -1;
 
     private byte[] body(Operation operation) {
@@ -219,7 +219,7 @@ final class Http1Requests {
                 write(head.append("Transfer-Encoding: chunked\r\n\r\n").toString());
                 chunks(body);
             }
-            case 2 -> { // a length that is not the body's
+            case 2 -> { // a wrong length
                 write(head.append("Content-Length: ")
                         .append(choices.pick(
                                 Long.toString(choices.number()), "+5", "5, 5", "0x5", "", "5\r\nContent-Length: 6"))
@@ -286,12 +286,12 @@ final class Http1Requests {
     /**
      * A request of V2 over REST.
      *
-     * @param hasBody whether it has one as a rule
+     * @param hasBody whether it normally has a body
      * @param infer whether the body is an inference
      */
     record Operation(String method, String path, boolean hasBody, boolean infer) {}
 
-    /** Any operation, inferences more often than others. */
+    /** A random operation, most often an inference. */
     static Operation operation(SeededChoices choices) {
         String model = "/v2/models/" + choices.pick(MODELS);
         if (choices.chance(0.6)) {

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 
-/** What clients send over HTTP/2: streams of REST and gRPC, whose frames are mixed, split, padded, left out and added to. */
+/** Generates HTTP/2 streams of REST and gRPC, with frames interleaved, split, padded, omitted and added. */
 final class Http2Frames {
     private static final int MOST_BYTES = 3 << 20;
 
@@ -37,7 +37,7 @@ final class Http2Frames {
         for (int i = 0; i < streams && left > 0; i++) {
             waiting.add(stream(1 + 2 * i));
         }
-        // Streams begin in order, as their ids must; what follows is mixed.
+        // Streams begin in the order of their ids, as they must; later frames are interleaved.
         List<Deque<byte[]>> open = new ArrayList<>();
         double begins = choices.pick(0.0, 0.3, 1.0);
         while (!open.isEmpty() || !waiting.isEmpty()) {
@@ -65,7 +65,7 @@ final class Http2Frames {
         return mistakes > 0 && choices.chance(mistakes);
     }
 
-    /** SETTINGS with any values. */
+    /** SETTINGS with random values. */
     byte[] settings() {
         ByteArrayOutputStream payload = new ByteArrayOutputStream();
         int count = choices.chance(0.97) ? choices.below(4) : choices.size(3_000);
@@ -84,7 +84,7 @@ final class Http2Frames {
         return FrameBytes.frame(FrameBytes.SETTINGS, 0, 0, payload.toByteArray());
     }
 
-    /** The frames of a request, in their order. */
+    /** The frames of a request, in order. */
     private Deque<byte[]> stream(int id) {
         Deque<byte[]> frames = new ArrayDeque<>();
         boolean grpc = choices.chance(0.6);
@@ -149,7 +149,7 @@ final class Http2Frames {
 
     private void oddFields(ByteArrayOutputStream block) {
         if (wrong()) {
-            FrameBytes.integer(block, 0x80, 7, choices.size(100)); // what the table may not have
+            FrameBytes.integer(block, 0x80, 7, choices.size(100)); // may be beyond the table
         }
         if (wrong()) {
             FrameBytes.field(
@@ -165,12 +165,12 @@ final class Http2Frames {
                         block, true, choices.pick("x-request-id", "baggage", "x" + i), "v".repeat(choices.size(200)));
             }
             for (int i = 0; i < choices.size(wrong() ? 60_000 : 100); i++) {
-                block.write(0x80 | 62); // the newest of the table, again and again
+                block.write(0x80 | 62); // the newest entry of the dynamic table, repeatedly
             }
         }
         if (wrong()) {
             block.write(0);
-            block.write(0x80 | 10); // Huffman, of bytes that are none
+            block.write(0x80 | 10); // invalid Huffman code
             block.writeBytes(choices.bytes(10));
             block.write(0);
         }
@@ -190,7 +190,7 @@ final class Http2Frames {
             frames.add(FrameBytes.frame(FrameBytes.HEADERS, flags | FrameBytes.END_HEADERS, id, first));
             return;
         }
-        // One piece after the other, with nothing between: they are one frame for the mixing.
+        // HEADERS and CONTINUATION are one unit, since no frame may come between them.
         int piece = 1 + choices.size(first.length);
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         for (int at = 0; at < first.length; at += piece) {
@@ -238,7 +238,7 @@ final class Http2Frames {
         }
     }
 
-    /** The frames of an answer: head, body, and a block of trailers, each maybe split, padded, or not what it should be. */
+    /** The frames of a response: headers, body and trailers, each possibly split, padded or invalid. */
     List<byte[]> answer(int id, byte[] head, byte[] body, byte[] trailers) {
         Deque<byte[]> frames = new ArrayDeque<>();
         heads(frames, id, head, false);
@@ -254,7 +254,7 @@ final class Http2Frames {
         return List.copyOf(frames);
     }
 
-    /** A frame of any kind. */
+    /** A random frame. */
     byte[] any(int streams) {
         int stream = choices.pick(0, 1, 2, choices.below(streams + 1), Integer.MAX_VALUE);
         return switch (choices.below(9)) {
@@ -278,7 +278,7 @@ final class Http2Frames {
         };
     }
 
-    /** Many of one frame. */
+    /** Many copies of one frame. */
     private void flood(ByteArrayOutputStream out) {
         byte[] frame = switch (choices.below(5)) {
             case 0 -> FrameBytes.frame(FrameBytes.PING, 0, 0, new byte[8]);

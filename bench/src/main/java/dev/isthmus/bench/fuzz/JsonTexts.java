@@ -3,7 +3,7 @@ package dev.isthmus.bench.fuzz;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** Documents in the grammar of V2 over REST, right or with mistakes. One for each sequence. */
+/** Generates JSON documents of V2 over REST, valid or with mistakes. One instance per sequence. */
 final class JsonTexts {
     static final List<String> TYPES = List.of(
             "BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "BF16", "FP32",
@@ -40,7 +40,7 @@ final class JsonTexts {
             "stream");
 
     private final SeededChoices choices;
-    /** The share of values that are not what belongs there. */
+    /** The share of invalid values. */
     private final double mistakes;
 
     private final StringBuilder text = new StringBuilder();
@@ -50,7 +50,7 @@ final class JsonTexts {
         this.mistakes = choices.pick(0.0, 0.0, 0.01, 0.1);
     }
 
-    /** A request for an inference. */
+    /** An inference request. */
     byte[] infer() {
         text.setLength(0);
         if (choices.chance(0.15)) {
@@ -78,7 +78,7 @@ final class JsonTexts {
         return end();
     }
 
-    /** A request whose inputs are binary data that follows it, of that many bytes each. */
+    /** The JSON of a request with binary inputs of this many bytes each. */
     byte[] binary(int count, int bytes) {
         text.setLength(0);
         text.append("{\"inputs\":[");
@@ -97,7 +97,7 @@ final class JsonTexts {
         return end();
     }
 
-    /** An answer to an inference. */
+    /** An inference response. */
     byte[] inferred() {
         text.setLength(0);
         text.append("{\"model_name\":\"m\",");
@@ -266,7 +266,7 @@ final class JsonTexts {
         text.append('"');
     }
 
-    /** What is much of one thing. */
+    /** A document with an extreme amount of one element. */
     private byte[] extreme() {
         int much = choices.size(200_000);
         String head = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + choices.pick(TYPES) + "\",\"shape\":[1,4],";
@@ -323,7 +323,7 @@ final class JsonTexts {
         return text.toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Names of one length that all have the same {@link String#hashCode}. */
+    /** Names of equal length with the same {@link String#hashCode}. */
     private static String sameHash(int number) {
         StringBuilder name = new StringBuilder();
         for (int bit = 0; bit < 15; bit++) {

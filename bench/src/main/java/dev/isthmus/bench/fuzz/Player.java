@@ -11,7 +11,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Plays scripts against a port of loopback, each over a connection of its own. */
+/** Runs scripts against a loopback port, each over its own connection. */
 final class Player implements AutoCloseable {
     private static final int LIMIT_SECONDS = 15;
 
@@ -23,7 +23,7 @@ final class Player implements AutoCloseable {
         this.port = port;
     }
 
-    /** Returns when the connection is closed. What becomes of it is not judged. */
+    /** Runs a script until its connection is closed. The responses are not checked. */
     void play(Script script) throws InterruptedException {
         CountDownLatch ended = new CountDownLatch(1);
         Future<?> limit = null;
@@ -39,7 +39,7 @@ final class Player implements AutoCloseable {
                 take(step, socket, ended);
             }
         } catch (IOException e) {
-            // closed by the gateway, as most of these deserve
+            // closed by the gateway, as expected for most of these
         } finally {
             if (limit != null) {
                 limit.cancel(false);
@@ -51,7 +51,7 @@ final class Player implements AutoCloseable {
         try {
             socket.close();
         } catch (IOException e) {
-            // it is gone then
+            // already closed
         }
     }
 
@@ -94,7 +94,7 @@ final class Player implements AutoCloseable {
         try {
             InputStream in = socket.getInputStream();
             while (in.read(read) >= 0) {
-                // of no interest
+                // responses are ignored
             }
         } catch (IOException e) {
             // the same

@@ -2,15 +2,15 @@ package dev.isthmus.bench.fuzz;
 
 import java.util.concurrent.TimeUnit;
 
-/** One question that is asked over and over, and how long its answers took. */
+/** A request that is sent repeatedly, with its response times. */
 final class Probe {
-    /** Asks once. */
+    /** Sends the request once. */
     interface Question {
         /**
-         * Returns when there is an answer.
+         * Waits for the response.
          *
-         * @return whether it is the right one; false where the gateway had no room
-         * @throws Exception where it is wrong or there is none; the message says what came
+         * @return true if it is correct; false if the gateway refused the request for lack of capacity
+         * @throws Exception if it is wrong or missing; the message contains the response
          */
         boolean ask() throws Exception;
     }
@@ -24,9 +24,9 @@ final class Probe {
     private long slowestMillis;
 
     /**
-     * A question, not yet asked.
+     * Creates a probe.
      *
-     * @param timed whether an answer must not be late
+     * @param timed whether the time limit applies
      */
     Probe(String name, int periodMillis, boolean timed, Question question) {
         this.name = name;
@@ -47,7 +47,7 @@ final class Probe {
         return periodMillis;
     }
 
-    /** Asks once and returns how many milliseconds that took. */
+    /** Sends one request and returns its response time in milliseconds. */
     long ask() throws Exception {
         long begun = System.nanoTime();
         boolean right = question.ask();

@@ -8,20 +8,20 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** What the gateway holds of the machine, looked at now and then. It must be flat. */
+/** Periodic samples of the gateway's resources, which must not grow. */
 final class Samples {
     /**
-     * What is looked at.
+     * A sampled resource.
      *
-     * @param most by how much it may rise over the second half of a run, as its straight line has it
+     * @param most allowed growth over the second half of a run, along the regression line
      */
     record Kind(String name, double most) {}
 
     private static final double MB = 1e6;
 
     /**
-     * The bounds are what a flat line may be bent by: the allocator keeps chunks, in and outside the heap, as many as were in use
-     * at once, and each connection of a client is a descriptor.
+     * Limits allow for noise: the allocator retains as many chunks, in and outside the heap, as were in use at once,
+     * and each client connection is a descriptor.
      */
     static final List<Kind> KINDS = List.of(
             new Kind("resident, MB", 64),
@@ -30,7 +30,7 @@ final class Samples {
             new Kind("descriptors", 100),
             new Kind("threads", 3));
 
-    /** Numbers in the order of {@link #KINDS}. */
+    /** Values in the order of {@link #KINDS}. */
     private record Sample(double seconds, double[] values) {}
 
     private final PrintWriter out;
@@ -44,7 +44,7 @@ final class Samples {
         out.println(" sequences |\n|---|---|---|---|---|---|---|");
     }
 
-    /** Looks, and prints a row. */
+    /** Takes a sample and prints a row. */
     void add(FuzzSetup setup, Sequences sequences) throws IOException, InterruptedException, BenchException {
         double heap = setup.heap() / MB;
         double[] values = {
@@ -64,7 +64,7 @@ final class Samples {
         out.flush();
     }
 
-    /** What rose over the second half, by more than it may. */
+    /** Resources that grew by more than their limit over the second half. */
     List<String> risen() {
         List<String> risen = new ArrayList<>();
         List<Sample> half = samples.subList(samples.size() / 2, samples.size());
@@ -88,7 +88,7 @@ final class Samples {
         return risen;
     }
 
-    /** From the first to the last, on the line of least squares. */
+    /** Growth from the first to the last sample on the least-squares line. */
     static double rise(double[] seconds, double[] values) {
         double middle = Arrays.stream(seconds).average().orElse(0);
         double mean = Arrays.stream(values).average().orElse(0);

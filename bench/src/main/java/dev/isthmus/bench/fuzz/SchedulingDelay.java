@@ -12,14 +12,14 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * How long the threads that answers wait for (event loops, the JVM's own) were ready to run and had no processor, by
- * {@code /proc/PID/task/TID/schedstat}: what a busy machine takes from the gateway. Nothing where the kernel does not say.
+ * Scheduling delay of the threads that responses depend on (event loops, the VM thread): the time they were runnable
+ * without a processor, from {@code /proc/PID/task/TID/schedstat}. Zero if the kernel does not report it.
  */
 final class SchedulingDelay {
     private static final int KEPT = 400;
     private static final Set<String> THREADS = Set.of("isthmus-loop", "isthmus-admin", "VM Thread");
 
-    /** Nanoseconds waited so far, by thread. */
+    /** Delay so far in nanoseconds, by thread. */
     private record Look(long nanos, Map<Path, Long> waited) {}
 
     private final Path tasks;
@@ -29,7 +29,7 @@ final class SchedulingDelay {
         tasks = Path.of("/proc", Long.toString(pid), "task");
     }
 
-    /** Looks, as is to be done often. */
+    /** Takes a sample; to be called often. */
     void look() {
         Map<Path, Long> waited = new HashMap<>();
         try (Stream<Path> all = Files.list(tasks)) {
@@ -41,7 +41,7 @@ final class SchedulingDelay {
                 }
             }
         } catch (IOException e) {
-            // the process or a thread has ended, or the kernel does not count
+            // the process or a thread has ended, or the kernel does not report it
         }
         synchronized (looks) {
             if (looks.size() == KEPT) {
@@ -55,7 +55,7 @@ final class SchedulingDelay {
         return THREADS.stream().anyMatch(name::startsWith);
     }
 
-    /** The milliseconds that one thread waited since then, of the one that waited longest. */
+    /** Delay in milliseconds since then, of the thread with the longest delay. */
     long millisSince(long nanos) {
         List<Look> all;
         synchronized (looks) {

@@ -5,16 +5,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/**
- * What a client does with one connection, from its opening to its end. It is made of its seed alone, so that the seed is all
- * that has to be kept of it.
- */
+/** The steps of a client on one connection. Determined by its seed alone, so that only the seed needs to be saved. */
 record Script(long seed, Kind kind, List<Step> steps) {
-    /** How a sequence is made. */
+    /** Kinds of sequences. */
     enum Kind {
-        /** Requests over HTTP/1.1, of any operation. */
+        /** HTTP/1.1 requests of any operation. */
         HTTP1,
-        /** REST and gRPC over HTTP/2, and frames of any kind. */
+        /** REST and gRPC over HTTP/2, and random frames. */
         HTTP2;
 
         String text() {
@@ -23,8 +20,8 @@ record Script(long seed, Kind kind, List<Step> steps) {
     }
 
     /**
-     * The end of a connection is behind its bytes: where the gateway reads no more of them than fit into the socket's buffers,
-     * it cannot know that the client has gone. A reset comes through.
+     * FIN arrives after all bytes: if more bytes are unread than fit into the socket's buffers, the gateway cannot
+     * notice that the client has closed. RST is noticed.
      */
     private static final int MOST_BEHIND = 64 << 10;
 
@@ -48,7 +45,7 @@ record Script(long seed, Kind kind, List<Step> steps) {
             steps.add(new Step.Deaf());
         }
         switch (choices.below(8)) {
-            case 0 -> // a byte at a time, for a while
+            case 0 -> // a byte at a time, at the beginning
                 steps.add(new Step.Send(head(bytes, 400), 1, choices.below(3)));
             case 1 -> steps.add(new Step.Send(bytes, 1 + choices.size(4096), choices.chance(0.3) ? 1 : 0));
             case 2 -> {

@@ -3,7 +3,7 @@ package dev.isthmus.bench.fuzz;
 import java.util.List;
 import java.util.Random;
 
-/** Choices that depend on a seed only. One thread. */
+/** Pseudo-random choices, determined by a seed. Not thread-safe. */
 final class SeededChoices {
     private static final String TEXT =
             "abcXYZ019-_. /\\\"'{}[]:,%+=&?#*\u0000\t\r\n\u007f\u00e9\u4e16\ud83d\ude00\ud800\u2028";
@@ -14,7 +14,7 @@ final class SeededChoices {
         random = new Random(seed);
     }
 
-    /** A seed for another, so that seeds of neighbours have nothing in common. */
+    /** Derives a seed, so that consecutive numbers give unrelated seeds. */
     static long mix(long seed, long number) {
         long z = seed * 0x9E3779B97F4A7C15L + number;
         z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
@@ -31,7 +31,7 @@ final class SeededChoices {
         return random.nextInt(n);
     }
 
-    /** Both ends included. */
+    /** A number between the two, inclusive. */
     int between(int least, int most) {
         return least + random.nextInt(most - least + 1);
     }
@@ -47,7 +47,7 @@ final class SeededChoices {
         };
     }
 
-    /** A size up to {@code most}, where small ones and those next to powers of two are as likely as large ones. */
+    /** A size up to {@code most}; small sizes and those next to powers of two are as likely as large ones. */
     int size(int most) {
         int bits = 32 - Integer.numberOfLeadingZeros(most);
         int size = (1 << below(bits)) + between(-1, 1);
@@ -69,7 +69,7 @@ final class SeededChoices {
         return bytes;
     }
 
-    /** Characters that mean something to some reader. */
+    /** Text of characters that are special to some parser. */
     String text(int length) {
         StringBuilder text = new StringBuilder(length);
         for (int i = 0; i < length; i++) {
@@ -78,7 +78,7 @@ final class SeededChoices {
         return text.toString();
     }
 
-    /** The same bytes with some of them changed, left out, repeated, or cut off; one time in two as they are. */
+    /** The bytes with some of them changed, removed, repeated or truncated; unchanged half of the time. */
     byte[] spoil(byte[] bytes) {
         if (bytes.length == 0 || chance(0.5)) {
             return bytes;
@@ -86,15 +86,18 @@ final class SeededChoices {
         int at = below(bytes.length);
         int length = Math.min(bytes.length - at, 1 + size(64));
         return switch (below(5)) {
-            case 0 -> join(bytes, at, new byte[0], bytes.length); // cut off
-            case 1 -> join(bytes, at, new byte[0], at + length); // left out
-            case 2 -> join(bytes, at + length, bytes, at); // all before, and again from there
-            case 3 -> join(bytes, at, bytes(length), at); // something between
+            case 0 -> join(bytes, at, new byte[0], bytes.length); // truncated
+            case 1 -> join(bytes, at, new byte[0], at + length); // removed
+            case 2 -> join(bytes, at + length, bytes, at); // repeated from an earlier index
+            case 3 -> join(bytes, at, bytes(length), at); // inserted
             default -> join(bytes, at, bytes(length), at + length); // changed
         };
     }
 
-    /** {@code first} up to {@code end}, then {@code between} (at most as long as {@code first}), then the rest from {@code next}. */
+    /**
+     * {@code first} up to {@code end}, then {@code between} (at most as long as {@code first}), then the rest from
+     * {@code next}.
+     */
     private static byte[] join(byte[] first, int end, byte[] between, int next) {
         int inner = between == first ? 0 : between.length;
         byte[] joined = new byte[end + inner + Math.max(0, first.length - next)];

@@ -13,12 +13,12 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** Plays sequences on so many connections at a time, and keeps the seeds of the last ones of each. */
+/** Runs sequences on several connections concurrently, and records the last seeds of each. */
 final class Sequences implements AutoCloseable {
     private static final int KEPT = 30;
     private static final int REST_MILLIS = 40;
 
-    /** A sequence that was begun. */
+    /** A started sequence. */
     private record Played(long seed, long begunNanos) {}
 
     private final Player player;
@@ -32,7 +32,7 @@ final class Sequences implements AutoCloseable {
         player = new Player(port);
     }
 
-    /** New ones without end, made from a seed. */
+    /** An endless series of sequences, derived from a seed. */
     static Sequences random(int port, long seed, int connections) {
         Sequences sequences = new Sequences(port);
         for (int connection = 0; connection < connections; connection++) {
@@ -42,7 +42,7 @@ final class Sequences implements AutoCloseable {
         return sequences;
     }
 
-    /** Those of a file that {@link #save} wrote, each connection's in its order, over and over. */
+    /** The sequences of a file written by {@link #save}, each connection's in order, repeatedly. */
     static Sequences replay(int port, Path file) throws IOException {
         Sequences sequences = new Sequences(port);
         for (List<Long> own : read(file).values()) {
@@ -51,7 +51,7 @@ final class Sequences implements AutoCloseable {
         return sequences;
     }
 
-    /** All seeds of such a file. */
+    /** All seeds of a file written by {@link #save}. */
     static List<Long> seeds(Path file) throws IOException {
         return read(file).values().stream().flatMap(List::stream).toList();
     }
@@ -99,18 +99,18 @@ final class Sequences implements AutoCloseable {
         }
     }
 
-    /** How many have been played to their end. */
+    /** The number of completed sequences. */
     long count() {
         return count.get();
     }
 
-    /** What broke the player itself. */
+    /** The exception that stopped the player, or null. */
     @Nullable
     Throwable problem() {
         return problem;
     }
 
-    /** Writes the last sequences of each connection, so that they can be played again. */
+    /** Saves the last sequences of each connection, for {@link #replay}. */
     void save(Path file, long seed) throws IOException {
         long now = System.nanoTime();
         List<String> lines = new ArrayList<>();
@@ -128,7 +128,7 @@ final class Sequences implements AutoCloseable {
         Files.write(file, lines);
     }
 
-    /** Returns when all connections are closed. */
+    /** Stops, and waits until all connections are closed. */
     @Override
     public void close() {
         ended = true;

@@ -10,19 +10,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Plays sequences one after the other, each alone, and tells those that left something over or cost much. */
+/** Runs sequences one at a time, and reports those that leaked resources or used much CPU. */
 final class SingleSequences {
     private static final int LIMIT_MILLIS = 8_000;
-    /** More is worth a look: a health check would wait for it. */
+    /** CPU time on the event loops above which a sequence is reported, since a health check would be delayed. */
     private static final int MOST_LOOP_MILLIS = 250;
 
     private SingleSequences() {}
 
     /**
-     * Plays, and prints what it finds.
+     * Runs the sequences and prints findings.
      *
      * @param seeds of the sequences
-     * @return whether none of them was found
+     * @return whether there were no findings
      */
     static boolean play(Path home, long seed, Iterable<Long> seeds, PrintWriter out)
             throws IOException, InterruptedException, BenchException {
@@ -58,7 +58,7 @@ final class SingleSequences {
                 }
             }
         }
-        out.println(found.size() + " sequences left something over, or an error in the log");
+        out.println(found.size() + " sequences leaked resources or logged an error");
         return found.isEmpty();
     }
 }

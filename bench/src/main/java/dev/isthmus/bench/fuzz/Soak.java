@@ -14,11 +14,11 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** The command {@code bench/soak}. Its exit status is 1 where something was wrong, or not flat. */
+/** The command {@code bench/soak}. Exits with status 1 on a failure, or if a resource grew. */
 @Command(
         name = "soak",
         description =
-                "Runs valid, cancelled, broken and hostile traffic for long, and looks at what the gateway holds.",
+                "Runs valid, cancelled, broken and hostile traffic for long, and samples the gateway's resources.",
         mixinStandardHelpOptions = true)
 public final class Soak implements Callable<Integer> {
     private static final long PERIOD_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -30,7 +30,7 @@ public final class Soak implements Callable<Integer> {
     @Mixin
     private final FuzzOptions options = new FuzzOptions(16);
 
-    @Parameters(index = "0", arity = "0..1", paramLabel = "MINUTES", description = "How long; 30 by default.")
+    @Parameters(index = "0", arity = "0..1", paramLabel = "MINUTES", description = "Duration; 30 by default.")
     private int minutes = 30;
 
     /**
@@ -50,7 +50,7 @@ public final class Soak implements Callable<Integer> {
         return new FuzzRun(settings, out).play(new Valid(out, seed)) ? 0 : 1;
     }
 
-    /** Valid load, and samples. */
+    /** Valid load and resource samples. */
     private static final class Valid implements FuzzRun.Beside {
         private final PrintWriter out;
         private final long seed;
@@ -80,7 +80,7 @@ public final class Soak implements Callable<Integer> {
         public List<String> failures() {
             if (load != null) {
                 load.close();
-                out.println("valid calls, by their ends: " + load.ends());
+                out.println("valid calls by outcome: " + load.ends());
             }
             return samples.risen();
         }

@@ -1,25 +1,25 @@
 package dev.isthmus.bench.fuzz;
 
-/** What a client does with its connection. */
+/** An action of a client on its connection. */
 sealed interface Step {
-    /** Sends bytes in pieces of at most that size, with a pause after each. */
+    /** Sends bytes in pieces of at most this size, with a pause after each. */
     record Send(byte[] bytes, int piece, int pauseMillis) implements Step {
-        /** In one write. */
+        /** Sends bytes in one write. */
         Send(byte[] bytes) {
             this(bytes, Integer.MAX_VALUE, 0);
         }
     }
 
-    /** Waits, while what comes is read. */
+    /** Waits, while received bytes are still read. */
     record Pause(int millis) implements Step {}
 
-    /** Reads nothing any more. */
+    /** Stops reading. */
     record Deaf() implements Step {}
 
-    /** Waits until the other side closes, for so long at most. */
+    /** Waits until the peer closes, for at most this long. */
     record Await(int millis) implements Step {}
 
-    /** Sends nothing any more, and says so. */
+    /** Shuts down output (FIN). */
     record HalfClose() implements Step {}
 
     /** Closes with RST instead of FIN. */

@@ -1,10 +1,10 @@
 package dev.isthmus.bench.fuzz;
 
-/** Waits for threads where nothing may be thrown for it. */
+/** Waits for threads without throwing InterruptedException. */
 final class ThreadJoin {
     private ThreadJoin() {}
 
-    /** Returns when the thread has ended, so many milliseconds have passed, or this thread is interrupted. */
+    /** Waits until the thread has ended, the timeout has expired, or this thread is interrupted. */
     static void join(Thread thread, long millis) {
         try {
             thread.join(millis);

@@ -24,7 +24,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Calls that are as they should be, some of which their clients cancel or give too little time; counted by how they end. */
+/** Valid calls, some of them cancelled or with a short deadline by their clients; counted by outcome. */
 final class ValidLoad implements AutoCloseable {
     private static final int PERIOD_MILLIS = 10;
     private static final MethodDescriptor<byte[], byte[]> STREAM = RawMethods.of("ModelStreamInfer").toBuilder()
@@ -42,7 +42,7 @@ final class ValidLoad implements AutoCloseable {
             Thread.ofPlatform().daemon().name("soak-load").factory());
     private final Map<String, Integer> ends = new TreeMap<>();
 
-    /** Begins a hundred calls a second. */
+    /** Starts a load of 100 calls per second. */
     ValidLoad(int port, long seed) {
         rest = "http://127.0.0.1:" + port;
         choices = new SeededChoices(seed);
@@ -57,7 +57,7 @@ final class ValidLoad implements AutoCloseable {
         ends.merge(how, 1, Integer::sum);
     }
 
-    /** How many ended how. */
+    /** The number of calls by outcome. */
     synchronized Map<String, Integer> ends() {
         return Map.copyOf(ends);
     }
@@ -134,7 +134,7 @@ final class ValidLoad implements AutoCloseable {
         if (choices.chance(0.9)) {
             call.halfClose();
         } else {
-            clock.schedule(() -> call.cancel("given up", null), choices.below(20), TimeUnit.MILLISECONDS);
+            clock.schedule(() -> call.cancel("by the client", null), choices.below(20), TimeUnit.MILLISECONDS);
         }
     }
 

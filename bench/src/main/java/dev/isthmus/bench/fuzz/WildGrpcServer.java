@@ -21,15 +21,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A V2 server over gRPC, frame by frame, that heeds no window of the gateway's. */
+/** A V2 server over gRPC, written frame by frame, that ignores the gateway's flow-control windows. */
 final class WildGrpcServer extends WildServer {
-    private static final int MOST = 4 << 20;
+    private static final int MAX_BYTES = 4 << 20;
 
     WildGrpcServer(long seed) throws IOException {
         super(seed);
     }
 
-    /** A call that has begun. */
+    /** An open call. */
     private static final class Asked {
         private final String path;
         private final ByteArrayOutputStream body = new ByteArrayOutputStream();
@@ -76,7 +76,9 @@ final class WildGrpcServer extends WildServer {
             }
         }
 
-        /** Whether the connection goes on. The gateway neither pads nor sends priorities. */
+        /**
+         * Handles a frame; returns whether the connection stays open. The gateway sends neither padding nor priorities.
+         */
         private boolean frame(int type, int flags, int stream, byte[] payload)
                 throws IOException, InterruptedException {
             switch (type) {
@@ -94,7 +96,7 @@ final class WildGrpcServer extends WildServer {
                     if (asked == null) {
                         return true;
                     }
-                    if (asked.body.size() < MOST) {
+                    if (asked.body.size() < MAX_BYTES) {
                         asked.body.writeBytes(payload);
                     }
                     if (payload.length > 0) {
@@ -186,14 +188,14 @@ final class WildGrpcServer extends WildServer {
                 case 3 -> out.write(frames.any(stream + 2));
                 case 4 -> Thread.sleep(choices.size(4_000));
                 case 5 -> {
-                    return true; // nothing
+                    return true; // no response
                 }
                 default -> {}
             }
             byte[] trailers = trailers(choices.pick("0", "0", "3", "8", "13", "14", "99", "x", ""));
             byte[] head = choices.chance(0.9) ? head("200") : odd(choices);
-            List<byte[]> answer = frames.answer(stream, head, body, trailers);
-            for (byte[] part : answer) {
+            List<byte[]> response = frames.answer(stream, head, body, trailers);
+            for (byte[] part : response) {
                 out.write(choices.chance(0.97) ? part : choices.spoil(part));
                 if (choices.chance(0.01)) {
                     Thread.sleep(choices.below(50));

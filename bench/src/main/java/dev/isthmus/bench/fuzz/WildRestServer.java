@@ -10,13 +10,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** A V2 server over REST. What it has of binary data in a request, it answers as binary data. */
+/** A V2 server over REST. It returns the binary data of a request as binary data. */
 final class WildRestServer extends WildServer {
     private static final String BINARY = "inference-header-content-length:";
 
     private final boolean wild;
 
-    /** With {@code wild} false it never answers wrongly. */
+    /** @param wild whether some responses are incorrect */
     WildRestServer(long seed, boolean wild) throws IOException {
         super(seed);
         this.wild = wild;
@@ -70,20 +70,20 @@ final class WildRestServer extends WildServer {
         return body.toByteArray();
     }
 
-    /** Whether the connection goes on. */
+    /** Responds to a request; returns whether the connection stays open. */
     private boolean answer(String path, int json, byte[] body, Socket socket, OutputStream out)
             throws IOException, InterruptedException {
         boolean inference = path.contains("/infer") || path.contains("/generate");
         SeededChoices choices = choices(path, Arrays.hashCode(body), inference);
         boolean right = !wild || choices.chance(inference ? 0.4 : 0.9);
         StringBuilder head = new StringBuilder();
-        byte[] answer =
+        byte[] response =
                 json >= 0 && (right || choices.chance(0.5)) ? echo(json, body, head) : text(path, choices, right);
         if (right) {
-            out.write(whole(200, head, answer));
+            out.write(whole(200, head, response));
             return true;
         }
-        byte[] bytes = wrong(choices, head, answer, path.contains("stream"));
+        byte[] bytes = wrong(choices, head, response, path.contains("stream"));
         int sent = choices.chance(0.8) ? bytes.length : choices.below(bytes.length + 1);
         if (choices.chance(0.1)) {
             for (int at = 0; at < Math.min(sent, 300); at++) {
@@ -109,12 +109,12 @@ final class WildRestServer extends WildServer {
         byte[] text = ("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"UINT8\",\"shape\":[" + bytes
                         + "],\"parameters\":{\"binary_data_size\":" + bytes + "}}]}")
                 .getBytes(StandardCharsets.UTF_8);
-        byte[] answer = Arrays.copyOf(text, text.length + bytes);
-        System.arraycopy(body, body.length - bytes, answer, text.length, bytes);
+        byte[] response = Arrays.copyOf(text, text.length + bytes);
+        System.arraycopy(body, body.length - bytes, response, text.length, bytes);
         head.append("Content-Type: application/octet-stream\r\nInference-Header-Content-Length: ")
                 .append(text.length)
                 .append("\r\n");
-        return answer;
+        return response;
     }
 
     private byte[] text(String path, SeededChoices choices, boolean right) {
@@ -186,11 +186,11 @@ final class WildRestServer extends WildServer {
         if (choices.chance(0.1)) {
             head.append(choices.text(20)).append(":").append(choices.text(20)).append("\r\n");
         }
-        byte[] answer = choices.spoil(body);
+        byte[] response = choices.spoil(body);
         if (choices.chance(0.6)) {
             int status =
                     choices.chance(0.7) ? 200 : choices.pick(100, 204, 304, 400, 404, 413, 429, 500, 503, 599, 999);
-            out.writeBytes(whole(status, head, answer));
+            out.writeBytes(whole(status, head, response));
             out.writeBytes(choices.chance(0.8) ? new byte[0] : choices.bytes(choices.size(100)));
         } else {
             write(
@@ -202,12 +202,12 @@ final class WildRestServer extends WildServer {
                     choices.pick(
                             "Content-Length: " + choices.number(),
                             "Transfer-Encoding: chunked\r\n\r\nffffff",
-                            "Transfer-Encoding: chunked\r\n\r\n" + Integer.toHexString(answer.length),
+                            "Transfer-Encoding: chunked\r\n\r\n" + Integer.toHexString(response.length),
                             "Content-Length: 1\r\nContent-Length: 2",
                             "Connection: close"));
             write(out, "\r\n");
             write(out, choices.chance(0.7) ? "\r\n" : "");
-            out.writeBytes(answer);
+            out.writeBytes(response);
         }
         return out.toByteArray();
     }

@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A V2 server on loopback that answers wrongly now and then. How it answers an inference depends on the seed and on what was
- * asked, so that the same sequences of clients meet the same answers.
+ * A V2 server on loopback that sometimes responds incorrectly. Its response to an inference depends on the seed and the
+ * request, so that the same sequences of clients get the same responses.
  */
 abstract class WildServer implements Closeable {
     private static final int BACKLOG = 256;
@@ -21,7 +21,7 @@ abstract class WildServer implements Closeable {
     private final long seed;
     private final ServerSocket listening = new ServerSocket(0, BACKLOG, InetAddress.getLoopbackAddress());
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
-    private final AtomicLong questions = new AtomicLong();
+    private final AtomicLong requests = new AtomicLong();
 
     WildServer(long seed) throws IOException {
         this.seed = seed;
@@ -52,7 +52,7 @@ abstract class WildServer implements Closeable {
             socket.setTcpNoDelay(true);
             serve(socket, new BufferedInputStream(socket.getInputStream(), 1 << 16), socket.getOutputStream());
         } catch (IOException e) {
-            // the gateway is gone, or was told nonsense
+            // the gateway closed the connection, or sent something unexpected
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
@@ -64,9 +64,9 @@ abstract class WildServer implements Closeable {
     abstract void serve(Socket socket, BufferedInputStream in, OutputStream out)
             throws IOException, InterruptedException;
 
-    /** Choices for the answer to a question: of inferences always the same, of others each time new ones. */
+    /** Choices for the response to a request: for an inference always the same, otherwise different each time. */
     final SeededChoices choices(String path, int question, boolean inference) {
-        long number = inference ? question : questions.incrementAndGet();
+        long number = inference ? question : requests.incrementAndGet();
         return new SeededChoices(SeededChoices.mix(SeededChoices.mix(seed, path.hashCode()), number));
     }
 

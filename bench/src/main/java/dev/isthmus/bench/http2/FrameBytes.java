@@ -4,7 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Bytes of HTTP/2 and gRPC, right or wrong: frames, header blocks without compression, message prefixes. */
+/** Builds bytes of HTTP/2 and gRPC, valid or not: frames, uncompressed header blocks, message prefixes. */
 public final class FrameBytes {
     public static final int DATA = 0;
     public static final int HEADERS = 1;
@@ -23,7 +23,7 @@ public final class FrameBytes {
     public static final int PADDED = 8;
     public static final int WITH_PRIORITY = 32;
 
-    /** Bytes of a frame's head. */
+    /** Length of a frame header in bytes. */
     public static final int HEAD = 9;
 
     private static final byte[] PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -34,7 +34,7 @@ public final class FrameBytes {
         return frame(type, flags, stream, payload, payload.length);
     }
 
-    /** A frame that says another length than it has. */
+    /** A frame whose header has this length, whatever the payload's is. */
     public static byte[] frame(int type, int flags, int stream, byte[] payload, int length) {
         return ByteBuffer.allocate(HEAD + payload.length)
                 .put((byte) (length >> 16))
@@ -50,7 +50,7 @@ public final class FrameBytes {
         return PREFACE.clone();
     }
 
-    /** Preface and settings; the windows of streams are for what the server sends. */
+    /** Preface and SETTINGS with this initial window for the server's DATA. */
     public static byte[] hello(int streamWindow) {
         return join(PREFACE, frame(SETTINGS, 0, 0, setting(4, streamWindow)));
     }
@@ -63,7 +63,7 @@ public final class FrameBytes {
         return ByteBuffer.allocate(4).putInt(value).array();
     }
 
-    /** The head of a gRPC call, with further headers as names and values in turn. */
+    /** HEADERS of a gRPC call, with further headers as name and value pairs. */
     public static byte[] call(int stream, String method, String... headers) {
         return frame(HEADERS, END_HEADERS, stream, join(block(method), fields(headers)));
     }
@@ -85,7 +85,7 @@ public final class FrameBytes {
                 "trailers");
     }
 
-    /** Header fields as literals that are not indexed; names and values in turn. */
+    /** Header fields as literals without indexing, from name and value pairs. */
     public static byte[] fields(String... namesAndValues) {
         ByteArrayOutputStream block = new ByteArrayOutputStream();
         for (int i = 0; i < namesAndValues.length; i += 2) {
@@ -94,14 +94,14 @@ public final class FrameBytes {
         return block.toByteArray();
     }
 
-    /** A field that goes into the dynamic table. */
+    /** A literal field with incremental indexing. */
     public static byte[] indexed(String name, String value) {
         ByteArrayOutputStream block = new ByteArrayOutputStream();
         field(block, true, name, value);
         return block.toByteArray();
     }
 
-    /** A field with literal name and value, put into the dynamic table or not. */
+    /** A field with literal name and value, with or without incremental indexing. */
     public static void field(ByteArrayOutputStream block, boolean indexed, String name, String value) {
         block.write(indexed ? 0x40 : 0);
         string(block, name);
@@ -114,7 +114,7 @@ public final class FrameBytes {
         block.writeBytes(bytes);
     }
 
-    /** An integer of HPACK behind the bits of a first byte. */
+    /** An HPACK integer with a prefix of this many bits; {@code bits} are the upper bits of the first byte. */
     public static void integer(ByteArrayOutputStream block, int bits, int prefix, int value) {
         int most = (1 << prefix) - 1;
         if (value < most) {
@@ -129,7 +129,7 @@ public final class FrameBytes {
         block.write(left);
     }
 
-    /** A gRPC message with its prefix, or the beginning of one that is announced to be longer. */
+    /** A gRPC message with its prefix, or the beginning of a message with this announced length. */
     public static byte[] message(boolean compressed, int announced, byte[] bytes) {
         return ByteBuffer.allocate(5 + bytes.length)
                 .put((byte) (compressed ? 1 : 0))
@@ -146,7 +146,7 @@ public final class FrameBytes {
         return all.toByteArray();
     }
 
-    /** The same bytes so many times. */
+    /** The same bytes repeated. */
     public static byte[] times(byte[] part, int count) {
         byte[] all = new byte[part.length * count];
         for (int i = 0; i < count; i++) {

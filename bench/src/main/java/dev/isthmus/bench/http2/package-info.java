@@ -1,4 +1,4 @@
-/** Frames of HTTP/2 as bytes, for clients and servers that break its rules. No connection is here. */
+/** HTTP/2 frames as bytes, for clients and servers that violate the protocol. Connections do not belong here. */
 @NullMarked
 package dev.isthmus.bench.http2;
 

@@ -10,11 +10,11 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the one worker thread of a backend takes for a request: the time between the ends of two requests that were queued
- * already. The first of a burst holds the thread until all others are queued.
+ * Measures the time that a backend's single worker thread spends on a request: the time between the completions of two
+ * queued requests. The first request of a burst blocks the thread until all others are queued.
  */
 final class Burst implements InferCallback {
-    private final Question question;
+    private final RepeatedRequest request;
     private final Histogram nanos = Latency.histogram();
     private final AtomicInteger open = new AtomicInteger();
     private final Semaphore ended = new Semaphore(0);
@@ -24,11 +24,11 @@ final class Burst implements InferCallback {
     private long last;
     private volatile @Nullable OipException failure;
 
-    Burst(Question question) {
-        this.question = question;
+    Burst(RepeatedRequest request) {
+        this.request = request;
     }
 
-    /** Asks bursts of so many requests until that time has passed. */
+    /** Runs bursts of {@code size} requests for this many seconds. */
     Latency run(int size, double seconds) throws InterruptedException {
         long end = System.nanoTime() + Math.round(seconds * 1e9);
         do {
@@ -42,10 +42,10 @@ final class Burst implements InferCallback {
         open.set(size + 1);
         queued = new CountDownLatch(1);
         held = new CountDownLatch(1);
-        question.ask(this);
+        request.ask(this);
         held.await();
         for (int i = 0; i < size; i++) {
-            question.ask(this);
+            request.ask(this);
         }
         queued.countDown();
         ended.acquire();
@@ -68,7 +68,7 @@ final class Burst implements InferCallback {
         answered();
     }
 
-    /** Wakes who waits for the burst with its last answer only: waking costs as much as a small run. */
+    /** Wakes the waiting thread only for the last response of the burst: a wake-up costs as much as a small run. */
     private void answered() {
         if (open.decrementAndGet() == 0) {
             ended.release();

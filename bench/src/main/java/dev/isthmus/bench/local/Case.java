@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
-/** A model and what it is asked: always the same, whoever asks. */
+/** A model with the inputs of a request, the same for all clients. */
 record Case(String model, List<Input> inputs) {
     private static final long SEED = 25;
 
@@ -56,7 +56,7 @@ record Case(String model, List<Input> inputs) {
         return new Input(name, DataType.FP32, Shape.of(shape), raw.array());
     }
 
-    /** The bytes of a file, each an INT32. */
+    /** The bytes of a file, each as an INT32. */
     private static Input bytes(String name, int count) {
         SplittableRandom random = new SplittableRandom(SEED);
         ByteBuf raw = Unpooled.buffer(4 * count, 4 * count);
@@ -70,7 +70,7 @@ record Case(String model, List<Input> inputs) {
         return Unpooled.buffer(8, 8).writeLongLE(16_000).array();
     }
 
-    /** A request whose tensors lie outside the heap, as those that came over a network do. The caller owns it. */
+    /** A request with tensors in direct memory, as if received from a network. The caller owns it. */
     InferRequest request() {
         List<Tensor> tensors = new ArrayList<>();
         for (Input input : inputs) {

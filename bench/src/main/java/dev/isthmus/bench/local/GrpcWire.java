@@ -14,7 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Unary gRPC over one connection. */
+/** A client of unary gRPC calls over one connection. */
 final class GrpcWire implements WireClient {
     private static final MethodDescriptor<byte[], byte[]> INFER = RawMethods.of("ModelInfer");
 
@@ -23,9 +23,9 @@ final class GrpcWire implements WireClient {
     private final ManagedChannel channel;
     private byte @Nullable [] last;
 
-    private GrpcWire(EventLoop loop, int port, Case asked) {
+    private GrpcWire(EventLoop loop, int port, Case testCase) {
         this.loop = loop;
-        this.message = Form.message(asked);
+        this.message = RequestEncoding.message(testCase);
         this.channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .usePlaintext()
                 .disableRetry()
@@ -35,29 +35,29 @@ final class GrpcWire implements WireClient {
                 .build();
     }
 
-    static GrpcWire connect(EventLoop loop, int port, Case asked) {
-        return new GrpcWire(loop, port, asked);
+    static GrpcWire connect(EventLoop loop, int port, Case testCase) {
+        return new GrpcWire(loop, port, testCase);
     }
 
     @Override
-    public void start(Tour tour) {
-        loop.execute(() -> send(tour));
+    public void start(LoopGroup group) {
+        loop.execute(() -> send(group));
     }
 
-    private void send(Tour tour) {
+    private void send(LoopGroup group) {
         ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
-        call.start(new Listener(tour, System.nanoTime()), new Metadata());
+        call.start(new Listener(group, System.nanoTime()), new Metadata());
         call.request(2);
         call.sendMessage(message);
         call.halfClose();
     }
 
     @Override
-    public Answer last() {
+    public ServerResponse last() {
         if (last == null) {
-            throw new IllegalStateException("nothing was answered");
+            throw new IllegalStateException("no response was received");
         }
-        return new Answer(Form.GRPC, -1, last);
+        return new ServerResponse(RequestEncoding.GRPC, -1, last);
     }
 
     @Override
@@ -66,11 +66,11 @@ final class GrpcWire implements WireClient {
     }
 
     private final class Listener extends ClientCall.Listener<byte[]> {
-        private final Tour tour;
+        private final LoopGroup group;
         private final long sent;
 
-        Listener(Tour tour, long sent) {
-            this.tour = tour;
+        Listener(LoopGroup group, long sent) {
+            this.group = group;
             this.sent = sent;
         }
 
@@ -82,9 +82,9 @@ final class GrpcWire implements WireClient {
         @Override
         public void onClose(Status status, Metadata trailers) {
             if (!status.isOk()) {
-                tour.failed(status.toString(), status.getCause());
-            } else if (tour.next(sent)) {
-                send(tour);
+                group.failed(status.toString(), status.getCause());
+            } else if (group.next(sent)) {
+                send(group);
             }
         }
     }

@@ -7,7 +7,7 @@ import java.util.function.ToDoubleFunction;
 import org.HdrHistogram.Histogram;
 
 /**
- * How long something took.
+ * Latency percentiles.
  *
  * @param p50 microseconds
  * @param p99 microseconds
@@ -15,7 +15,7 @@ import org.HdrHistogram.Histogram;
 record Latency(double p50, double p99) {
     private static final long LONGEST = TimeUnit.MINUTES.toNanos(1);
 
-    /** For nanoseconds; one thread at a time. */
+    /** A histogram of nanoseconds. Not thread-safe. */
     static Histogram histogram() {
         return new Histogram(LONGEST, 3);
     }
@@ -28,7 +28,7 @@ record Latency(double p50, double p99) {
         return new Latency(nanos.getValueAtPercentile(50) / 1_000.0, nanos.getValueAtPercentile(99) / 1_000.0);
     }
 
-    /** Of repetitions, for each figure the median. */
+    /** The median of the repetitions, for each percentile. */
     static Latency median(List<Latency> repetitions) {
         return new Latency(median(repetitions, Latency::p50), median(repetitions, Latency::p99));
     }
@@ -39,12 +39,12 @@ record Latency(double p50, double p99) {
         return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 
-    /** p50 / p99. */
+    /** Formatted as p50 / p99. */
     String text() {
         return String.format(Locale.ROOT, "%s / %s", brief(p50), brief(p99));
     }
 
-    /** With as many places as mean something. */
+    /** A number with its significant decimal places. */
     static String brief(double value) {
         return String.format(Locale.ROOT, value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%,.0f", value);
     }

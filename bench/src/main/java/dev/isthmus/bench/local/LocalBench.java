@@ -25,10 +25,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The command {@code bench/local}. Its exit status is 1 where a goal was missed. */
+/** The command {@code bench/local}. Exits with status 1 if a goal was missed. */
 @Command(
         name = "local",
-        description = "Measures the local backend beside ONNX Runtime in Python, or beside MLServer over the network.",
+        description = "Compares the local backend with ONNX Runtime in Python, or with MLServer over the network.",
         mixinStandardHelpOptions = true)
 public final class LocalBench implements Callable<Integer> {
     private static final Duration PROBE = Duration.ofMinutes(3);
@@ -50,19 +50,19 @@ public final class LocalBench implements Callable<Integer> {
     @Option(names = "--mlserver", hidden = true)
     private @Nullable Path mlserver;
 
-    @Option(names = "--http", description = "Over the network, beside MLServer; else in process, beside Python.")
+    @Option(names = "--http", description = "Compare over the network with MLServer; otherwise in process with Python.")
     private boolean http;
 
     @Option(names = "--rounds", paramLabel = "N", description = "Repetitions of each measurement: 5, or 3 with --http.")
     private @Nullable Integer rounds;
 
-    @Option(names = "--seconds", paramLabel = "S", description = "How long one measurement lasts: 1, or 2 with --http.")
+    @Option(names = "--seconds", paramLabel = "S", description = "Duration of one measurement: 1, or 2 with --http.")
     private @Nullable Double seconds;
 
     @Option(
             names = "--workers",
             paramLabel = "N",
-            description = "MLServer's processes that run models; 0, the default: none but its own.")
+            description = "Processes of MLServer that run models; 0, the default: only its main process.")
     private int workers;
 
     /**
@@ -101,7 +101,7 @@ public final class LocalBench implements Callable<Integer> {
         Python peer = Python.start(children, python, script, inputs, Case.ALL, plain::onnx);
         Table table =
                 new Table(out, List.of(48, 18, 18, 10, 12, 7), "measure", "Isthmus", "Python or bare", "ratio", "goal");
-        new InProcess(rounds(5, 1), plain, batching, peer, table).run();
+        new InProcessComparison(rounds(5, 1), plain, batching, peer, table).run();
         growth(children, plain, table);
         out.println("ONNX Runtime " + OrtEnvironment.getEnvironment().getVersion() + " here, " + peer.version()
                 + " in Python");
@@ -110,7 +110,7 @@ public final class LocalBench implements Callable<Integer> {
 
     private Table network(PrintWriter out, Children children, Path folder, Repository plain) throws Exception {
         if (mlserver == null) {
-            throw new ParameterException(spec.commandLine(), "--http needs --mlserver");
+            throw new ParameterException(spec.commandLine(), "--http requires --mlserver");
         }
         Path packages = Files.createDirectories(folder.resolve("packages"));
         Files.createSymbolicLink(packages.resolve("onnxruntime"), packageOf(python));
@@ -133,21 +133,21 @@ public final class LocalBench implements Callable<Integer> {
                     "MLServer, ms p50 / p99",
                     "ratio",
                     "goal");
-            new Wires(rounds(3, 2), ours, theirs, loops.next(), table).run();
+            new NetworkComparison(rounds(3, 2), ours, theirs, loops.next(), table).run();
             return table;
         } finally {
             loops.shutdownGracefully();
         }
     }
 
-    /** Where a virtual environment has ONNX Runtime; its interpreter is named. */
+    /** The directory of ONNX Runtime in the virtual environment of this interpreter. */
     private static Path packageOf(Path python) throws IOException {
         try (Stream<Path> versions = Files.list(python.resolve("../../lib").normalize())) {
             return versions.map(each -> each.resolve("site-packages/onnxruntime"))
                     .filter(Files::isDirectory)
                     .findFirst()
                     .map(Path::toAbsolutePath)
-                    .orElseThrow(() -> new IOException(python + ": no onnxruntime beside it"));
+                    .orElseThrow(() -> new IOException(python + ": no onnxruntime in its environment"));
         }
     }
 

@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A model that is loaded anew again and again while threads ask it. */
+/** Reloads a model repeatedly while threads send requests to it. */
 final class LocalReloads {
     static final int COUNT = 40;
     static final int THREADS = 4;
@@ -20,21 +20,21 @@ final class LocalReloads {
     private final AtomicLong failed = new AtomicLong();
     private volatile boolean over;
 
-    /** @param backend that loads when it is told to */
+    /** @param backend with explicit model control */
     LocalReloads(LocalBackend backend) {
         this.backend = backend;
     }
 
     /**
-     * Loads the model of a case so often; the next load begins when some requests were answered since the last.
+     * Loads the model of a case {@link #COUNT} times; between two loads, some requests complete.
      *
-     * @throws java.util.concurrent.ExecutionException when a load fails
+     * @throws java.util.concurrent.ExecutionException if a load fails
      */
     void run(Case reloaded) throws Exception {
-        try (Question question = Question.of(backend, reloaded)) {
+        try (RepeatedRequest request = RepeatedRequest.of(backend, reloaded)) {
             List<Thread> threads = new ArrayList<>();
             for (int i = 0; i < THREADS; i++) {
-                threads.add(Thread.ofPlatform().name("bench-asker-" + i).start(() -> ask(question)));
+                threads.add(Thread.ofPlatform().name("bench-asker-" + i).start(() -> ask(request)));
             }
             for (int i = 0; i < COUNT; i++) {
                 load(reloaded.model());
@@ -66,24 +66,24 @@ final class LocalReloads {
         loaded.get();
     }
 
-    private void ask(Question question) {
-        Semaphore answers = new Semaphore(0);
+    private void ask(RepeatedRequest request) {
+        Semaphore responses = new Semaphore(0);
         InferCallback callback = new InferCallback() {
             @Override
             public void done(InferResponse response) {
                 response.release();
-                answers.release();
+                responses.release();
             }
 
             @Override
             public void failed(OipException failure) {
                 failed.incrementAndGet();
-                answers.release();
+                responses.release();
             }
         };
         while (!over) {
-            question.ask(callback);
-            answers.acquireUninterruptibly();
+            request.ask(callback);
+            responses.acquireUninterruptibly();
             asked.incrementAndGet();
         }
     }

@@ -7,36 +7,36 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 
-/** A closed loop without threads of its own: each answer makes the next request, as an event loop would. */
+/** A closed loop without its own threads: each response triggers the next request, as on an event loop. */
 final class Loop implements InferCallback {
-    private final Question question;
+    private final RepeatedRequest request;
     private final long endNanos;
     private final LongAdder answers;
     private final CountDownLatch ended;
     private final AtomicReference<OipException> failure;
 
     private Loop(
-            Question question,
+            RepeatedRequest request,
             long endNanos,
             LongAdder answers,
             CountDownLatch ended,
             AtomicReference<OipException> failure) {
-        this.question = question;
+        this.request = request;
         this.endNanos = endNanos;
         this.answers = answers;
         this.ended = ended;
         this.failure = failure;
     }
 
-    /** Requests a second with so many under way. */
-    static double perSecond(Question question, int underWay, double seconds) throws InterruptedException {
+    /** Requests per second with this many in flight. */
+    static double perSecond(RepeatedRequest request, int inFlight, double seconds) throws InterruptedException {
         long begun = System.nanoTime();
         long end = begun + Math.round(seconds * 1e9);
         LongAdder answers = new LongAdder();
-        CountDownLatch ended = new CountDownLatch(underWay);
+        CountDownLatch ended = new CountDownLatch(inFlight);
         AtomicReference<OipException> failure = new AtomicReference<>();
-        for (int i = 0; i < underWay; i++) {
-            question.ask(new Loop(question, end, answers, ended, failure));
+        for (int i = 0; i < inFlight; i++) {
+            request.ask(new Loop(request, end, answers, ended, failure));
         }
         ended.await();
         if (failure.get() != null) {
@@ -50,7 +50,7 @@ final class Loop implements InferCallback {
         response.release();
         answers.increment();
         if (System.nanoTime() - endNanos < 0) {
-            question.ask(this);
+            request.ask(this);
         } else {
             ended.countDown();
         }

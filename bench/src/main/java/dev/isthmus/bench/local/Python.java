@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 
-/** The process of {@code ort_peer.py}: it measures when it is told to, and else waits. */
+/** The process of {@code ort_peer.py}, which measures on request and is idle otherwise. */
 final class Python {
     private static final Duration START = Duration.ofSeconds(60);
     private static final Duration SLACK = Duration.ofSeconds(60);
@@ -27,7 +27,7 @@ final class Python {
     }
 
     /**
-     * Starts it.
+     * Starts the process.
      *
      * @param folder for the inputs, which both sides read
      * @param onnx the file of a model
@@ -36,11 +36,11 @@ final class Python {
             Children children, Path python, Path script, Path folder, List<Case> cases, Function<String, Path> onnx)
             throws IOException, BenchException, InterruptedException {
         ObjectNode all = new ObjectMapper().createObjectNode();
-        for (Case asked : cases) {
-            ObjectNode one = all.putObject(asked.model());
-            one.put("onnx", onnx.apply(asked.model()).toString());
-            for (Case.Input input : asked.inputs()) {
-                Path file = folder.resolve(asked.model() + "." + input.name());
+        for (Case testCase : cases) {
+            ObjectNode one = all.putObject(testCase.model());
+            one.put("onnx", onnx.apply(testCase.model()).toString());
+            for (Case.Input input : testCase.inputs()) {
+                Path file = folder.resolve(testCase.model() + "." + input.name());
                 Files.write(file, input.raw());
                 ObjectNode described = one.withArray("inputs").addObject();
                 described
@@ -57,25 +57,26 @@ final class Python {
         return new Python(process, process.await("ready ", START));
     }
 
-    /** ONNX Runtime's version there. */
+    /** Its version of ONNX Runtime. */
     String version() {
         return version;
     }
 
-    Latency latency(Case asked, double seconds) throws IOException, BenchException, InterruptedException {
-        double[] figures = ask("latency " + asked.model() + " " + seconds, seconds);
+    Latency latency(Case testCase, double seconds) throws IOException, BenchException, InterruptedException {
+        double[] figures = ask("latency " + testCase.model() + " " + seconds, seconds);
         return new Latency(figures[0], figures[1]);
     }
 
-    /** Runs a second of so many threads. */
-    double perSecond(Case asked, int threads, double seconds) throws IOException, BenchException, InterruptedException {
-        return ask("threads " + asked.model() + " " + threads + " " + seconds, seconds)[0];
+    /** Runs per second with this many threads. */
+    double perSecond(Case testCase, int threads, double seconds)
+            throws IOException, BenchException, InterruptedException {
+        return ask("threads " + testCase.model() + " " + threads + " " + seconds, seconds)[0];
     }
 
     private double[] ask(String line, double seconds) throws IOException, BenchException, InterruptedException {
         process.tell(line);
-        String answer = process.await("= ", SLACK.plusMillis(Math.round(seconds * 1_000)));
-        String[] parts = answer.toLowerCase(Locale.ROOT).trim().split(" ", -1);
+        String response = process.await("= ", SLACK.plusMillis(Math.round(seconds * 1_000)));
+        String[] parts = response.toLowerCase(Locale.ROOT).trim().split(" ", -1);
         double[] figures = new double[parts.length];
         for (int i = 0; i < parts.length; i++) {
             figures[i] = Double.parseDouble(parts[i]);

@@ -10,24 +10,24 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
 
-/** The yardstick: {@code OrtSession.run} on tensors outside the heap, and nothing else. */
+/** The baseline: {@code OrtSession.run} on tensors in direct memory, and nothing else. */
 final class RawSession implements AutoCloseable {
     private final OrtEnvironment environment;
     private final OrtSession session;
     private final Map<String, ByteBuffer> memory = new LinkedHashMap<>();
-    private final Case asked;
+    private final Case testCase;
 
-    /** A backend must have been opened before: the environment is made by it. */
-    RawSession(byte[] onnx, Case asked) throws OrtException {
+    /** Requires that a backend was opened before, since that creates the ONNX Runtime environment. */
+    RawSession(byte[] onnx, Case testCase) throws OrtException {
         this.environment = OrtEnvironment.getEnvironment();
-        this.asked = asked;
+        this.testCase = testCase;
         try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
             options.setIntraOpNumThreads(1);
             options.setInterOpNumThreads(1);
             options.addConfigEntry("session.intra_op.allow_spinning", "0");
             this.session = environment.createSession(onnx, options);
         }
-        for (Case.Input input : asked.inputs()) {
+        for (Case.Input input : testCase.inputs()) {
             memory.put(
                     input.name(),
                     ByteBuffer.allocateDirect(input.raw().length)
@@ -46,11 +46,11 @@ final class RawSession implements AutoCloseable {
         }
     }
 
-    /** Tensors, run and result, made and closed. */
+    /** Creates the tensors, runs the model, and closes tensors and result. */
     void once() throws OrtException {
         Map<String, OnnxTensor> feed = new LinkedHashMap<>();
         try {
-            for (Case.Input input : asked.inputs()) {
+            for (Case.Input input : testCase.inputs()) {
                 feed.put(
                         input.name(),
                         OnnxTensor.createTensor(

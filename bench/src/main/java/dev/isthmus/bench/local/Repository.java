@@ -7,22 +7,22 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Model repositories for a bench, in a folder of its own: digits, an identity model, and those of conformance/models.sh. */
+/** A model repository for the bench: digits, an identity model, and the models of conformance/models.sh. */
 record Repository(Path folder) {
     private static final int QUEUE = 1_024;
 
-    /** With all models of the cases. */
+    /** A repository with the models of all cases. */
     static Repository of(Path folder, Path home, Path models) throws IOException {
         Repository made = new Repository(folder);
         made.add(Case.DIGITS, digits());
         made.add(Case.MEBIBYTE, read(home.resolve("local-backend/src/test/resources/models"), Case.MEBIBYTE));
-        for (Case asked : new Case[] {Case.SILERO, Case.CLASSIFIER, Case.MAGIKA}) {
-            made.add(asked, read(models, asked));
+        for (Case testCase : new Case[] {Case.SILERO, Case.CLASSIFIER, Case.MAGIKA}) {
+            made.add(testCase, read(models, testCase));
         }
         return made;
     }
 
-    /** With digits alone, batched as it comes: nothing waits for a batch to fill up. */
+    /** A repository with only digits, with dynamic batching and no queue delay. */
     static Repository batching(Path folder) throws IOException {
         Repository made = new Repository(folder);
         made.add(Case.DIGITS, digits());
@@ -33,8 +33,8 @@ record Repository(Path folder) {
         return made;
     }
 
-    private static byte[] read(Path repository, Case asked) throws IOException {
-        return Files.readAllBytes(repository.resolve(asked.model()).resolve("1/model.onnx"));
+    private static byte[] read(Path repository, Case testCase) throws IOException {
+        return Files.readAllBytes(repository.resolve(testCase.model()).resolve("1/model.onnx"));
     }
 
     private static byte[] digits() throws IOException {
@@ -43,21 +43,21 @@ record Repository(Path folder) {
         }
     }
 
-    private void add(Case asked, byte[] onnx) throws IOException {
-        Files.createDirectories(onnx(asked.model()).getParent());
-        Files.write(onnx(asked.model()), onnx);
+    private void add(Case testCase, byte[] onnx) throws IOException {
+        Files.createDirectories(onnx(testCase.model()).getParent());
+        Files.write(onnx(testCase.model()), onnx);
     }
 
     Path onnx(String model) {
         return folder.resolve(model).resolve("1/model.onnx");
     }
 
-    /** Opens it. */
+    /** Opens a backend that loads all models at start. */
     LocalBackend open(int threads) {
         return LocalBackend.of(folder, false, threads, QUEUE);
     }
 
-    /** Opens it so that models are loaded on request too. */
+    /** Opens a backend with explicit model control. */
     LocalBackend openExplicit(int threads) {
         return LocalBackend.start(
                 LocalSettings.of(folder, false, threads, QUEUE).explicit("*"));

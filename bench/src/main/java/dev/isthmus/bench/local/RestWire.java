@@ -16,20 +16,20 @@ import io.netty.handler.codec.http.HttpObjectAggregator;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** REST over one connection that is kept. */
+/** A REST client over one persistent connection. */
 final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> implements WireClient {
-    private static final int MOST = 16 * 1024 * 1024;
+    private static final int MAX_BYTES = 16 * 1024 * 1024;
 
-    private final Form form;
+    private final RequestEncoding encoding;
     private final FullHttpRequest request;
     private final Channel channel;
-    private @Nullable Tour tour;
-    private @Nullable Answer last;
+    private @Nullable LoopGroup group;
+    private @Nullable ServerResponse last;
     private long sent;
 
-    private RestWire(EventLoop loop, int port, Form form, Case asked) {
-        this.form = form;
-        this.request = form.request(asked);
+    private RestWire(EventLoop loop, int port, RequestEncoding encoding, Case testCase) {
+        this.encoding = encoding;
+        this.request = encoding.request(testCase);
         this.channel = new Bootstrap()
                 .group(loop)
                 .channel(Transport.of(loop).clientChannel())
@@ -37,7 +37,8 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
                 .handler(new ChannelInitializer<>() {
                     @Override
                     protected void initChannel(Channel made) {
-                        made.pipeline().addLast(new HttpClientCodec(), new HttpObjectAggregator(MOST), RestWire.this);
+                        made.pipeline()
+                                .addLast(new HttpClientCodec(), new HttpObjectAggregator(MAX_BYTES), RestWire.this);
                     }
                 })
                 .connect("127.0.0.1", port)
@@ -45,14 +46,14 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
                 .channel();
     }
 
-    static RestWire connect(EventLoop loop, int port, Form form, Case asked) {
-        return new RestWire(loop, port, form, asked);
+    static RestWire connect(EventLoop loop, int port, RequestEncoding encoding, Case testCase) {
+        return new RestWire(loop, port, encoding, testCase);
     }
 
     @Override
-    public void start(Tour begun) {
+    public void start(LoopGroup begun) {
         channel.eventLoop().execute(() -> {
-            tour = begun;
+            group = begun;
             send();
         });
     }
@@ -64,40 +65,42 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
 
     @Override
     protected void channelRead0(ChannelHandlerContext context, FullHttpResponse response) {
-        if (tour == null) {
+        if (group == null) {
             return;
         }
         if (response.status().code() != 200) {
-            tour.failed(response.status() + " " + response.content().toString(StandardCharsets.UTF_8), null);
+            group.failed(response.status() + " " + response.content().toString(StandardCharsets.UTF_8), null);
             return;
         }
-        if (tour.next(sent)) {
+        if (group.next(sent)) {
             send();
         } else {
-            last = new Answer(
-                    form, response.headers().getInt(Form.HEAD_LENGTH, -1), ByteBufUtil.getBytes(response.content()));
+            last = new ServerResponse(
+                    encoding,
+                    response.headers().getInt(RequestEncoding.HEAD_LENGTH, -1),
+                    ByteBufUtil.getBytes(response.content()));
         }
     }
 
     @Override
     public void channelInactive(ChannelHandlerContext context) {
-        if (tour != null) {
-            tour.failed("the server has closed the connection", null);
+        if (group != null) {
+            group.failed("the server has closed the connection", null);
         }
     }
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-        if (tour != null) {
-            tour.failed("the connection failed", cause);
+        if (group != null) {
+            group.failed("the connection failed", cause);
         }
         context.close();
     }
 
     @Override
-    public Answer last() {
+    public ServerResponse last() {
         if (last == null) {
-            throw new IllegalStateException("nothing was answered");
+            throw new IllegalStateException("no response was received");
         }
         return last;
     }

@@ -3,14 +3,14 @@ package dev.isthmus.bench.local;
 import java.util.List;
 
 /**
- * Repetitions: in each round every side is measured once, so that what else the machine does hits all of them. The first
- * round only warms up.
+ * Repetitions: each round measures every side once, so that other load of the machine affects all of them. The first
+ * round is a warm-up.
  *
- * @param count those that count
+ * @param count rounds without the warm-up
  * @param seconds of one measurement
  */
 record Rounds(int count, double seconds) {
-    /** Measures one side once. */
+    /** One side of a comparison. */
     interface Side {
         void measure() throws Exception;
     }

@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A process of its own that tells by how much its memory has grown over many requests: its heap has one size from the start,
- * so that what grows lies outside.
+ * A process that reports by how much its resident memory grows over many requests. Its heap has a fixed size, so that
+ * only memory outside the heap can grow.
  */
 final class RssProbe {
     static final String SAYS = "rss ";
@@ -29,20 +29,20 @@ final class RssProbe {
      */
     public static void main(String[] arguments) throws Exception {
         try (LocalBackend backend = new Repository(Path.of(arguments[0])).open(2)) {
-            List<Question> questions = new ArrayList<>();
-            for (Case asked : CASES) {
-                questions.add(Question.of(backend, asked));
+            List<RepeatedRequest> requests = new ArrayList<>();
+            for (Case testCase : CASES) {
+                requests.add(RepeatedRequest.of(backend, testCase));
             }
-            ask(questions, WARM_UP);
+            ask(requests, WARM_UP);
             long before = kibibytes();
-            ask(questions, REQUESTS);
+            ask(requests, REQUESTS);
             System.out.println(SAYS + before + " " + kibibytes());
-            questions.forEach(Question::close);
+            requests.forEach(RepeatedRequest::close);
         }
     }
 
-    private static void ask(List<Question> questions, int times) {
-        List<Caller> callers = questions.stream().map(Caller::new).toList();
+    private static void ask(List<RepeatedRequest> requests, int times) {
+        List<ClosedLoopClient> callers = requests.stream().map(ClosedLoopClient::new).toList();
         for (int done = 0; done < times; done += 100 * callers.size()) {
             callers.forEach(caller -> caller.run(100));
         }

@@ -15,9 +15,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A server that was started here, with the same models.
+ * A server under test, with the same models.
  *
- * @param grpcPort may be the same
+ * @param grpcPort may equal {@code httpPort}
  */
 record Server(String name, int httpPort, int grpcPort) {
     private static final Duration START = Duration.ofSeconds(90);
@@ -42,11 +42,11 @@ record Server(String name, int httpPort, int grpcPort) {
     }
 
     /**
-     * MLServer with a runtime that runs ONNX.
+     * MLServer with a runtime for ONNX.
      *
      * @param mlserver its virtual environment
-     * @param runtime where the packages onnxruntime and mlserver_onnx are
-     * @param workers processes that run models; 0: the server's own
+     * @param runtime directory of the packages onnxruntime and mlserver_onnx
+     * @param workers processes that run models; 0 for the server's main process
      */
     static Server mlserver(
             Children children, Path mlserver, String runtime, Repository models, Path folder, int workers)
@@ -58,12 +58,12 @@ record Server(String name, int httpPort, int grpcPort) {
                 {"host": "127.0.0.1", "http_port": %d, "grpc_port": %d, "metrics_port": %d, "metrics_endpoint": null,
                  "parallel_workers": %d, "gzip_enabled": false, "debug": false, "use_structured_logging": false}
                 """.formatted(server.httpPort, server.grpcPort, freePort(), workers));
-        for (Case asked : Wires.CASES) {
-            Path model = Files.createDirectories(folder.resolve(asked.model()));
+        for (Case testCase : NetworkComparison.CASES) {
+            Path model = Files.createDirectories(folder.resolve(testCase.model()));
             Files.writeString(
                     model.resolve("model-settings.json"), """
                     {"name": "%s", "implementation": "mlserver_onnx.OnnxModel", "parameters": {"uri": "%s"}}
-                    """.formatted(asked.model(), models.onnx(asked.model())));
+                    """.formatted(testCase.model(), models.onnx(testCase.model())));
         }
         ProcessBuilder program =
                 new ProcessBuilder(mlserver.resolve("bin/mlserver").toString(), "start", folder.toString());
@@ -82,7 +82,7 @@ record Server(String name, int httpPort, int grpcPort) {
         long end = System.nanoTime() + START.toNanos();
         while (!ready()) {
             if (!process.alive() || System.nanoTime() > end) {
-                throw process.failure("was not ready");
+                throw process.failure("did not become ready");
             }
             Thread.sleep(PERIOD_MILLIS);
         }

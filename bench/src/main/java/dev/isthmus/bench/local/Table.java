@@ -4,7 +4,7 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
 
-/** What was measured, line by line as it comes; knows whether all goals were met. */
+/** Prints measurements row by row; records whether all goals were met. */
 final class Table {
     private final PrintWriter out;
     private final List<Integer> widths;
@@ -13,7 +13,7 @@ final class Table {
     /**
      * Prints the heading.
      *
-     * @param widths of the columns, that of the verdict included
+     * @param widths of the columns, including that of the verdict
      */
     Table(PrintWriter out, List<Integer> widths, String... heading) {
         this.out = out;
@@ -22,14 +22,14 @@ final class Table {
         out.println("|" + "---|".repeat(widths.size()));
     }
 
-    /** A line with a goal. */
+    /** A row with a goal. */
     void goal(boolean reached, String... cells) {
         met &= reached;
         print(reached ? "pass" : "missed", cells);
     }
 
-    /** A line that is only told. */
-    void told(String... cells) {
+    /** A row without a goal. */
+    void row(String... cells) {
         print("", cells);
     }
 

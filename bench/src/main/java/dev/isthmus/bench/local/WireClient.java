@@ -1,12 +1,12 @@
 package dev.isthmus.bench.local;
 
-/** One client with a connection of its own. All is on its event loop. */
+/** A client with its own connection. All methods are called on its event loop. */
 interface WireClient extends AutoCloseable {
-    /** Asks, and asks again with each answer, as long as the tour goes on. */
-    void start(Tour tour);
+    /** Sends a request, and another one after each response until the tour ends. */
+    void start(LoopGroup group);
 
-    /** The answer that came last. */
-    Answer last();
+    /** The last response. */
+    ServerResponse last();
 
     @Override
     void close();

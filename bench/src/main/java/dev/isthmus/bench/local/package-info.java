@@ -1,8 +1,7 @@
 /**
- * The local backend, measured beside ONNX Runtime in Python of the same version, in turns, and beside MLServer over the
- * network. What the figures mean is in docs/explanation/local-backend.md. The one place beside the local backend itself that calls
- * ONNX
- * Runtime: as the yardstick.
+ * Comparison of the local backend with ONNX Runtime of the same version in Python, and with MLServer over the network.
+ * The figures are explained in docs/explanation/local-backend.md. Besides the local backend, only this package calls
+ * ONNX Runtime, as the baseline.
  */
 @NullMarked
 package dev.isthmus.bench.local;

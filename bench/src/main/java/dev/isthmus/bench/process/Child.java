@@ -13,7 +13,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** A process that was started here, and the last lines that it printed. */
+/** A child process, with the last lines of its output. */
 public final class Child {
     private static final int LINES = 200;
 
@@ -37,7 +37,7 @@ public final class Child {
             for (String line = out.readLine(); line != null; line = out.readLine()) {
                 keep(line);
                 lines.accept(line);
-                unread.offer(line); // when it is full, nobody awaits a line
+                unread.offer(line); // dropped if full: then nothing awaits lines
             }
         } catch (IOException e) {
             keep(e.toString());
@@ -55,7 +55,7 @@ public final class Child {
         }
     }
 
-    /** The rest of the next line with this beginning. */
+    /** Waits for a line with this prefix and returns the rest of it. */
     public String await(String beginning, Duration limit) throws BenchException, InterruptedException {
         long end = System.nanoTime() + limit.toNanos();
         while (System.nanoTime() < end && (!read || !unread.isEmpty())) {
@@ -64,7 +64,7 @@ public final class Child {
                 return line.substring(beginning.length());
             }
         }
-        throw failure("did not say '" + beginning + "'");
+        throw failure("did not print '" + beginning + "'");
     }
 
     /** Writes a line to its standard input. */
@@ -82,7 +82,7 @@ public final class Child {
         return process.isAlive();
     }
 
-    /** A failure with what the process printed last. */
+    /** An exception with the last lines of the process's output. */
     public BenchException failure(String problem) {
         StringBuilder text = new StringBuilder(name + " " + problem + (alive() ? "" : ", and has ended"));
         synchronized (last) {
@@ -93,24 +93,24 @@ public final class Child {
         return new BenchException(text.toString());
     }
 
-    /** SIGSTOP or SIGCONT, by its pid. */
+    /** Sends SIGSTOP or SIGCONT. */
     public void signal(String signal) throws IOException, InterruptedException, BenchException {
         int status = new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
                 .inheritIO()
                 .start()
                 .waitFor();
         if (status != 0) {
-            throw failure("took no signal " + signal);
+            throw failure("could not be sent SIG" + signal);
         }
     }
 
-    /** SIGKILL; returns when the process is gone. */
+    /** Sends SIGKILL and waits for the end of the process. */
     public void kill() throws InterruptedException {
         destroy();
         process.waitFor();
     }
 
-    /** SIGKILL. */
+    /** Sends SIGKILL without waiting. */
     public void destroy() {
         process.destroyForcibly();
     }

@@ -7,7 +7,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
-/** The processes that were started here. Whatever ends this program by itself, a signal included, ends them by their pid. */
+/** All child processes. They are killed by pid when this program ends, also by a signal. */
 public final class Children implements AutoCloseable {
     private final Set<Child> children = ConcurrentHashMap.newKeySet();
     private final Thread hook = new Thread(this::endAll, "bench-end");
@@ -16,7 +16,7 @@ public final class Children implements AutoCloseable {
         Runtime.getRuntime().addShutdownHook(hook);
     }
 
-    /** Starts a program of ours on the JDK that runs this one. */
+    /** Starts a Java program on the JDK that runs this one. */
     public Child java(String name, List<String> flags, String classPath, String main, List<String> arguments)
             throws IOException {
         List<String> command = new ArrayList<>(
@@ -32,14 +32,14 @@ public final class Children implements AutoCloseable {
         return start(name, program, line -> {});
     }
 
-    /** Starts any program; whatever it prints is given to {@code lines}, on a thread of its own. */
+    /** Starts any program; {@code lines} receives its output, on a separate thread. */
     public Child start(String name, ProcessBuilder program, Consumer<String> lines) throws IOException {
         Child child = new Child(name, program.redirectErrorStream(true).start(), lines);
         children.add(child);
         return child;
     }
 
-    /** Ends one by SIGKILL and returns when it is gone. */
+    /** Sends SIGKILL to one and waits for its end. */
     public void kill(Child child) throws InterruptedException {
         child.kill();
         children.remove(child);
@@ -49,7 +49,7 @@ public final class Children implements AutoCloseable {
         children.forEach(Child::destroy);
     }
 
-    /** Ends all that are left. */
+    /** Kills all remaining processes. */
     @Override
     public void close() {
         endAll();

@@ -9,7 +9,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import org.jspecify.annotations.Nullable;
 
-/** A folder that goes away when it is closed, also when this program is told to end. */
+/** A temporary folder, deleted when closed or when this program is terminated. */
 public final class Scratch implements AutoCloseable {
     private final Path folder;
     private final Thread hook = new Thread(this::deleteQuietly, "bench-scratch");

@@ -1,6 +1,4 @@
-/**
- * The processes and folders that a bench makes, and that end with it. Nothing that is measured.
- */
+/** Child processes and temporary folders of benches. Measurements do not belong here. */
 @NullMarked
 package dev.isthmus.bench.process;
 

@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class AttackRowTest {
-    private static final AttackPlay.Back BACK = new AttackPlay.Back(0, 170, 0);
+    private static final AttackRunner.Back BACK = new AttackRunner.Back(0, 170, 0);
 
     private static Tally tally(int millis, Outcome outcome) {
         Tally tally = new Tally();
@@ -20,7 +20,7 @@ class AttackRowTest {
     }
 
     private static AttackRow row(
-            Defender defender, boolean brief, Tally during, double peak, AttackPlay.Back back, String seen) {
+            AttackedProxy defender, boolean brief, Tally during, double peak, AttackRunner.Back back, String seen) {
         return new AttackRow(
                 defender,
                 "pings",
@@ -41,7 +41,7 @@ class AttackRowTest {
     }
 
     private static AttackRow row(boolean brief, int millis) {
-        return row(Defender.SMALL, brief, tally(millis, Outcome.OK), 200, BACK, "true GOAWAY 11 1");
+        return row(AttackedProxy.SMALL, brief, tally(millis, Outcome.OK), 200, BACK, "true GOAWAY 11 1");
     }
 
     @Test
@@ -61,8 +61,8 @@ class AttackRowTest {
 
     @Test
     void failures_memory_andWhatTheAttackerSaw_areMissed() {
-        AttackPlay.Back left = new AttackPlay.Back(-1, 400, 7);
-        AttackRow row = row(Defender.SMALL, true, tally(1, Outcome.RESET), 150 + 128 + 161, left, "false open 1");
+        AttackRunner.Back left = new AttackRunner.Back(-1, 400, 7);
+        AttackRow row = row(AttackedProxy.SMALL, true, tally(1, Outcome.RESET), 150 + 128 + 161, left, "false open 1");
         assertThat(row.missed()).containsExactly("bystander", "attack", "resident", "not back: 7 bytes held");
         assertThat(row.met()).isFalse();
         assertThat(row.line()).contains("1: reset 1 of 1").contains("| missed ");
@@ -70,7 +70,7 @@ class AttackRowTest {
 
     @Test
     void otherProxies_areReported() {
-        AttackRow row = row(Defender.NGINX, false, tally(1, Outcome.RESET), 9_999, BACK, "true ");
+        AttackRow row = row(AttackedProxy.NGINX, false, tally(1, Outcome.RESET), 9_999, BACK, "true ");
         assertThat(row.met()).isTrue();
         assertThat(row.line()).contains("| reported ");
     }

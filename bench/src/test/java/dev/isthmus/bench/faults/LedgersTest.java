@@ -23,7 +23,7 @@ class LedgersTest {
         ledger.arrived(1);
         ledger.arrived(2);
         ledger.completed();
-        assertThat(ledgers().of("one").underWay()).isEqualTo(1);
+        assertThat(ledgers().of("one").inFlight()).isEqualTo(1);
     }
 
     @Test

@@ -12,7 +12,7 @@ class LoadTest {
     private final AtomicLong clock = new AtomicLong();
     private final Tally tally = new Tally();
     private final List<Request> requests = new ArrayList<>();
-    private final List<Client.Ended> underWay = new ArrayList<>();
+    private final List<Client.Ended> inFlight = new ArrayList<>();
 
     @Test
     void latency_countsFromTheScheduledTime() {
@@ -20,29 +20,29 @@ class LoadTest {
         clock.set(TimeUnit.MILLISECONDS.toNanos(30));
         load.arrive(0, TimeUnit.MILLISECONDS.toNanos(10));
         clock.set(TimeUnit.MILLISECONDS.toNanos(50));
-        underWay.get(0).ended(Outcome.OK);
+        inFlight.get(0).ended(Outcome.OK);
         assertThat(tally.millis(100)).isBetween(40.0, 40.1);
     }
 
     @Test
     void arrivals_beyondTheBound_failUnsent() {
         Load load = load(this::hold, true);
-        for (int id = 0; id < Load.MAX_UNDER_WAY + 2; id++) {
+        for (int id = 0; id < Load.MAX_IN_FLIGHT + 2; id++) {
             load.arrive(id, 0);
         }
-        assertThat(requests).hasSize(Load.MAX_UNDER_WAY);
-        assertThat(tally.offeredCount()).isEqualTo(Load.MAX_UNDER_WAY + 2);
+        assertThat(requests).hasSize(Load.MAX_IN_FLIGHT);
+        assertThat(tally.offeredCount()).isEqualTo(Load.MAX_IN_FLIGHT + 2);
         assertThat(tally.failuresByText()).containsOnlyKeys("unsent").containsValue(2);
     }
 
     @Test
     void endedRequest_makesRoom() {
         Load load = load(this::hold, true);
-        for (int id = 0; id < Load.MAX_UNDER_WAY; id++) {
+        for (int id = 0; id < Load.MAX_IN_FLIGHT; id++) {
             load.arrive(id, 0);
         }
-        underWay.get(0).ended(Outcome.OK);
-        load.arrive(Load.MAX_UNDER_WAY, 0);
+        inFlight.get(0).ended(Outcome.OK);
+        load.arrive(Load.MAX_IN_FLIGHT, 0);
         assertThat(tally.failures()).isEmpty();
     }
 
@@ -52,7 +52,7 @@ class LoadTest {
         clock.set(7);
         load.arrive(3, 0);
         clock.set(9);
-        underWay.get(0).ended(Outcome.status("503"));
+        inFlight.get(0).ended(Outcome.status("503"));
         assertThat(tally.failures()).containsExactly(new Tally.Failure(3, 7, 9, Outcome.status("503")));
     }
 
@@ -88,7 +88,7 @@ class LoadTest {
     }
 
     private void hold(Client.Ended ended) {
-        underWay.add(ended);
+        inFlight.add(ended);
     }
 
     private void answer(Client.Ended ended) {

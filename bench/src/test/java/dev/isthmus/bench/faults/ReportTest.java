@@ -41,14 +41,14 @@ class ReportTest {
         Ledger ledger = Ledger.open(Ledgers.file(folder, "one", "m"));
         ledger.arrived(0);
         ledger.arrived(0);
-        Row row = Row.played("kill", Front.GRPC, tally, new Ledgers(folder), Verdict.of(false, "noted"));
+        Row row = Row.played("kill", ClientProtocol.GRPC, tally, new Ledgers(folder), Verdict.of(false, "noted"));
         assertThat(row.cells()).containsExactly("4", "3", "1: timeout 1", "2.0", "2.0", "2.0", "0.500", "1");
         assertThat(row.line()).contains("| kill ").contains("| missed ").contains("| noted |");
     }
 
     @Test
     void problem_staysInItsLine() {
-        Row row = Row.unplayed("kill", Front.REST, "gateway was not ready\n    unknown key");
+        Row row = Row.unplayed("kill", ClientProtocol.REST, "gateway was not ready\n    unknown key");
         assertThat(row.line()).contains("| gateway was not ready; unknown key |");
         assertThat(row.verdict().result()).isEqualTo(Verdict.Result.MISSED);
     }

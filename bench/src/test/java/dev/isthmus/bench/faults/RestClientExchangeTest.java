@@ -90,8 +90,8 @@ class RestClientExchangeTest {
     }
 
     private void ask(int id) {
-        Limited limited = new Limited(channel.eventLoop(), LIMIT_MILLIS, outcomes::add, channel::close);
-        exchange.expect(new Request(id, Request.MODEL), limited);
+        PendingRequest pending = new PendingRequest(channel.eventLoop(), LIMIT_MILLIS, outcomes::add, channel::close);
+        exchange.expect(new Request(id, Request.MODEL), pending);
         channel.writeOutbound(RestClient.message(new Request(id, Request.MODEL)));
         channel.releaseOutbound();
     }

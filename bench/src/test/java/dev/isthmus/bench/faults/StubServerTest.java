@@ -74,7 +74,7 @@ class StubServerTest {
             }
             assertThat(stub.alive()).isFalse();
         }
-        assertThat(ledgers().of("one").underWay()).isEqualTo(1);
+        assertThat(ledgers().of("one").inFlight()).isEqualTo(1);
     }
 
     @Test
@@ -89,7 +89,7 @@ class StubServerTest {
         }
     }
 
-    /** A stub that takes an hour for each request. */
+    /** A stub with a service time of one hour. */
     private Child start(Children children) throws Exception {
         return children.java(
                 "one",

@@ -408,7 +408,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
             return;
         }
         phase = STOPPING;
-        LOG.info("stopping: {}; active calls: {}", why, resources.calls().underWay());
+        LOG.info("stopping: {}; active calls: {}", why, resources.calls().inFlight());
         listeners.close();
         if (admin != null) {
             admin.close();

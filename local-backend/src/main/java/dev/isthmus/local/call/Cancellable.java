@@ -1,6 +1,6 @@
 package dev.isthmus.local.call;
 
-/** Ends a request whose outcome nobody waits for; its callback is called all the same. From any thread. */
+/** Cancels a request; its callback is still called. Thread-safe. */
 @FunctionalInterface
 public interface Cancellable {
     void cancel();

@@ -3,16 +3,16 @@ package dev.isthmus.local.call;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 
-/** Takes the outcome of a request, on a worker thread or at once. */
+/** Receives the outcome of a request, on a worker thread or on the caller's. */
 public interface InferCallback {
     /**
-     * The run begins.
+     * The run starts.
      *
-     * @param first of the requests that are run together, or the only one
+     * @param first whether this is the first, or only, request of its run
      */
     default void started(boolean first) {}
 
-    /** The answer (taken). */
+    /** Receives the response (taken). */
     void done(InferResponse response);
 
     void failed(OipException failure);

@@ -1,4 +1,4 @@
-/** What a caller of the local backend and the runs of its models say to each other. */
+/** The interfaces between the local backend's callers and the runs of its models. */
 @NullMarked
 package dev.isthmus.local.call;
 

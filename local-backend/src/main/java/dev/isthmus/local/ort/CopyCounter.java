@@ -2,7 +2,7 @@ package dev.isthmus.local.ort;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts the bytes of tensors that a model's runs copied, beside what the model itself does. Thread-safe. */
+/** Counts the tensor bytes copied by a model's runs, outside the model itself. Thread-safe. */
 public final class CopyCounter {
     private final LongAdder gathered = new LongAdder();
     private final LongAdder copiedOut = new LongAdder();
@@ -17,12 +17,12 @@ public final class CopyCounter {
         copiedOut.add(bytes);
     }
 
-    /** Bytes of inputs that were not in one piece outside the heap, or were BYTES. */
+    /** Bytes of inputs that were not contiguous in direct memory, or were BYTES. */
     public long gathered() {
         return gathered.sum();
     }
 
-    /** Bytes of outputs that were neither written where the answer needs them nor handed out: BYTES, and small ones. */
+    /** Bytes of outputs that were neither written in place nor used in place: BYTES and small outputs. */
     public long copiedOut() {
         return copiedOut.sum();
     }

@@ -12,17 +12,17 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What there is of CUDA in this process.
+ * The CUDA support in this process.
  *
- * @param built whether this build of ONNX Runtime has the provider; that its libraries load is another matter
- * @param devices the GPUs that the CUDA runtime counts; 0 too where that runtime is not found
- * @param loads whether the system finds a library of this name
+ * @param built whether this build of ONNX Runtime has the CUDA provider; its libraries may still fail to load
+ * @param devices the number of GPUs found by the CUDA runtime; 0 also if there is no CUDA runtime
+ * @param loads whether the system can load a library of this name
  */
 record Cuda(boolean built, int devices, Predicate<String> loads) {
-    /** For what runs on the CPU in any case. */
-    static final Cuda UNASKED = new Cuda(false, 0, library -> false);
+    /** For sessions that run on the CPU anyway; CUDA is not probed. */
+    static final Cuda NOT_PROBED = new Cuda(false, 0, library -> false);
 
-    /** What the provider's library asks of the system, in Linux' names: the driver's, and those of CUDA 12. */
+    /** The system libraries that the provider's library needs, by their Linux names: the driver and CUDA 12. */
     private static final List<String> NEEDED =
             List.of("libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcurand.so.10");
 
@@ -30,7 +30,7 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
     private static final Pattern FAILURE = Pattern.compile("CUDA failure [0-9]+: [\\w ,.'-]+");
     private static final Pattern CUDAS = Pattern.compile("cuda|cublas|cudnn|curand|cufft", Pattern.CASE_INSENSITIVE);
 
-    static Cuda found() {
+    static Cuda detect() {
         boolean built = OrtEnvironment.getAvailableProviders().contains(OrtProvider.CUDA);
         return new Cuda(built, built ? CudaUtils.getGpuCount() : 0, Cuda::isThere);
     }
@@ -45,29 +45,29 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
         }
     }
 
-    /** Whether a session was refused for CUDA's sake, and not for the model's. */
-    static boolean concerns(String failure) {
+    /** Whether a session failed because of CUDA, not because of the model. */
+    static boolean isCudaFailure(String failure) {
         return CUDAS.matcher(failure).find();
     }
 
     /**
-     * Why a GPU cannot be had, in words for an operator and without paths.
+     * Why a GPU is not available, for operators and without paths.
      *
-     * @param failure what ONNX Runtime said, if it was asked
+     * @param failure ONNX Runtime's message, if a session was attempted
      */
-    String missing(int gpu, @Nullable String failure) {
+    String unavailableReason(int gpu, @Nullable String failure) {
         if (!built) {
-            return "this ONNX Runtime is built without CUDA; the Maven profile gpu brings one with it";
+            return "this ONNX Runtime is built without CUDA; use the Maven profile gpu";
         }
-        String said = failure == null ? "" : failure;
-        if (said.contains(NOT_LOADED)) {
+        String message = failure == null ? "" : failure;
+        if (message.contains(NOT_LOADED)) {
             List<String> absent = NEEDED.stream().filter(loads.negate()).toList();
             return absent.isEmpty() ? "the libraries of CUDA do not load" : "libraries are missing: " + absent;
         }
         if (devices > 0 && gpu >= devices) {
             return devices == 1 ? "the only GPU is gpu:0" : "the GPUs are gpu:0 to gpu:" + (devices - 1);
         }
-        Matcher cause = FAILURE.matcher(said);
+        Matcher cause = FAILURE.matcher(message);
         if (cause.find()) {
             return cause.group().strip();
         }

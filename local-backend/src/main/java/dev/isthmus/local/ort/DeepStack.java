@@ -5,17 +5,17 @@ import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
 /**
- * Calls something on a thread with a deep stack. ONNX Runtime 1.29 goes down a few hundred bytes of stack for each character
- * of the process's command line when it makes its environment: 4,000 characters, a class path say, are more than a thread of
- * 1 MiB has, and the process ends by SIGSEGV without a word. Memory is only taken for what is used of the stack.
+ * Calls a supplier on a thread with a deep stack. To create its environment, ONNX Runtime 1.29 uses a few hundred bytes
+ * of stack per character of the process's command line: 4,000 characters, such as a long class path, overflow a stack
+ * of 1 MiB, and the process ends with SIGSEGV and no message. Only the used part of the stack takes memory.
  */
 final class DeepStack {
-    /** For some 500,000 characters. */
+    /** Enough for about 500,000 characters. */
     private static final long BYTES = 256L * 1024 * 1024;
 
     private DeepStack() {}
 
-    /** @throws IllegalStateException when it fails */
+    /** @throws IllegalStateException if the supplier fails */
     static <T> T call(Supplier<T> supplier) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
         Thread thread = new Thread(null, () -> complete(outcome, supplier), "isthmus-local-start", BYTES);

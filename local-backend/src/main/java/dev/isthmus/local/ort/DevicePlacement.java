@@ -8,7 +8,7 @@ import dev.isthmus.oip.Parameter;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Where a session runs, in the terms of DJL and of ONNX Runtime. */
+/** The device of a session, in the terms of DJL and of ONNX Runtime. */
 record DevicePlacement(Device device) {
     static final DevicePlacement CPU = new DevicePlacement(Device.cpu());
 
@@ -20,14 +20,17 @@ record DevicePlacement(Device device) {
         return device.isGpu() ? OrtProvider.CUDA : OrtProvider.CPU;
     }
 
-    /** Asks for the device in the options of a session; the CPU needs no asking. */
+    /** Adds the device to a session's options; the CPU is the default. */
     void addTo(OrtSession.SessionOptions options) throws OrtException {
         if (device.isGpu()) {
             options.addCUDA(device.getDeviceId());
         }
     }
 
-    /** For the model's metadata: {@code provider} as ONNX Runtime calls it, {@code device} as the configuration does. */
+    /**
+     * Parameters for the model's metadata: {@code provider} in ONNX Runtime's terms, {@code device} in the
+     * configuration's.
+     */
     Map<String, Parameter> parameters() {
         Map<String, Parameter> parameters = new LinkedHashMap<>();
         parameters.put("provider", new Parameter.Text(provider().getName()));
@@ -35,7 +38,7 @@ record DevicePlacement(Device device) {
         return parameters;
     }
 
-    /** As in the configuration: {@code cpu}, {@code gpu:0}. */
+    /** As in the configuration: {@code cpu} or {@code gpu:0}. */
     @Override
     public String toString() {
         return device.isGpu() ? "gpu:" + device.getDeviceId() : "cpu";

@@ -11,12 +11,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A request's tensors as a run takes them: on the memory where they lie where that is possible, on a copy else. The request
- * must stay until this is closed.
+ * The native input tensors of a run: in address on the request's memory if possible, otherwise on a copy. The request
+ * must not be released before this is closed.
  */
 final class InputBinding implements AutoCloseable {
-    /** For tensors without elements, which have no memory. */
-    private static final long NOTHING =
+    /** The address for tensors without elements. */
+    private static final long EMPTY =
             Arena.global().allocate(Long.BYTES, Long.BYTES).address();
 
     private final NativeArguments arguments;
@@ -31,10 +31,10 @@ final class InputBinding implements AutoCloseable {
     }
 
     /**
-     * Before a run.
+     * Creates the inputs of a run.
      *
      * @param request borrowed; checked against the signature
-     * @param arguments prepared; takes the tensors until this is closed
+     * @param arguments prepared; holds the native tensors until this is closed
      */
     static InputBinding of(
             Signature signature,
@@ -44,31 +44,32 @@ final class InputBinding implements AutoCloseable {
             CopyCounter copies)
             throws OrtException {
         List<Tensor> inputs = request.inputs();
-        InputBinding feed = new InputBinding(arguments, allocator, copies);
+        InputBinding binding = new InputBinding(arguments, allocator, copies);
         try {
             for (int i = 0; i < inputs.size(); i++) {
-                TensorSpec port = signature.input(inputs.get(i).name());
-                if (port == null) {
+                TensorSpec spec = signature.input(inputs.get(i).name());
+                if (spec == null) {
                     throw new IllegalArgumentException("the request was not checked");
                 }
-                feed.add(port, inputs.get(i));
+                binding.add(spec, inputs.get(i));
             }
-            return feed;
+            return binding;
         } catch (RuntimeException | OrtException e) {
-            feed.close();
+            binding.close();
             throw e;
         }
     }
 
-    private void add(TensorSpec port, Tensor input) throws OrtException {
+    private void add(TensorSpec spec, Tensor input) throws OrtException {
         int bytes = input.data().readableBytes();
-        if (port.type() == DataType.BYTES) {
+        if (spec.type() == DataType.BYTES) {
             copies.gathered(bytes);
-            arguments.input(port, input.shape(), OrtStrings.tensor(place(input.data(), 1), bytes, input.shape()), 0, 0);
+            long value = OrtStrings.tensor(address(input.data(), 1), bytes, input.shape());
+            arguments.input(spec, input.shape(), value, 0, 0);
             return;
         }
         int before = gathered.size();
-        long start = place(input.data(), input.dataType().size());
+        long start = address(input.data(), input.dataType().size());
         if (gathered.size() > before) {
             copies.gathered(bytes);
         }
@@ -77,15 +78,17 @@ final class InputBinding implements AutoCloseable {
                 bytes,
                 arguments.shape(input.shape()),
                 input.shape().rank(),
-                OrtTypes.number(port.type()),
+                OrtTypes.number(spec.type()),
                 arguments.cell(0));
-        arguments.input(port, input.shape(), value, start, bytes);
+        arguments.input(spec, input.shape(), value, start, bytes);
     }
 
-    /** ONNX Runtime reads one piece of memory outside the heap: where that is, or is now. */
-    private long place(ByteBuf data, int size) {
+    /**
+     * The address of the data in contiguous direct memory, which ONNX Runtime requires; copies the data if necessary.
+     */
+    private long address(ByteBuf data, int size) {
         if (!data.isReadable()) {
-            return NOTHING;
+            return EMPTY;
         }
         long start = NativeMemory.of(data, size);
         return start == NativeMemory.NONE ? gather(data) : start;
@@ -101,7 +104,7 @@ final class InputBinding implements AutoCloseable {
         return NativeMemory.address(whole);
     }
 
-    /** With the inputs. */
+    /** The arguments with the inputs. */
     NativeArguments arguments() {
         return arguments;
     }

@@ -8,9 +8,10 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.List;
 
 /**
- * Whether a request fits a model. ONNX Runtime itself runs into missing inputs, and accepts memory of odd sizes.
+ * Checks whether a request matches a model. ONNX Runtime itself fails on missing inputs only at run time, and accepts
+ * memory of wrong sizes.
  *
- * @param model its name
+ * @param model the model's name
  */
 record ModelCheck(String model, Signature signature) {
 
@@ -20,16 +21,16 @@ record ModelCheck(String model, Signature signature) {
         boolean[] given = new boolean[signature.inputs().size()];
         for (int i = 0; i < inputs.size(); i++) {
             Tensor input = inputs.get(i);
-            TensorSpec port = signature.input(input.name());
-            if (port == null) {
+            TensorSpec spec = signature.input(input.name());
+            if (spec == null) {
                 throw failure(
                         "input", input.name(), " is not one of its inputs; they are " + names(signature.inputs()));
             }
-            if (given[port.index()]) {
+            if (given[spec.index()]) {
                 throw failure("input", input.name(), " is given twice");
             }
-            given[port.index()] = true;
-            require(port, input);
+            given[spec.index()] = true;
+            require(spec, input);
         }
         for (int i = 0; i < given.length; i++) {
             if (!given[i]) {
@@ -39,36 +40,36 @@ record ModelCheck(String model, Signature signature) {
         require(request.outputs());
     }
 
-    private void require(TensorSpec port, Tensor input) {
-        if (input.dataType() != port.type()) {
-            throw failure("input", port.name(), ": datatype " + port.type() + " is expected, got " + input.dataType());
+    private void require(TensorSpec spec, Tensor input) {
+        if (input.dataType() != spec.type()) {
+            throw failure("input", spec.name(), ": datatype " + spec.type() + " is expected, got " + input.dataType());
         }
-        if (!port.fits(input.shape())) {
-            throw failure("input", port.name(), ": shape " + port.shape() + " is expected, got " + input.shape());
+        if (!spec.fits(input.shape())) {
+            throw failure("input", spec.name(), ": shape " + spec.shape() + " is expected, got " + input.shape());
         }
         if (input.shared()) {
-            throw failure("input", port.name(), ": shared memory is not read by local models");
+            throw failure("input", spec.name(), ": local models do not support shared memory");
         }
-        TensorCheck.INPUT.requireRaw(port.name(), port.type(), input.shape(), input.data());
+        TensorCheck.INPUT.requireRaw(spec.name(), spec.type(), input.shape(), input.data());
     }
 
     private void require(List<RequestedOutput> outputs) {
-        boolean[] asked = new boolean[signature.outputs().size()];
+        boolean[] requested = new boolean[signature.outputs().size()];
         for (int i = 0; i < outputs.size(); i++) {
             String name = outputs.get(i).name();
-            TensorSpec port = signature.output(name);
-            if (port == null) {
+            TensorSpec spec = signature.output(name);
+            if (spec == null) {
                 throw failure("output", name, " is not one of its outputs; they are " + names(signature.outputs()));
             }
-            if (asked[port.index()]) {
-                throw failure("output", name, " is asked for twice");
+            if (requested[spec.index()]) {
+                throw failure("output", name, " is requested twice");
             }
-            asked[port.index()] = true;
+            requested[spec.index()] = true;
         }
     }
 
-    private static List<String> names(List<TensorSpec> ports) {
-        return ports.stream().map(TensorSpec::name).toList();
+    private static List<String> names(List<TensorSpec> specs) {
+        return specs.stream().map(TensorSpec::name).toList();
     }
 
     private OipException failure(String kind, String name, String what) {

@@ -6,27 +6,27 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * The arguments of a run where the C API wants them: outside the heap. For one run after the other, of any model; no memory
- * is taken anew but for a model that needs more of it. Not thread-safe.
+ * The arguments of a run in direct memory, as the C API requires. Reused for consecutive runs of any models; memory is
+ * reallocated only for a model that needs more. Not thread-safe.
  */
 final class NativeArguments {
-    /** Addresses that functions write results to. */
+    /** The number of cells that functions write results to. */
     private static final int CELLS = 3;
 
     private MemorySegment memory = MemorySegment.NULL;
-    /** Of the inputs, in the model's order. */
+    /** The inputs' shapes, in the model's order. */
     private Shape[] shapes = {};
 
     private int inputs;
     private int outputs;
     private int rank;
 
-    /** Makes room for a run. What was held before was released. */
+    /** Prepares for a run. Values of the previous run must have been released. */
     void prepare(NativeSession graph) {
         inputs = graph.inputs();
         outputs = graph.outputs();
         rank = graph.rank();
-        // An input has a value and its memory's two ends, an output a value and a name.
+        // An input has a value and the start and end of its memory, an output a value and a name.
         long size = (CELLS + rank + 3L * inputs + 2L * outputs) * ValueLayout.JAVA_LONG.byteSize();
         if (memory.byteSize() < size) {
             memory = Arena.ofAuto().allocate(size, ValueLayout.JAVA_LONG.byteSize());
@@ -46,7 +46,7 @@ final class NativeArguments {
         return at(number);
     }
 
-    /** Where extents lie, until they are others. */
+    /** Writes a shape; returns its address, valid until the next call. */
     long shape(Shape shape) {
         for (int i = 0; i < shape.rank(); i++) {
             memory.setAtIndex(ValueLayout.JAVA_LONG, CELLS + i, shape.extent(i));
@@ -58,32 +58,32 @@ final class NativeArguments {
         return CELLS + rank;
     }
 
-    /** Where the values of the inputs are, in the model's order. */
+    /** The address of the inputs' values, in the model's order. */
     long inputs() {
         return at(firstInput());
     }
 
     /**
-     * Gives an input.
+     * Sets an input.
      *
      * @param value taken
-     * @param start the address of its elements; 0 where they are the value's own
+     * @param start the address of its elements; 0 if the value owns them
      */
-    void input(TensorSpec port, Shape shape, long value, long start, long bytes) {
-        shapes[port.index()] = shape;
-        memory.setAtIndex(ValueLayout.JAVA_LONG, firstInput() + port.index(), value);
-        int ends = firstInput() + inputs + 2 * port.index();
+    void input(TensorSpec spec, Shape shape, long value, long start, long bytes) {
+        shapes[spec.index()] = shape;
+        memory.setAtIndex(ValueLayout.JAVA_LONG, firstInput() + spec.index(), value);
+        int ends = firstInput() + inputs + 2 * spec.index();
         memory.setAtIndex(ValueLayout.JAVA_LONG, ends, start);
         memory.setAtIndex(ValueLayout.JAVA_LONG, ends + 1, start + bytes);
     }
 
-    /** The shape of an input that was given, by its index. */
+    /** The shape of an input, by its index. */
     Shape inputShape(int index) {
         return shapes[index];
     }
 
-    /** Whether this memory is that of an input, or a part: a model may hand an input through as it is. */
-    boolean overlap(long start, long bytes) {
+    /** Whether this memory overlaps an input: a model may return an input unchanged. */
+    boolean overlapsInput(long start, long bytes) {
         for (int i = 0; i < inputs; i++) {
             int ends = firstInput() + inputs + 2 * i;
             if (start < memory.getAtIndex(ValueLayout.JAVA_LONG, ends + 1)
@@ -98,33 +98,33 @@ final class NativeArguments {
         return firstInput() + 3 * inputs;
     }
 
-    /** Where the values of the outputs are, in the order in which they are wanted. */
+    /** The address of the outputs' values, in the requested order. */
     long outputs() {
         return at(firstOutput());
     }
 
-    /** Where the pointers to their names are. */
+    /** The address of the pointers to the outputs' names. */
     long outputNames() {
         return at(firstOutput() + outputs);
     }
 
     /**
-     * Wants an output.
+     * Sets an output.
      *
-     * @param name its address
-     * @param value taken: the tensor to write to; 0 where ONNX Runtime makes one
+     * @param name the address of its name
+     * @param value taken: the tensor to write to; 0 to let ONNX Runtime create one
      */
     void output(int number, long name, long value) {
         memory.setAtIndex(ValueLayout.JAVA_LONG, firstOutput() + number, value);
         memory.setAtIndex(ValueLayout.JAVA_LONG, firstOutput() + outputs + number, name);
     }
 
-    /** The value of an output, which stays here. */
+    /** The value of an output (borrowed). */
     long output(int number) {
         return memory.getAtIndex(ValueLayout.JAVA_LONG, firstOutput() + number);
     }
 
-    /** The value of an output, which is the caller's from now on. */
+    /** The value of an output, owned by the caller. */
     long takeOutput(int number) {
         long value = output(number);
         memory.setAtIndex(ValueLayout.JAVA_LONG, firstOutput() + number, 0);

@@ -6,24 +6,24 @@ import java.nio.ByteBuffer;
 import java.util.Locale;
 import java.util.Set;
 
-/** Finds the memory of a buffer, where it is one piece outside the heap. */
-@SuppressWarnings("restricted") // parts of one memory are joined by their addresses
+/** Finds the address of a buffer's memory if it is contiguous and direct. */
+@SuppressWarnings("restricted") // accesses memory by address
 final class NativeMemory {
-    /** All memory, from address 0: for what is known by its address. */
+    /** The whole address space, to access memory by its address. */
     static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     /** No address. */
     static final long NONE = 0;
 
-    /** Of these processors it is known that they read numbers at any address. */
+    /** Whether the processor is known to support unaligned reads. */
     private static final boolean ANY_ADDRESS = Set.of("amd64", "x86_64", "x86", "i386")
             .contains(System.getProperty("os.arch", "").toLowerCase(Locale.ROOT));
 
     private NativeMemory() {}
 
     /**
-     * Where the readable bytes lie; {@link #NONE} where they are in several pieces, on the heap, or at an address that numbers
-     * of this size cannot be read from. Valid as long as the buffer.
+     * The address of the readable bytes; {@link #NONE} if they are not contiguous, are on the heap, or are not aligned
+     * for numbers of this size. Valid as long as the buffer.
      */
     static long of(ByteBuf data, int size) {
         return of(data, size, ANY_ADDRESS);
@@ -38,7 +38,7 @@ final class NativeMemory {
         return data.isDirect() ? address(data) : NONE;
     }
 
-    /** The address of the readable bytes of a buffer that is one piece outside the heap. */
+    /** The address of the readable bytes of a contiguous direct buffer. */
     static long address(ByteBuf data) {
         return data.hasMemoryAddress()
                 ? data.memoryAddress() + data.readerIndex()
@@ -49,7 +49,7 @@ final class NativeMemory {
         return MemorySegment.ofBuffer(direct).address();
     }
 
-    /** Parts that follow each other in one memory are one piece, as when a body was read into slices of one buffer. */
+    /** Adjacent parts are contiguous, as when a body was read into slices of one buffer. */
     private static long joined(ByteBuf data) {
         if (data.nioBufferCount() < 1) {
             return NONE;

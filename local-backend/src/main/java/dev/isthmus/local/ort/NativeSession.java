@@ -8,19 +8,19 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * A session as the C API runs it. The names lie outside the heap as long as this does, in the model's order.
+ * A session for the C API. The names are in direct memory that lives as long as this object, in the model's order.
  *
- * @param session its pointer, as long as it is open
- * @param inputPointers to the names of all inputs
- * @param outputPointers to the names of all outputs
- * @param rank the most dimensions that one of them has
+ * @param session the session's pointer, valid while it is open
+ * @param inputPointers the pointers to the names of all inputs
+ * @param outputPointers the pointers to the names of all outputs
+ * @param rank the highest rank of any input or output
  */
 record NativeSession(long session, MemorySegment inputPointers, MemorySegment outputPointers, int rank) {
 
     static NativeSession of(OrtSession session, Signature signature) {
         Arena arena = Arena.ofAuto();
         int rank = Stream.concat(signature.inputs().stream(), signature.outputs().stream())
-                .mapToInt(port -> port.shape().rank())
+                .mapToInt(spec -> spec.shape().rank())
                 .max()
                 .orElse(0);
         return new NativeSession(
@@ -30,11 +30,11 @@ record NativeSession(long session, MemorySegment inputPointers, MemorySegment ou
                 rank);
     }
 
-    private static MemorySegment pointers(List<TensorSpec> ports, Arena arena) {
-        MemorySegment pointers = arena.allocate(ValueLayout.JAVA_LONG, ports.size());
-        for (TensorSpec port : ports) {
-            long name = arena.allocateFrom(port.name()).address();
-            pointers.setAtIndex(ValueLayout.JAVA_LONG, port.index(), name);
+    private static MemorySegment pointers(List<TensorSpec> specs, Arena arena) {
+        MemorySegment pointers = arena.allocate(ValueLayout.JAVA_LONG, specs.size());
+        for (TensorSpec spec : specs) {
+            long name = arena.allocateFrom(spec.name()).address();
+            pointers.setAtIndex(ValueLayout.JAVA_LONG, spec.index(), name);
         }
         return pointers;
     }
@@ -55,7 +55,7 @@ record NativeSession(long session, MemorySegment inputPointers, MemorySegment ou
         return inputPointers.address();
     }
 
-    long outputName(TensorSpec port) {
-        return outputPointers.getAtIndex(ValueLayout.JAVA_LONG, port.index());
+    long outputName(TensorSpec spec) {
+        return outputPointers.getAtIndex(ValueLayout.JAVA_LONG, spec.index());
     }
 }

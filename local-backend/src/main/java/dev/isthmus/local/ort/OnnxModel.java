@@ -28,32 +28,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One version of a model, loaded. Runs may go on at the same time on any thread. The session is closed when the last user
- * has let go, an output that is still read included: closing it under a run would end the process.
+ * A loaded version of a model. Concurrent runs are allowed on any thread. Reference-counted: the session is closed when
+ * the last user has released it, including outputs still being read. Closing it during a run would crash the process.
  */
 public final class OnnxModel {
-    /** What is loaded here, in the terms of a model's metadata. */
+    /** The platform in the metadata of these models. */
     public static final String PLATFORM = "onnxruntime_onnx";
 
     private static final Logger LOG = LoggerFactory.getLogger(OnnxModel.class);
 
     private final ModelRef ref;
     private final ModelSettings settings;
-    private final Devices.Placed placed;
+    private final Devices.PlacedSession placed;
     private final Model owner;
     private final ModelCheck check;
     private final NativeSession graph;
     private final @Nullable Translated translated;
     private final CopyCounter copies = new CopyCounter();
     private final AtomicInteger users = new AtomicInteger(1);
-    private volatile boolean pinning = true;
+    private volatile boolean preallocating = true;
 
-    /** A translator, and what clients may send it. */
+    /** A translator and the check of client requests. */
     private record Translated(Translation translation, ModelCheck check) {}
 
     private OnnxModel(
             ModelSource source,
-            Devices.Placed placed,
+            Devices.PlacedSession placed,
             Model owner,
             Signature signature,
             @Nullable Translated translated) {
@@ -68,11 +68,11 @@ public final class OnnxModel {
     }
 
     /**
-     * Loads a model. The caller is its first user.
+     * Loads a model. The caller owns the first reference.
      *
      * @param device cpu, gpu:N or auto
-     * @throws OipException FAILED_PRECONDITION with the reason where it cannot be loaded, or uses what cannot be carried
-     *     exactly
+     * @throws OipException FAILED_PRECONDITION with the reason if it cannot be loaded, or has inputs or outputs that
+     *     are not supported
      */
     public static OnnxModel load(ModelSource source, String device) {
         return load(source, device, OrtRuntime.get());
@@ -83,7 +83,7 @@ public final class OnnxModel {
         ModelRef ref = new ModelRef(source.name(), source.version());
         ZipMaps zipMaps = ZipMaps.of(source.onnx().get());
         try {
-            Devices.Placed placed =
+            Devices.PlacedSession placed =
                     Devices.place(ref, device, place -> session(runtime, zipMaps, source.settings(), place));
             try {
                 Signature signature = Signature.of(placed.session(), zipMaps.labels());
@@ -97,10 +97,10 @@ public final class OnnxModel {
                 throw e;
             }
         } catch (OrtException e) {
-            // The Java API knows tensors, sequences and maps.
+            // The Java API supports tensors, sequences and maps.
             String reason = e.getCode() == OrtErrorCode.ORT_NOT_IMPLEMENTED
-                    ? "it has an operator, input or output that ONNX Runtime does not offer here: " + e.getMessage()
-                    : "it is no model that ONNX Runtime takes";
+                    ? "it has an operator, input or output that this ONNX Runtime does not support: " + e.getMessage()
+                    : "it is not a model that ONNX Runtime supports";
             throw new OipException(ErrorCode.FAILED_PRECONDITION, reason, e);
         }
     }
@@ -135,9 +135,9 @@ public final class OnnxModel {
         try {
             options.setIntraOpNumThreads(settings.intraOpThreads());
             options.setInterOpNumThreads(1);
-            // A thread that spins takes the processor from other models' runs.
+            // A spinning thread takes the processor from other models' runs.
             options.addConfigEntry("session.intra_op.allow_spinning", "0");
-            // What fails is reported by us; ONNX Runtime would write it to the process's standard error.
+            // Failures are reported here; ONNX Runtime would also write them to standard error.
             options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_FATAL);
             return options;
         } catch (OrtException e) {
@@ -154,26 +154,29 @@ public final class OnnxModel {
         return settings;
     }
 
-    /** Whether a translator stands before it, which wants more of a request than tensors of the right shape. */
+    /** Whether it has a translator, which may require more of a request than tensors of the right shape. */
     public boolean translated() {
         return translated != null;
     }
 
-    private ModelCheck seen() {
+    private ModelCheck clientCheck() {
         return translated == null ? check : translated.check();
     }
 
-    /** As V2 sees them, in the model's order. */
+    /** The inputs as clients see them, in the model's order. */
     public List<TensorMetadata> inputs() {
-        return seen().signature().inputs().stream().map(TensorSpec::metadata).toList();
+        return clientCheck().signature().inputs().stream().map(TensorSpec::metadata).toList();
     }
 
-    /** As V2 sees them, in the model's order. What the model gives as maps is a tensor, its columns in "labels". */
+    /**
+     * The outputs as clients see them, in the model's order. Outputs that are maps in the model are tensors whose
+     * columns are listed in the parameter "labels".
+     */
     public List<TensorMetadata> outputs() {
-        return seen().signature().outputs().stream().map(TensorSpec::metadata).toList();
+        return clientCheck().signature().outputs().stream().map(TensorSpec::metadata).toList();
     }
 
-    /** What runs the model, for its metadata. */
+    /** Metadata parameters: the runtime, the device and the translator. */
     public Map<String, Parameter> parameters() {
         Map<String, Parameter> parameters = new LinkedHashMap<>();
         parameters.put(
@@ -186,7 +189,7 @@ public final class OnnxModel {
         return parameters;
     }
 
-    /** What its runs have copied. */
+    /** The counter of bytes copied by its runs. */
     public CopyCounter copies() {
         return copies;
     }
@@ -199,7 +202,7 @@ public final class OnnxModel {
         return check.signature();
     }
 
-    /** Begins to use the model; false when it is closed already. */
+    /** Adds a reference; returns false if the model is closed. */
     public boolean retain() {
         while (true) {
             int now = users.get();
@@ -212,7 +215,7 @@ public final class OnnxModel {
         }
     }
 
-    /** Ends a use. The last one closes the session, which takes its time. */
+    /** Removes a reference. The last one closes the session, which takes some time. */
     public void release() {
         if (users.decrementAndGet() == 0) {
             close();
@@ -227,35 +230,35 @@ public final class OnnxModel {
         }
     }
 
-    /** Ends a use on a thread that must not wait: an output is released by an event loop. */
-    void releaseLate() {
+    /** Removes a reference on a thread that must not block: outputs are released by event loops. */
+    void releaseAsync() {
         if (users.decrementAndGet() == 0) {
             Thread.ofPlatform().daemon().name("isthmus-local-close").start(this::close);
         }
     }
 
-    /** Whether nobody uses it any more. */
+    /** Whether it has no references left. */
     boolean closed() {
         return users.get() == 0;
     }
 
     /**
-     * That a request fits the model.
+     * Requires that a request matches the model.
      *
      * @param request borrowed
      * @throws OipException INVALID_ARGUMENT naming tensor, value and expectation
      */
     public void require(InferRequest request) {
-        seen().require(request);
+        clientCheck().require(request);
     }
 
     /**
-     * Runs the model, on the calling thread. Inputs that lie in one piece outside the heap are read where they are.
+     * Runs the model on the calling thread. Inputs in contiguous direct memory are read in place.
      *
      * @param request borrowed; checked by {@link #require}
-     * @param allocator of outputs, and of copies where they are needed
-     * @return the outputs, owned by the caller, in the order of the request or else of the model
-     * @throws OipException CANCELLED when terminated, INVALID_ARGUMENT where the model does not take these values, INTERNAL
+     * @param allocator the allocator of outputs and of copies of inputs
+     * @return the outputs, owned by the caller, in the order of the request or, if it names none, of the model
+     * @throws OipException CANCELLED if terminated, INVALID_ARGUMENT if the model does not accept the values, INTERNAL
      */
     public List<Tensor> run(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
         if (translated == null) {
@@ -275,27 +278,28 @@ public final class OnnxModel {
     private List<Tensor> runSession(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
         NativeArguments arguments = handle.arguments();
         arguments.prepare(graph);
-        try (InputBinding feed = InputBinding.of(signature(), request, arguments, allocator, copies)) {
-            return fetched(request, feed, handle, allocator);
+        try (InputBinding inputs = InputBinding.of(signature(), request, arguments, allocator, copies)) {
+            return fetched(request, inputs, handle, allocator);
         } catch (OrtException e) {
             throw failure(e, handle);
         }
     }
 
-    private List<Tensor> fetched(InferRequest request, InputBinding feed, RunHandle handle, ByteBufAllocator allocator)
+    private List<Tensor> fetched(
+            InferRequest request, InputBinding inputs, RunHandle handle, ByteBufAllocator allocator)
             throws OrtException {
-        boolean tried = pinning;
-        try (OutputBinding fetch = OutputBinding.of(this, request, feed.arguments(), tried, allocator)) {
-            OrtApi.run(graph, handle.options(), feed.arguments(), fetch.count());
-            return fetch.collect();
+        boolean preallocated = preallocating;
+        try (OutputBinding outputs = OutputBinding.of(this, request, inputs.arguments(), preallocated, allocator)) {
+            OrtApi.run(graph, handle.options(), inputs.arguments(), outputs.count());
+            return outputs.collect();
         } catch (OrtException e) {
-            if (!tried || !RunFailure.shape(e)) {
+            if (!preallocated || !RunFailure.shape(e)) {
                 throw e;
             }
-            LOG.warn("model {} has outputs of other shapes than it says; from now on they are taken as they come", ref);
-            pinning = false;
+            LOG.warn("model {} has outputs of other shapes than it declares; they are no longer preallocated", ref);
+            preallocating = false;
         }
-        return fetched(request, feed, handle, allocator);
+        return fetched(request, inputs, handle, allocator);
     }
 
     private OipException failure(OrtException e, RunHandle handle) {

@@ -7,7 +7,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
-/** The little of ONNX's file format (onnx.proto) that is read and written here. */
+/** The subset of ONNX's file format (onnx.proto) that is read and written here. */
 final class OnnxProto {
     static final int MODEL_IR_VERSION = 1;
     static final int MODEL_GRAPH = 7;
@@ -35,7 +35,7 @@ final class OnnxProto {
     private static final int SHAPE_DIMENSION = 1;
     private static final int DIMENSION_VALUE = 1;
 
-    /** The fields of a message. */
+    /** Writes the fields of a message. */
     @FunctionalInterface
     interface Fields {
         void writeTo(CodedOutputStream out) throws IOException;
@@ -55,7 +55,7 @@ final class OnnxProto {
         return ByteString.copyFrom(bytes.toByteArray());
     }
 
-    /** NodeProto: hands its input on. */
+    /** A NodeProto that returns its input. */
     static ByteString identity(String input, String output) {
         return message(node -> {
             node.writeString(NODE_INPUT, input);
@@ -65,9 +65,9 @@ final class OnnxProto {
     }
 
     /**
-     * ValueInfoProto of a tensor.
+     * The ValueInfoProto of a tensor.
      *
-     * @param extents -1 for any
+     * @param extents the dimensions; -1 for a variable one
      */
     static ByteString value(String name, DataType type, long... extents) {
         ByteString shape = message(out -> {
@@ -90,7 +90,7 @@ final class OnnxProto {
         return extent < 0 ? ByteString.EMPTY : message(out -> out.writeInt64(DIMENSION_VALUE, extent));
     }
 
-    /** OperatorSetIdProto of ONNX's own operators. */
+    /** The OperatorSetIdProto of ONNX's own operators. */
     static ByteString opset(long version) {
         return message(out -> out.writeInt64(OPSET_VERSION, version));
     }

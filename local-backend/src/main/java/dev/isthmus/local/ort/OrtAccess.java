@@ -11,13 +11,13 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
 /**
- * What ONNX Runtime's Java API keeps to itself: the function table of the C API, a session's pointer, the environment once
- * more. The only class with reflection. Whether it works with the library at hand is what {@link SelfTest} finds out; this
- * class only says that something is not there.
+ * Access to private parts of ONNX Runtime's Java API: the function table of the C API, a session's pointer, the
+ * environment's handle. The only class with reflection. It fails if a member is missing; {@link SelfTest} checks
+ * whether the library works.
  *
- * <p>Read for ONNX Runtime 1.29 ({@code OnnxRuntime}, {@code OrtSession}, {@code struct OrtApi}).
+ * <p>Based on the sources of ONNX Runtime 1.29 ({@code OnnxRuntime}, {@code OrtSession}, {@code struct OrtApi}).
  */
-@SuppressWarnings("restricted") // foreign functions are what this class is for
+@SuppressWarnings("restricted") // calls foreign functions
 final class OrtAccess {
     private static final int LOG_WARNING = 2;
     private static final MethodHandle SESSION;
@@ -25,7 +25,7 @@ final class OrtAccess {
     private static final long ALLOCATOR;
 
     static {
-        // The library is loaded by the environment, and only then has an API.
+        // Creating the environment loads the library.
         OrtEnvironment environment = OrtEnvironment.getEnvironment();
         try {
             MethodHandles.Lookup own = MethodHandles.lookup();
@@ -43,13 +43,13 @@ final class OrtAccess {
                     .findGetter(allocator, "handle", long.class)
                     .invoke(defaultAllocator);
         } catch (Throwable e) {
-            throw new IllegalStateException("this ONNX Runtime is not built as version 1.29 is", e);
+            throw new IllegalStateException("this ONNX Runtime lacks members of version 1.29", e);
         }
     }
 
     private OrtAccess() {}
 
-    /** The session's pointer in the C API, as long as it is open. */
+    /** The session's pointer in the C API, valid while it is open. */
     static long handle(OrtSession session) {
         try {
             return (long) SESSION.invokeExact(session);
@@ -66,8 +66,8 @@ final class OrtAccess {
     /**
      * A function of the C API.
      *
-     * @param slot its place in {@code struct OrtApi}, to which functions are only ever appended
-     * @param type with long for pointers and sizes, int for enumerations
+     * @param slot the function's index in {@code struct OrtApi}, to which functions are only ever appended
+     * @param type the signature, with long for pointers and sizes, int for enumerations
      */
     static MethodHandle function(int slot, MethodType type) {
         long address = NativeMemory.ALL.get(ValueLayout.JAVA_LONG, API + slot * ValueLayout.ADDRESS.byteSize());
@@ -84,11 +84,12 @@ final class OrtAccess {
     }
 
     /**
-     * Asks for the environment, of which there is one, once more, so that it stays when the Java API lets go of it.
+     * Adds a reference to the environment, of which there is one per process, so that it survives its release by the
+     * Java API.
      *
-     * @return whether that was the same
+     * @return whether the reference is to the same environment
      */
-    static boolean holdOnceMore(OrtEnvironment environment) throws Throwable {
+    static boolean retainEnvironment(OrtEnvironment environment) throws Throwable {
         MethodHandles.Lookup inside = MethodHandles.privateLookupIn(OrtEnvironment.class, MethodHandles.lookup());
         MethodType type = MethodType.methodType(long.class, long.class, int.class, String.class);
         long again = (long)

@@ -8,16 +8,16 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
 
 /**
- * The functions of ONNX Runtime's C API that a run needs. Arguments and results are pointers, {@code out} the address that a
- * function writes its result to. A status is turned into an OrtException with its code, and released.
+ * The functions of ONNX Runtime's C API that a run needs. Arguments and results are pointers; {@code out} is the
+ * address of the result. A failed status is converted to an OrtException with its code and released.
  *
- * <p>Runs go past the Java API: it makes objects for each tensor and result, and copies names at each run.
+ * <p>Runs bypass the Java API, which creates objects for each tensor and result and copies names at each run.
  */
 final class OrtApi {
-    /** The first version that has all of these functions. */
+    /** The first minor version of 1.x with all of these functions. */
     static final int SINCE_MINOR = 24;
 
-    // Places in struct OrtApi of onnxruntime_c_api.h, ORT_API_VERSION 29.
+    // Indices in struct OrtApi of onnxruntime_c_api.h, ORT_API_VERSION 29.
     private static final int GET_ERROR_CODE = 1;
     private static final int GET_ERROR_MESSAGE = 2;
     private static final int RUN = 9;
@@ -71,7 +71,7 @@ final class OrtApi {
         return MethodType.methodType(result, arguments);
     }
 
-    /** What says of a tensor's memory that it is the process's own; never released. */
+    /** The OrtMemoryInfo of CPU memory; never released. */
     private static long memory() {
         MethodHandle create =
                 OrtAccess.function(CREATE_CPU_MEMORY_INFO, type(long.class, int.class, int.class, long.class));
@@ -84,7 +84,7 @@ final class OrtApi {
         }
     }
 
-    /** Runs a session. Outputs that are 0 before are made by ONNX Runtime, and the caller's. */
+    /** Runs a session. Outputs that are 0 are created by ONNX Runtime and owned by the caller. */
     static void run(NativeSession graph, long options, NativeArguments arguments, int outputs) throws OrtException {
         try {
             require((long) START.invokeExact(
@@ -102,10 +102,10 @@ final class OrtApi {
     }
 
     /**
-     * A tensor on memory of the caller's, which must stay until it is released.
+     * Creates a tensor on the caller's memory, which must stay valid until the tensor is released.
      *
      * @param shape the address of its extents
-     * @param type as in ONNX's files
+     * @param type the type's number as in ONNX's files
      */
     static long tensor(long memory, long bytes, long shape, int rank, int type, long out) throws OrtException {
         try {
@@ -116,7 +116,7 @@ final class OrtApi {
         }
     }
 
-    /** Where the elements of a tensor lie that is not of BYTES, until it is released. */
+    /** The address of the elements of a tensor other than BYTES, valid until it is released. */
     static long data(long value, long out) throws OrtException {
         try {
             require((long) DATA.invokeExact(value, out));
@@ -127,11 +127,11 @@ final class OrtApi {
     }
 
     /**
-     * What a tensor is.
+     * Describes a tensor.
      *
-     * @param type takes an int, as in ONNX's files
-     * @param shape takes the address of its extents, which are the value's
-     * @param rank takes their number
+     * @param type the address for the type's number as in ONNX's files, an int
+     * @param shape the address for the pointer to the extents, which the value owns
+     * @param rank the address for the number of extents
      */
     static void describe(long value, long type, long shape, long rank) throws OrtException {
         try {
@@ -149,7 +149,7 @@ final class OrtApi {
         }
     }
 
-    /** Options of a run. */
+    /** Creates the options of a run. */
     static long options(long out) throws OrtException {
         try {
             require((long) OPTIONS.invokeExact(out));
@@ -159,7 +159,7 @@ final class OrtApi {
         }
     }
 
-    /** Ends the runs with these options, and those to come. From any thread. */
+    /** Terminates current and future runs with these options. Thread-safe. */
     static void terminate(long options) throws OrtException {
         try {
             require((long) TERMINATE.invokeExact(options));
@@ -176,7 +176,7 @@ final class OrtApi {
         }
     }
 
-    /** @param status taken; 0 where all is well */
+    /** @param status taken; 0 for success */
     static void require(long status) throws Throwable {
         if (status == 0) {
             return;
@@ -187,7 +187,7 @@ final class OrtApi {
         throw new OrtException(code, message);
     }
 
-    /** What a call threw, where that is none of ONNX Runtime's own exceptions. */
+    /** The OrtException that a call threw; rethrows any other exception. */
     static OrtException failure(Throwable e) {
         if (e instanceof OrtException known) {
             return known;

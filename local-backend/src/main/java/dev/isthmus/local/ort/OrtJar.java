@@ -6,11 +6,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Collections;
 
-/** ONNX Runtime's jar on the class path. With two, for the CPU and for CUDA, chance decides which libraries are loaded. */
+/**
+ * Checks ONNX Runtime's jar on the class path. With two of them, for the CPU and for CUDA, it is undefined which
+ * libraries are loaded.
+ */
 final class OrtJar {
     private OrtJar() {}
 
-    /** @throws OipException FAILED_PRECONDITION where there are several */
+    /** @throws OipException FAILED_PRECONDITION if there are several */
     static void requireOne(ClassLoader classPath) {
         try {
             int builds = Collections.list(classPath.getResources("ai/onnxruntime/OrtEnvironment.class"))

@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.UnpooledDirectByteBuf;
 
 /**
- * An output where ONNX Runtime has put it. The value is released when the last reader releases this, which may be on any
- * thread, and the model stays open until then.
+ * An output in ONNX Runtime's memory. The last release of this buffer, on any thread, releases the value; the model
+ * stays open until then.
  */
 final class OrtOutput extends UnpooledDirectByteBuf {
     private final OnnxModel model;
@@ -19,14 +19,14 @@ final class OrtOutput extends UnpooledDirectByteBuf {
     }
 
     /**
-     * A buffer on memory of a value.
+     * A buffer on a value's memory.
      *
-     * @param model in use by the caller
+     * @param model retained by the caller
      * @param value taken
      */
     static ByteBuf of(OnnxModel model, long value, long start, int bytes, ByteBufAllocator allocator) {
         if (!model.retain()) {
-            throw new IllegalStateException("the model was closed under a run");
+            throw new IllegalStateException("the model was closed during a run");
         }
         return new OrtOutput(model, value, start, bytes, allocator);
     }
@@ -35,6 +35,6 @@ final class OrtOutput extends UnpooledDirectByteBuf {
     protected void deallocate() {
         super.deallocate();
         OrtApi.release(value);
-        model.releaseLate();
+        model.releaseAsync();
     }
 }

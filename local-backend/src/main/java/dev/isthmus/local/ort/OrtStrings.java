@@ -13,8 +13,8 @@ import java.lang.invoke.MethodType;
 import java.nio.ByteOrder;
 
 /**
- * Tensors of BYTES, byte for byte, through the C API: the Java API takes strings through modified UTF-8, which changes what
- * is outside the basic plane, ends at a NUL and is not defined for bytes that are no UTF-8.
+ * BYTES tensors through the C API, which keeps every byte. The Java API converts strings through modified UTF-8, which
+ * changes characters outside the basic plane, ends at a NUL, and is undefined for bytes that are not UTF-8.
  */
 final class OrtStrings {
     private static final int CREATE_TENSOR_AS_ORT_VALUE = 48;
@@ -40,9 +40,9 @@ final class OrtStrings {
     private OrtStrings() {}
 
     /**
-     * A tensor with a copy of these elements, owned by the caller.
+     * Creates a tensor with a copy of these elements, owned by the caller.
      *
-     * @param start the address of the elements; each behind its length, as many as the shape has: checked
+     * @param start the address of the elements, each after its length; checked to match the shape
      */
     static long tensor(long start, int bytes, Shape shape) throws OrtException {
         try (Arena arena = Arena.ofConfined()) {
@@ -75,7 +75,7 @@ final class OrtStrings {
     }
 
     /**
-     * The elements of a tensor, each behind its length.
+     * The elements of a tensor, each after its length.
      *
      * @param tensor borrowed
      * @return owned by the caller
@@ -101,8 +101,8 @@ final class OrtStrings {
     }
 
     /**
-     * The content comes in one piece. It is put at the end of the memory, and each element moves forward to behind its
-     * length: never over what has not moved yet.
+     * Reads the content, which is contiguous, into the end of the memory, then moves each element after its length. No
+     * move overwrites an element not yet moved.
      */
     private static void interleave(long tensor, int count, long length, MemorySegment to, MemorySegment offsets)
             throws Throwable {

@@ -5,13 +5,13 @@ import dev.isthmus.oip.DataType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * ONNX Runtime's element types and the protocol's. The Java type that the API gives for an element type is not looked at: it
- * is the signed one for unsigned types.
+ * Maps ONNX Runtime's element types to the protocol's. The API's Java type is not used: it is signed for unsigned
+ * types.
  */
 final class OrtTypes {
     private OrtTypes() {}
 
-    /** The protocol's type; null where it has none, as for complex numbers. */
+    /** The protocol's type; null if there is none, as for complex numbers. */
     static @Nullable DataType type(TensorInfo info) {
         return switch (info.onnxType) {
             case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 -> DataType.UINT8;
@@ -32,7 +32,7 @@ final class OrtTypes {
         };
     }
 
-    /** The number of a type in ONNX's files and in the C API; the Java API has numbers of its own. */
+    /** The number of a type in ONNX's files and in the C API; the Java API has other numbers. */
     static int number(DataType type) {
         return switch (type) {
             case FP32 -> 1;

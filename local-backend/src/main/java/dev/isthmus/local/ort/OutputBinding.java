@@ -15,19 +15,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outputs of one run. Those whose shape is known are written where the answer needs them: they are pinned to buffers of
- * the allocator. Others are handed out where ONNX Runtime has put them, unless they are so small that a copy costs less.
- * BYTES are copied, for the protocol lays them out in another way.
+ * The outputs of one run. Outputs of known shape are preallocated: ONNX Runtime writes them into buffers of the
+ * allocator. Others are used in ONNX Runtime's memory, unless they are so small that a copy is cheaper. BYTES are
+ * copied, because the protocol has another layout.
  */
 final class OutputBinding implements AutoCloseable {
-    /** Bytes of an output that are copied sooner than held. */
+    /** Outputs up to this size are copied, in bytes. */
     static final int SMALL = 1024;
 
     private final OnnxModel model;
     private final NativeArguments arguments;
     private final ByteBufAllocator allocator;
     private final List<TensorSpec> wanted;
-    private final @Nullable Tensor[] pinned;
+    private final @Nullable Tensor[] preallocated;
 
     private OutputBinding(
             OnnxModel model, NativeArguments arguments, ByteBufAllocator allocator, List<TensorSpec> wanted) {
@@ -35,73 +35,73 @@ final class OutputBinding implements AutoCloseable {
         this.arguments = arguments;
         this.allocator = allocator;
         this.wanted = wanted;
-        this.pinned = new Tensor[wanted.size()];
+        this.preallocated = new Tensor[wanted.size()];
     }
 
     /**
-     * Before a run.
+     * Creates the outputs of a run.
      *
      * @param request checked
-     * @param arguments with the inputs; takes the outputs until this is closed
-     * @param pinning whether outputs may be pinned
+     * @param arguments with the inputs; holds the outputs until this is closed
+     * @param preallocating whether outputs may be preallocated
      */
     static OutputBinding of(
             OnnxModel model,
             InferRequest request,
             NativeArguments arguments,
-            boolean pinning,
+            boolean preallocating,
             ByteBufAllocator allocator)
             throws OrtException {
         Signature signature = model.signature();
-        OutputBinding fetch = new OutputBinding(model, arguments, allocator, signature.wanted(request));
+        OutputBinding binding = new OutputBinding(model, arguments, allocator, signature.requested(request));
         try {
-            for (int i = 0; i < fetch.pinned.length; i++) {
-                TensorSpec port = fetch.wanted.get(i);
-                ShapeRule rule = pinning ? signature.rule(port) : null;
+            for (int i = 0; i < binding.preallocated.length; i++) {
+                TensorSpec spec = binding.wanted.get(i);
+                ShapeRule rule = preallocating ? signature.rule(spec) : null;
                 Shape shape = rule == null ? null : rule.shape(arguments);
-                long value = shape == null ? 0 : fetch.pin(i, port, shape);
-                arguments.output(i, model.graph().outputName(port), value);
+                long value = shape == null ? 0 : binding.preallocate(i, spec, shape);
+                arguments.output(i, model.graph().outputName(spec), value);
             }
-            return fetch;
+            return binding;
         } catch (RuntimeException | OrtException e) {
-            fetch.close();
+            binding.close();
             throw e;
         }
     }
 
-    /** How many outputs there are. */
+    /** The number of outputs. */
     int count() {
-        return pinned.length;
+        return preallocated.length;
     }
 
-    private long pin(int at, TensorSpec port, Shape shape) throws OrtException {
-        long size = Math.multiplyExact(shape.elementCount(), port.type().size());
+    private long preallocate(int at, TensorSpec spec, Shape shape) throws OrtException {
+        long size = Math.multiplyExact(shape.elementCount(), spec.type().size());
         if (size == 0 || size > Integer.MAX_VALUE) {
             return 0;
         }
         ByteBuf data = allocator.directBuffer((int) size, (int) size).writerIndex((int) size);
-        pinned[at] = new Tensor(port.name(), port.type(), shape, Map.of(), data);
+        preallocated[at] = new Tensor(spec.name(), spec.type(), shape, Map.of(), data);
         return OrtApi.tensor(
                 NativeMemory.address(data),
                 size,
                 arguments.shape(shape),
                 shape.rank(),
-                OrtTypes.number(port.type()),
+                OrtTypes.number(spec.type()),
                 arguments.cell(0));
     }
 
     /**
-     * After a run.
+     * Takes the outputs of a run.
      *
-     * @return the outputs that were wanted, in that order, owned by the caller
+     * @return the requested outputs, in the requested order, owned by the caller
      */
     List<Tensor> collect() throws OrtException {
-        List<Tensor> outputs = new ArrayList<>(pinned.length);
+        List<Tensor> outputs = new ArrayList<>(preallocated.length);
         try {
-            for (int i = 0; i < pinned.length; i++) {
-                Tensor pin = pinned[i];
-                pinned[i] = null;
-                outputs.add(pin == null ? found(wanted.get(i), i) : pin);
+            for (int i = 0; i < preallocated.length; i++) {
+                Tensor tensor = preallocated[i];
+                preallocated[i] = null;
+                outputs.add(tensor == null ? found(wanted.get(i), i) : tensor);
             }
             return outputs;
         } catch (RuntimeException | OrtException e) {
@@ -110,17 +110,17 @@ final class OutputBinding implements AutoCloseable {
         }
     }
 
-    private Tensor found(TensorSpec port, int at) throws OrtException {
+    private Tensor found(TensorSpec spec, int at) throws OrtException {
         long value = arguments.output(at);
         OrtApi.describe(value, arguments.cell(0), arguments.cell(1), arguments.cell(2));
         int type = NativeMemory.ALL.get(ValueLayout.JAVA_INT, arguments.cell(0));
-        if (type != OrtTypes.number(port.type())) {
-            throw new IllegalStateException("output " + port.name() + " is of ONNX's type " + type);
+        if (type != OrtTypes.number(spec.type())) {
+            throw new IllegalStateException("output " + spec.name() + " is of ONNX's type " + type);
         }
         Shape shape = shape(
                 NativeMemory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(1)),
                 Math.toIntExact(NativeMemory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(2))));
-        return new Tensor(port.name(), port.type(), shape, Map.of(), data(port, at, shape));
+        return new Tensor(spec.name(), spec.type(), shape, Map.of(), data(spec, at, shape));
     }
 
     private static Shape shape(long extents, int rank) {
@@ -131,20 +131,20 @@ final class OutputBinding implements AutoCloseable {
         return Shape.of(shape);
     }
 
-    private ByteBuf data(TensorSpec port, int at, Shape shape) throws OrtException {
-        if (port.type() == DataType.BYTES) {
+    private ByteBuf data(TensorSpec spec, int at, Shape shape) throws OrtException {
+        if (spec.type() == DataType.BYTES) {
             ByteBuf elements = OrtStrings.elements(arguments.output(at), shape, allocator);
             model.copies().copiedOut(elements.readableBytes());
             return elements;
         }
         int bytes = Math.toIntExact(
-                Math.multiplyExact(shape.elementCount(), port.type().size()));
+                Math.multiplyExact(shape.elementCount(), spec.type().size()));
         if (bytes == 0) {
             return Unpooled.EMPTY_BUFFER;
         }
         long start = OrtApi.data(arguments.output(at), arguments.cell(0));
-        // An input handed through is the request's memory, which ends with the run.
-        if (bytes > SMALL && !arguments.overlap(start, bytes)) {
+        // An input returned unchanged is the request's memory, which is valid only during the run.
+        if (bytes > SMALL && !arguments.overlapsInput(start, bytes)) {
             return OrtOutput.of(model, arguments.takeOutput(at), start, bytes, allocator);
         }
         model.copies().copiedOut(bytes);
@@ -153,13 +153,13 @@ final class OutputBinding implements AutoCloseable {
                 .writeBytes(NativeMemory.ALL.asSlice(start, bytes).asByteBuffer());
     }
 
-    /** Gives back what was not collected. */
+    /** Releases outputs that were not collected. */
     @Override
     public void close() {
         arguments.releaseOutputs();
-        for (Tensor pin : pinned) {
-            if (pin != null) {
-                pin.release();
+        for (Tensor tensor : preallocated) {
+            if (tensor != null) {
+                tensor.release();
             }
         }
     }

@@ -10,64 +10,64 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How the process ends while models are loaded. ONNX Runtime's Java API lets go of the environment in a shutdown hook of its
- * own, beside all other hooks, and the library's end frees the rest when all hooks are done: a thread that is inside the
- * library then ends the process by a signal. So the environment is held once more, which leaves it to the library's end, and
- * a hook waits for the loads under way. Runs are waited for by whoever closes the backend.
+ * Shuts down the process while models are loading. ONNX Runtime's Java API releases the environment in its own shutdown
+ * hook, concurrently with all others, and unloading the library frees the rest after all hooks: a thread that is still
+ * inside the library then crashes the process. Therefore an additional reference keeps the environment until the
+ * library is unloaded, and a hook waits for active loads. Closing the backend waits for runs.
  *
- * <p>What is static here is as much one in the process as the environment is.
+ * <p>The state is static because the environment is one per process.
  */
 public final class ProcessEnd {
     private static final Logger LOG = LoggerFactory.getLogger(ProcessEnd.class);
-    private static final int PATIENCE_SECONDS = 10;
+    private static final int TIMEOUT_SECONDS = 10;
 
-    /** Loads under way, and the process itself, which leaves when it ends. */
+    /** The active loads and the process itself, which deregisters at shutdown. */
     private static final Phaser LOADS = new Phaser(1);
 
     private static volatile boolean ending;
 
     private ProcessEnd() {}
 
-    /** Keeps the environment until the library's end. To be called once, before it is used. */
-    static void hold(OrtEnvironment environment) {
+    /** Retains the environment until the library is unloaded. Must be called once, before it is used. */
+    static void retain(OrtEnvironment environment) {
         try {
-            if (!OrtAccess.holdOnceMore(environment)) {
-                LOG.warn("ONNX Runtime has made a second environment; the end of the process may be untidy");
+            if (!OrtAccess.retainEnvironment(environment)) {
+                LOG.warn("ONNX Runtime has created a second environment; the process may crash at shutdown");
             }
         } catch (Throwable e) {
-            LOG.warn("ONNX Runtime's environment cannot be held; the end of the process may be untidy", e);
+            LOG.warn("ONNX Runtime's environment cannot be retained; the process may crash at shutdown", e);
         }
         Runtime.getRuntime().addShutdownHook(new Thread(ProcessEnd::await, "isthmus-local-end"));
     }
 
     /**
-     * A load begins.
+     * Registers a load.
      *
-     * @throws OipException UNAVAILABLE when the process is ending
+     * @throws OipException UNAVAILABLE during shutdown
      */
     public static void enter() {
-        boolean over = LOADS.register() < 0;
-        if (over || ending) {
-            if (!over) {
+        boolean terminated = LOADS.register() < 0;
+        if (terminated || ending) {
+            if (!terminated) {
                 leave();
             }
-            throw new OipException(ErrorCode.UNAVAILABLE, "the process is ending: no model is loaded any more");
+            throw new OipException(ErrorCode.UNAVAILABLE, "the process is shutting down and loads no more models");
         }
     }
 
-    /** A load has ended. */
+    /** Deregisters a load. */
     public static void leave() {
         LOADS.arriveAndDeregister();
     }
 
     private static void await() {
         ending = true;
-        // When all have left, the phaser is terminated.
+        // The phaser terminates when all parties have deregistered.
         int phase = LOADS.arriveAndDeregister();
         try {
-            LOADS.awaitAdvanceInterruptibly(phase, PATIENCE_SECONDS, TimeUnit.SECONDS);
+            LOADS.awaitAdvanceInterruptibly(phase, TIMEOUT_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
-            LOG.warn("a model is still being loaded after {} s; the process ends all the same", PATIENCE_SECONDS);
+            LOG.warn("a model is still loading after {} s; the process shuts down anyway", TIMEOUT_SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

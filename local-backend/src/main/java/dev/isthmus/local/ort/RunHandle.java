@@ -7,9 +7,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 
 /**
- * What a run needs besides its request: ONNX Runtime's options of a run, with which another thread ends it, and memory for
- * its arguments. May serve one run after the other until it was terminated, of any model, and never two at once. A terminate
- * may come from any thread; with or after the close it does nothing.
+ * The resources of a run: ONNX Runtime's run options, which allow another thread to terminate it, and memory for its
+ * arguments. Reusable for consecutive runs of any model until it is terminated; not for concurrent runs. {@link
+ * #terminate()} may be called from any thread, and has no effect after {@link #close()}.
  */
 public final class RunHandle implements AutoCloseable {
     private final NativeArguments arguments = new NativeArguments();
@@ -17,32 +17,32 @@ public final class RunHandle implements AutoCloseable {
     private boolean terminated;
     private boolean closed;
 
-    /** Ends the run that goes on, between two of the model's nodes, and forbids those that come. */
+    /** Terminates the active run before its next node, and prevents future runs. */
     public synchronized void terminate() {
         terminated = true;
         if (options != 0 && !closed) {
             try {
                 OrtApi.terminate(options);
             } catch (OrtException e) {
-                throw new IllegalStateException("a run cannot be ended", e);
+                throw new IllegalStateException("a run cannot be terminated", e);
             }
         }
     }
 
-    /** Whether {@link #terminate()} was called: why a run failed. */
+    /** Whether {@link #terminate()} was called. */
     public synchronized boolean terminated() {
         return terminated;
     }
 
-    /** Of the thread that runs. */
+    /** The arguments; for the thread of the run only. */
     NativeArguments arguments() {
         return arguments;
     }
 
     /**
-     * The options' pointer.
+     * The pointer to the run options.
      *
-     * @throws OipException CANCELLED when terminated
+     * @throws OipException CANCELLED if terminated
      */
     synchronized long options() throws OrtException {
         if (terminated) {
@@ -59,7 +59,7 @@ public final class RunHandle implements AutoCloseable {
         return options;
     }
 
-    /** After the run. */
+    /** Releases the run options; no run may be active. */
     @Override
     public synchronized void close() {
         if (options != 0 && !closed) {

@@ -22,9 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether what goes past ONNX Runtime's Java API works with the library at hand: tensors go through models that hand them on,
- * and must come back byte for byte in each of the ways in which outputs are taken, and a run that must fail does. The
- * library's version is looked at first: what an older one does not have cannot be tried.
+ * Tests whether the calls that bypass ONNX Runtime's Java API work with the installed library: identity models must
+ * return tensors byte for byte for each way of handling outputs, and an invalid run must fail. The library's version is
+ * checked first, because an older one lacks functions.
  */
 final class SelfTest {
     private static final Logger LOG = LoggerFactory.getLogger(SelfTest.class);
@@ -33,7 +33,7 @@ final class SelfTest {
     private static final int OPSET = 17;
     private static final int PAIR = 2;
 
-    /** Elements behind their lengths: an emoji, a NUL inside, bytes that are no UTF-8, nothing. */
+    /** Elements with their lengths: an emoji, text with a NUL, bytes that are not UTF-8, an empty element. */
     private static final byte[] STRINGS = {
         4,
         0,
@@ -70,24 +70,24 @@ final class SelfTest {
         this.runtime = runtime;
     }
 
-    /** Tries it, and logs what does not work. */
+    /** Runs the test and logs a failure. */
     static boolean passed(OrtEnvironment environment) {
         String version = environment.getVersion();
-        if (!known(version)) {
-            LOG.error("ONNX Runtime 1.{} or a later 1.x is needed, this is {}", OrtApi.SINCE_MINOR, version);
+        if (!supports(version)) {
+            LOG.error("ONNX Runtime 1.{} or a later 1.x is required, got {}", OrtApi.SINCE_MINOR, version);
             return false;
         }
         try {
             new SelfTest(new OrtRuntime(environment, true)).run();
             return true;
         } catch (RuntimeException | LinkageError e) {
-            LOG.error("ONNX Runtime {} does not work as 1.29 does: no model can be run", version, e);
+            LOG.error("ONNX Runtime {} is not compatible with 1.29: no model can be run", version, e);
             return false;
         }
     }
 
-    /** Of these the C API has the functions that are called, in their places. */
-    static boolean known(String version) {
+    /** Whether the C API of this version has the functions that are called, at the same indices. */
+    static boolean supports(String version) {
         String[] parts = version.split("\\.", -1);
         return parts.length > 1
                 && parts[0].equals("1")
@@ -96,14 +96,14 @@ final class SelfTest {
     }
 
     private void run() {
-        require("written to its place", DataType.FP32, PAIR, bits(PAIR, DataType.FP32), PAIR);
+        require("preallocated", DataType.FP32, PAIR, bits(PAIR, DataType.FP32), PAIR);
         require("copied", DataType.UINT16, -1, bits(PAIR, DataType.UINT16), PAIR);
-        require("handed out", DataType.INT64, -1, bits(OutputBinding.SMALL, DataType.INT64), OutputBinding.SMALL);
-        require("of strings", DataType.BYTES, -1, STRINGS, STRING_COUNT);
+        require("in place", DataType.INT64, -1, bits(OutputBinding.SMALL, DataType.INT64), OutputBinding.SMALL);
+        require("as strings", DataType.BYTES, -1, STRINGS, STRING_COUNT);
         requireRefusal();
     }
 
-    /** All bits of the first element set: negative where a type is taken for its signed sister. */
+    /** All bits of the first element are set, so that an unsigned type mistaken for a signed one shows. */
     private static byte[] bits(int count, DataType type) {
         byte[] bits = new byte[count * type.size()];
         for (int i = 0; i < bits.length; i++) {
@@ -119,7 +119,7 @@ final class SelfTest {
             try {
                 ByteBuffer back = outputs.getFirst().data().nioBuffer();
                 if (!back.equals(ByteBuffer.wrap(given))) {
-                    throw new IllegalStateException(type + " " + what + " does not come back as it was given");
+                    throw new IllegalStateException(type + " " + what + ": the output differs from the input");
                 }
             } finally {
                 outputs.forEach(Tensor::release);
@@ -141,7 +141,7 @@ final class SelfTest {
         } finally {
             model.release();
         }
-        throw new IllegalStateException("a tensor of a wrong shape was taken");
+        throw new IllegalStateException("a tensor of a wrong shape was accepted");
     }
 
     private static List<Tensor> run(OnnxModel model, DataType type, byte[] given, int elements) {

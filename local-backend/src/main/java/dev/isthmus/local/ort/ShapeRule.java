@@ -7,14 +7,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The shape that an output will have, where the model states it: each extent is a number, or has the name of an extent of an
- * input. ONNX Runtime can then write the output where the answer needs it.
+ * Predicts an output's shape if the model declares it: each extent is a number, or has the name of an input's extent.
+ * The output can then be preallocated.
  */
 final class ShapeRule {
-    /** An extent of an input, which is told by its index. */
+    /** An extent of an input, which is given by its index. */
     private record Source(int input, int dimension) {}
 
-    /** An extent that is fixed, or the same as all of its sources. */
+    /** An extent that is fixed, or equal to all of its sources. */
     private record Extent(long fixed, List<Source> sources) {}
 
     private final List<Extent> extents;
@@ -25,9 +25,9 @@ final class ShapeRule {
         this.fixed = fixed;
     }
 
-    /** An output's rule; null where its shape is known after a run only. */
+    /** The rule for an output; null if its shape is known only after a run. */
     static @Nullable ShapeRule of(TensorSpec output, List<TensorSpec> inputs) {
-        // An input that is an output itself is handed through as it is.
+        // An input that is also an output is returned unchanged.
         boolean input = inputs.stream().anyMatch(each -> each.name().equals(output.name()));
         if (output.type() == DataType.BYTES || input) {
             return null;
@@ -57,7 +57,7 @@ final class ShapeRule {
         return List.copyOf(sources);
     }
 
-    /** The shape for a run with these inputs; null where they disagree. */
+    /** The shape for a run with these inputs; null if they contradict each other. */
     @Nullable
     Shape shape(NativeArguments arguments) {
         if (fixed != null) {

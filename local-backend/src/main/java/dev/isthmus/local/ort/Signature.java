@@ -22,7 +22,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The inputs and outputs of a model, as they were described at its load, in the model's order. */
+/** The inputs and outputs of a loaded model, in the model's order. */
 final class Signature {
     private final List<TensorSpec> inputs;
     private final List<TensorSpec> outputs;
@@ -40,67 +40,67 @@ final class Signature {
                 .toList();
     }
 
-    private static Map<String, TensorSpec> byName(List<TensorSpec> ports) {
-        return Map.copyOf(ports.stream().collect(Collectors.toMap(TensorSpec::name, port -> port)));
+    private static Map<String, TensorSpec> byName(List<TensorSpec> specs) {
+        return Map.copyOf(specs.stream().collect(Collectors.toMap(TensorSpec::name, spec -> spec)));
     }
 
     /**
-     * Reads a session's.
+     * The signature of a session.
      *
-     * @param labels the columns of outputs that were maps
-     * @throws OipException FAILED_PRECONDITION naming what cannot be carried exactly
+     * @param labels the column labels of outputs that were maps
+     * @throws OipException FAILED_PRECONDITION naming an input or output that is not supported
      */
     static Signature of(OrtSession session, Map<String, String> labels) throws OrtException {
-        List<TensorSpec> inputs = ports("input", session.getInputInfo().values(), Map.of());
-        List<TensorSpec> outputs = ports("output", session.getOutputInfo().values(), labels);
+        List<TensorSpec> inputs = specs("input", session.getInputInfo().values(), Map.of());
+        List<TensorSpec> outputs = specs("output", session.getOutputInfo().values(), labels);
         return new Signature(inputs, outputs);
     }
 
     /**
-     * What a translator takes and gives, as it is declared.
+     * The declared inputs and outputs of a translator.
      *
-     * @throws OipException FAILED_PRECONDITION naming a datatype that the protocol does not have
+     * @throws OipException FAILED_PRECONDITION naming a datatype that the protocol does not define
      */
     static Signature declared(List<TensorMetadata> inputs, List<TensorMetadata> outputs) {
         return new Signature(declared(inputs), declared(outputs));
     }
 
     private static List<TensorSpec> declared(List<TensorMetadata> tensors) {
-        List<TensorSpec> ports = new ArrayList<>();
+        List<TensorSpec> specs = new ArrayList<>();
         for (TensorMetadata tensor : tensors) {
             DataType type = DataType.byName(tensor.dataType())
                     .orElseThrow(() -> new OipException(
                             ErrorCode.FAILED_PRECONDITION,
-                            "'" + tensor.name() + "': there is no datatype " + tensor.dataType()));
-            ports.add(new TensorSpec(
-                    ports.size(),
+                            "'" + tensor.name() + "': the protocol has no datatype " + tensor.dataType()));
+            specs.add(new TensorSpec(
+                    specs.size(),
                     tensor,
                     type,
                     Collections.nCopies(tensor.shape().rank(), "")));
         }
-        return List.copyOf(ports);
+        return List.copyOf(specs);
     }
 
-    private static List<TensorSpec> ports(String kind, Collection<NodeInfo> nodes, Map<String, String> labels) {
-        List<TensorSpec> ports = new ArrayList<>();
+    private static List<TensorSpec> specs(String kind, Collection<NodeInfo> nodes, Map<String, String> labels) {
+        List<TensorSpec> specs = new ArrayList<>();
         for (NodeInfo node : nodes) {
             DataType type = node.getInfo() instanceof TensorInfo info ? OrtTypes.type(info) : null;
             if (type == null) {
                 throw new OipException(
                         ErrorCode.FAILED_PRECONDITION,
                         kind + " '" + node.getName() + "' is " + described(node.getInfo())
-                                + ", which the local backend does not carry");
+                                + ", which the local backend does not support");
             }
-            ports.add(port(ports.size(), node, type, labels.get(node.getName())));
+            specs.add(spec(specs.size(), node, type, labels.get(node.getName())));
         }
-        return List.copyOf(ports);
+        return List.copyOf(specs);
     }
 
     private static String described(ValueInfo value) {
-        return value instanceof TensorInfo info ? "a tensor of " + info.onnxType : "no tensor but " + value;
+        return value instanceof TensorInfo info ? "a tensor of " + info.onnxType : "not a tensor but " + value;
     }
 
-    private static TensorSpec port(int index, NodeInfo node, DataType type, @Nullable String labels) {
+    private static TensorSpec spec(int index, NodeInfo node, DataType type, @Nullable String labels) {
         TensorInfo info = (TensorInfo) node.getInfo();
         Map<String, Parameter> parameters = labels == null ? Map.of() : Map.of("labels", new Parameter.Text(labels));
         TensorMetadata metadata =
@@ -133,23 +133,23 @@ final class Signature {
         return outputsByName.get(name);
     }
 
-    /** The outputs that a request asks for, in its order; all of them where it names none. */
-    List<TensorSpec> wanted(InferRequest request) {
+    /** The outputs that a request names, in its order; all outputs if it names none. */
+    List<TensorSpec> requested(InferRequest request) {
         if (request.outputs().isEmpty()) {
             return outputs;
         }
         List<TensorSpec> wanted = new ArrayList<>(request.outputs().size());
         for (int i = 0; i < request.outputs().size(); i++) {
-            TensorSpec port = output(request.outputs().get(i).name());
-            if (port == null) {
+            TensorSpec spec = output(request.outputs().get(i).name());
+            if (spec == null) {
                 throw new IllegalArgumentException("the request was not checked");
             }
-            wanted.add(port);
+            wanted.add(spec);
         }
         return wanted;
     }
 
-    /** How the shape of an output is known before a run; null where it is not. */
+    /** The rule that predicts an output's shape; null if it is unknown before a run. */
     @Nullable
     ShapeRule rule(TensorSpec output) {
         return rules.get(output.index()).orElse(null);

@@ -13,11 +13,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * ONNX Runtime's reports to its makers: since 1.29 also the library for Linux has a client for them, which is on. It reports
- * the process, each session and each run that fails, by threads of its own, and keeps in memory what it has not sent. Nothing
- * of the gateway calls home, so it is turned off; who sets ORT_DISABLE_TELEMETRY to 0 in the gateway's environment has it.
+ * Disables ONNX Runtime's telemetry. Since 1.29 the Linux library also has a telemetry client, enabled by default. It
+ * reports the process, each session and each failed run to the vendor on its own threads, and buffers unsent reports in
+ * memory. The environment variable ORT_DISABLE_TELEMETRY=0 keeps telemetry enabled.
  */
-@SuppressWarnings("restricted") // Java cannot change its own process's environment
+@SuppressWarnings("restricted") // calls setenv, which Java does not offer
 final class Telemetry {
     /** Read by the library when it is loaded. */
     static final String VARIABLE = "ORT_DISABLE_TELEMETRY";
@@ -27,8 +27,11 @@ final class Telemetry {
 
     private Telemetry() {}
 
-    /** Before the library is loaded: nothing is sent at all. Where it cannot be said like this, {@link #off} remains. */
-    static void forbid() {
+    /**
+     * Disables telemetry before the library is loaded, so that nothing is sent at all. If that is not possible, {@link
+     * #off} still disables it later.
+     */
+    static void disableByEnvironment() {
         Linker linker = Linker.nativeLinker();
         Optional<MemorySegment> setenv = linker.defaultLookup().find("setenv");
         if (setenv.isEmpty()) {
@@ -42,19 +45,19 @@ final class Telemetry {
             int failed = (int) set.invokeExact(arena.allocateFrom(VARIABLE), arena.allocateFrom("1"), KEEP);
             LOG.debug("{} is set: {}", VARIABLE, failed == 0);
         } catch (Throwable refused) {
-            LOG.warn("ONNX Runtime may report to its makers when it starts: {}", refused.toString());
+            LOG.warn("ONNX Runtime may send telemetry when it starts: {}", refused.toString());
         }
     }
 
-    /** From now on nothing is reported, unless it was wanted. */
-    static void off(OrtEnvironment environment) {
+    /** Disables telemetry from now on, unless the environment variable enables it. */
+    static void disable(OrtEnvironment environment) {
         if ("0".equals(System.getenv(VARIABLE))) {
             return;
         }
         try {
             environment.setTelemetry(false);
         } catch (OrtException refused) {
-            LOG.warn("ONNX Runtime may report to its makers", refused);
+            LOG.warn("ONNX Runtime may send telemetry", refused);
         }
     }
 }

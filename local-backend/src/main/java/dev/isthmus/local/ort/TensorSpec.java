@@ -8,8 +8,8 @@ import java.util.List;
 /**
  * An input or output of a model.
  *
- * @param index its place among the inputs, or the outputs
- * @param dimensions the names of its dimensions, each empty where it has none
+ * @param index its index among the inputs or outputs
+ * @param dimensions the names of its dimensions; empty for one without a name
  */
 record TensorSpec(int index, TensorMetadata metadata, DataType type, List<String> dimensions) {
 
@@ -17,12 +17,12 @@ record TensorSpec(int index, TensorMetadata metadata, DataType type, List<String
         return metadata.name();
     }
 
-    /** As the model states it: -1 for any extent. */
+    /** The shape declared by the model; -1 for a variable extent. */
     Shape shape() {
         return metadata.shape();
     }
 
-    /** Whether a tensor may have this shape. An extent of 0 is one as any other. */
+    /** Whether a tensor may have this shape. An extent of 0 is valid. */
     boolean fits(Shape given) {
         Shape shape = shape();
         boolean fits = given.rank() == shape.rank();

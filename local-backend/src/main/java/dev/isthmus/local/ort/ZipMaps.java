@@ -17,10 +17,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns outputs that are sequences of maps into tensors. Classifiers of scikit-learn end in a ZipMap node, which makes a map
- * from label to score of each row of a tensor [n,k] of FP32. V2 has no maps, and the maps of the Java API have no order, cost
- * a hash table a row and leak unless each is closed. So the node is replaced by one that hands the tensor on: its columns
- * are in the order of the node's labels, which go to the output's metadata.
+ * Converts outputs that are sequences of maps to tensors. scikit-learn classifiers end in a ZipMap node, which converts
+ * each row of an FP32 tensor [n,k] to a map from label to score. The protocol has no maps, and the maps of the Java API
+ * are unordered, cost a hash table per row and leak unless each is closed. Therefore the node is replaced by an
+ * identity node: the tensor's columns are in the order of the node's labels, which are added to the output's metadata.
  */
 final class ZipMaps {
     private static final long OPSET = 9;
@@ -34,7 +34,7 @@ final class ZipMaps {
     /**
      * A field of a message.
      *
-     * @param content empty where it is a number
+     * @param content the value of a length-delimited field, else empty
      */
     private record Field(int number, ByteString whole, ByteString content) {}
 
@@ -43,17 +43,17 @@ final class ZipMaps {
         this.labels = labels;
     }
 
-    /** The model, which is the one given where there is no such node. */
+    /** The rewritten model; the given one if it has no such node. */
     byte[] onnx() {
         return onnx;
     }
 
-    /** The labels of outputs that were maps, each as a JSON array. */
+    /** The labels of outputs that were maps, each as a JSON array, by output name. */
     Map<String, String> labels() {
         return labels;
     }
 
-    /** The model with its ZipMap nodes replaced. */
+    /** Replaces the ZipMap nodes of a model. */
     static ZipMaps of(byte[] onnx) {
         try {
             Map<String, Node> found = new HashMap<>();
@@ -63,7 +63,7 @@ final class ZipMaps {
             }
             return new ZipMaps(rewrite(onnx, found, ownOperators), labels(found));
         } catch (IOException e) {
-            throw new OipException(ErrorCode.FAILED_PRECONDITION, "it is no ONNX model", e);
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, "it is not an ONNX model", e);
         }
     }
 
@@ -73,7 +73,10 @@ final class ZipMaps {
                         Node::output, node -> node.labels.stream().collect(Collectors.joining(",", "[", "]"))));
     }
 
-    /** Finds the nodes by the name of their output; whether the model names the version of ONNX's own operators. */
+    /**
+     * Collects the nodes by the name of their output; returns whether the model declares the version of ONNX's own
+     * operators.
+     */
     private static boolean scan(byte[] onnx, Map<String, Node> found) throws IOException {
         boolean ownOperators = false;
         CodedInputStream in = CodedInputStream.newInstance(onnx);
@@ -221,7 +224,7 @@ final class ZipMaps {
         return bytes.toByteString();
     }
 
-    /** The fields of a message, uncopied. */
+    /** The fields of a message, which are not copied. */
     private static List<Field> fields(ByteString message) throws IOException {
         List<Field> fields = new ArrayList<>();
         CodedInputStream in = message.newCodedInput();

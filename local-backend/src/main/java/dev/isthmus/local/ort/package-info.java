@@ -1,6 +1,6 @@
 /**
- * Everything that touches ONNX Runtime: its start, its types, sessions and the devices they run on. Knows no files and no
- * threads of its own.
+ * All access to ONNX Runtime: its initialization, types, sessions and devices. Reads no files and has no threads of its
+ * own.
  */
 @NullMarked
 package dev.isthmus.local.ort;

@@ -19,12 +19,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads Triton's config.pbtxt: the fields of our model_config.proto. Others are named as ignored; what contradicts this
- * backend is a failure.
+ * Reads Triton's config.pbtxt, limited to the fields of model_config.proto. Other fields are reported as ignored;
+ * settings that this backend contradicts fail.
  */
 final class ConfigPbtxt {
     static final String NAME = "config.pbtxt";
-    /** How the parser says "line:column: message.field" of each field that it does not know. */
+    /** The parser's "line:column: message.field" for each unknown field. */
     private static final Pattern UNKNOWN = Pattern.compile("^\\d+:\\d+:\\tinference\\.([\\w.]+)$", Pattern.MULTILINE);
 
     private static final String UNKNOWN_FIELDS = "Input contains unknown fields";
@@ -42,14 +42,14 @@ final class ConfigPbtxt {
         this.ignored = ignored;
     }
 
-    /** @throws OipException FAILED_PRECONDITION with value and expectation */
+    /** @throws OipException FAILED_PRECONDITION naming value and expectation */
     static ModelFile read(String text) {
         ModelConfig.Builder config = ModelConfig.newBuilder();
         List<String> ignored = new ArrayList<>();
         try {
             TextFormat.Parser.newBuilder().setRecursionLimit(32).build().merge(text, config);
         } catch (TextFormat.ParseException e) {
-            // The known fields are read all the same: unknown ones are reported at the end, all of them at once.
+            // The known fields are still read: the parser reports all unknown ones at the end.
             String message = String.valueOf(e.getMessage());
             if (!message.contains(UNKNOWN_FIELDS)) {
                 throw new OipException(ErrorCode.FAILED_PRECONDITION, NAME + ": " + message, e);
@@ -62,7 +62,7 @@ final class ConfigPbtxt {
         return new ConfigPbtxt(config.build(), ignored).file();
     }
 
-    /** As it stands in the file: "ModelInput.reshape" is input.reshape. */
+    /** The field's name in the file: "ModelInput.reshape" is input.reshape. */
     private static String field(String name) {
         String field = name.replaceFirst("^ModelConfig\\.", "");
         return field.replaceFirst("^ModelInput\\.", "input.")
@@ -159,7 +159,7 @@ final class ConfigPbtxt {
         return parameter == null ? null : given(parameter.getStringValue());
     }
 
-    /** Triton's 0 stands for the runtime's default; here that is one thread. */
+    /** In Triton, 0 means the runtime's default; here that is one thread. */
     private int threads() {
         String text = parameter(THREADS);
         if (text == null) {
@@ -190,7 +190,7 @@ final class ConfigPbtxt {
         return new TensorMetadata(name, type(what, type).name(), shape, Map.of());
     }
 
-    /** @param batch the batch dimension, which dims lack; null: they lack none */
+    /** @param batch the batch dimension to prepend to dims; null for none */
     static Shape shape(String what, @Nullable Long batch, List<Long> dims) {
         List<Long> extents = new ArrayList<>(dims);
         if (batch != null) {
@@ -222,9 +222,9 @@ final class ConfigPbtxt {
         };
     }
 
-    private static int within(String field, int value, int most) {
-        if (value < 0 || value > most) {
-            throw refused(field + " from 0 to " + most + " is expected, got " + value);
+    private static int within(String field, int value, int max) {
+        if (value < 0 || value > max) {
+            throw refused(field + " from 0 to " + max + " is expected, got " + value);
         }
         return value;
     }

@@ -6,12 +6,12 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
 import java.util.List;
 
-/** Whether what is declared of a model is what the model says itself. */
+/** Checks a model's configuration against the model itself. */
 public final class Declaration {
     private Declaration() {}
 
     /**
-     * Compares the tensors that are declared; others need not be.
+     * Compares the configured tensors; tensors need not be configured.
      *
      * @throws OipException FAILED_PRECONDITION naming tensor, value and expectation
      */
@@ -35,7 +35,7 @@ public final class Declaration {
         }
     }
 
-    /** Where the model leaves an extent open the configuration may say less or more of it. */
+    /** A variable extent of the model matches any configured extent. */
     private static boolean fits(Shape declared, Shape actual) {
         boolean fits = declared.rank() == actual.rank();
         for (int i = 0; fits && i < actual.rank(); i++) {

@@ -6,11 +6,11 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * A model of the repository, as its files are now.
+ * A model of the repository, read from its current files.
  *
- * @param sources the versions that are to be loaded
- * @param refused the versions that should be loaded and cannot, with the reason
- * @param warmUps its own; empty: one of zeros
+ * @param sources the versions to load
+ * @param refused the versions that cannot be loaded, with the reason
+ * @param warmUps the configured warm-up requests; empty for one of zeros
  */
 public record FoundModel(
         String name,

@@ -6,16 +6,16 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code instance_group} comes to here, where a model has one session on one device.
+ * The effect of {@code instance_group}: a model has one session on one device.
  *
- * @param count runs at the same time; 0: as many as there are threads
- * @param device null: the backend's
+ * @param count the maximum concurrent runs; 0 for the number of threads
+ * @param device the device; null for the backend's
  */
 record InstanceGroups(int count, @Nullable String device) {
-    private static final int MOST = 1024;
+    private static final int MAX = 1024;
     private static final int MAX_GPU = 255;
 
-    /** @param ignored takes what has no effect */
+    /** @param ignored receives the fields that have no effect */
     static InstanceGroups of(List<ModelInstanceGroup> groups, List<String> ignored) {
         if (groups.isEmpty()) {
             return new InstanceGroups(0, null);
@@ -26,13 +26,13 @@ record InstanceGroups(int count, @Nullable String device) {
             if (!Objects.equals(device, device(group, ignored))) {
                 ignored.add("instance_group.kind of all but the first group");
             }
-            if (group.getCount() < 0 || group.getCount() > MOST) {
+            if (group.getCount() < 0 || group.getCount() > MAX) {
                 throw ConfigPbtxt.refused(
-                        "instance_group: count from 0 to " + MOST + " is expected, got " + group.getCount());
+                        "instance_group: count from 0 to " + MAX + " is expected, got " + group.getCount());
             }
             count += Math.max(group.getCount(), 1);
         }
-        return new InstanceGroups((int) Math.min(count, MOST), device);
+        return new InstanceGroups((int) Math.min(count, MAX), device);
     }
 
     private static @Nullable String device(ModelInstanceGroup group, List<String> ignored) {

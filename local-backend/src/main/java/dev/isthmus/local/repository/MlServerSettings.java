@@ -14,7 +14,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Reads MLServer's model-settings.json: name, inputs, outputs, max_batch_size, max_batch_time, parameters.uri and .version. */
+/**
+ * Reads MLServer's model-settings.json: name, inputs, outputs, max_batch_size, max_batch_time, parameters.uri and
+ * parameters.version.
+ */
 final class MlServerSettings {
     static final String NAME = "model-settings.json";
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -25,7 +28,7 @@ final class MlServerSettings {
 
     private MlServerSettings() {}
 
-    /** @throws OipException FAILED_PRECONDITION with value and expectation */
+    /** @throws OipException FAILED_PRECONDITION naming value and expectation */
     static ModelFile read(String text) {
         try {
             JsonNode json = JSON.readTree(text);
@@ -81,7 +84,7 @@ final class MlServerSettings {
         return value.intValue();
     }
 
-    /** Seconds. */
+    /** @param value in seconds */
     private static Duration batchTime(JsonNode value) {
         if (value.isMissingNode() || value.isNull()) {
             return Duration.ZERO;
@@ -98,7 +101,7 @@ final class MlServerSettings {
             return null;
         }
         if (!value.isTextual() || value.textValue().isBlank()) {
-            throw refused(field + ": a text is expected, got " + value);
+            throw refused(field + ": a string is expected, got " + value);
         }
         return value.textValue();
     }

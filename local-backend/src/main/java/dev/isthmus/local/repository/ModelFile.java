@@ -4,13 +4,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a model's configuration says.
+ * A model's configuration file.
  *
- * @param name null where it gives none
- * @param file the name of the model's file in a version's folder, or where MLServer's settings say that the model is; null
- *     where it gives none
- * @param version the only one, by MLServer's settings; null where they give none
- * @param ignored fields that have no effect here
+ * @param name null if not given
+ * @param file the name of the model's file in a version's folder, or the path in MLServer's settings; null if not given
+ * @param version the only version, from MLServer's settings; null if not given
+ * @param ignored the fields that have no effect
  */
 record ModelFile(
         @Nullable String name,

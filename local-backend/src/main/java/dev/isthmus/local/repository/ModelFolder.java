@@ -13,7 +13,7 @@ import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One model's place in the repository: a folder, or a single file. */
+/** One model's path in the repository: a folder or a single file. */
 record ModelFolder(RepositoryRoot root, Path place) {
     static final long MAX_VERSION = 999_999_999_999_999_999L;
     static final String ONNX = ".onnx";
@@ -25,15 +25,15 @@ record ModelFolder(RepositoryRoot root, Path place) {
         return text.matches("[1-9][0-9]{0,17}");
     }
 
-    /** Whether something of the repository is a model, as far as its names tell; a link that leads out may be one. */
+    /** Whether the path's name and files indicate a model; a link out of the repository may be one. */
     boolean isModel() {
         if (!Files.isDirectory(place)) {
             return place.getFileName().toString().endsWith(ONNX);
         }
-        return leadsOut() || exists(ConfigPbtxt.NAME) || exists(MlServerSettings.NAME) || exists(FILE) || hasVersions();
+        return isOutside() || configured() || exists(FILE) || hasVersions();
     }
 
-    /** Also where nobody can tell: what cannot be read is listed as such. */
+    /** True also for an unreadable folder, so that it is listed as unreadable. */
     private boolean hasVersions() {
         try {
             return children().stream()
@@ -41,6 +41,10 @@ record ModelFolder(RepositoryRoot root, Path place) {
         } catch (OipException unreadable) {
             return true;
         }
+    }
+
+    private boolean configured() {
+        return exists(ConfigPbtxt.NAME) || exists(MlServerSettings.NAME);
     }
 
     private List<Path> children() {
@@ -51,29 +55,29 @@ record ModelFolder(RepositoryRoot root, Path place) {
         return Files.exists(place.resolve(name));
     }
 
-    /** By the name of the place alone. */
-    String plainName() {
+    /** The model's name from the path alone. */
+    String pathName() {
         String name = place.getFileName().toString();
         return Files.isDirectory(place) ? name : name.substring(0, name.length() - ONNX.length());
     }
 
-    /** The model's name; that of the place where its configuration cannot be read. */
+    /** The model's name; the path's if its configuration cannot be read. */
     String name() {
         try {
-            if (leadsOut() || !Files.isDirectory(place) || !exists(MlServerSettings.NAME)) {
-                return plainName();
+            if (isOutside() || !Files.isDirectory(place) || !exists(MlServerSettings.NAME)) {
+                return pathName();
             }
             return Objects.requireNonNullElse(
                     MlServerSettings.read(root.text(place.resolve(MlServerSettings.NAME)))
                             .name(),
-                    plainName());
+                    pathName());
         } catch (OipException unreadable) {
-            return plainName();
+            return pathName();
         }
     }
 
-    /** A link out of the repository: nothing behind it is looked at. */
-    private boolean leadsOut() {
+    /** Whether the path is a link out of the repository, which is not followed. */
+    private boolean isOutside() {
         try {
             root.inside(place);
             return false;
@@ -83,9 +87,9 @@ record ModelFolder(RepositoryRoot root, Path place) {
     }
 
     /**
-     * The model with the versions that its policy wants.
+     * The model with the versions that its policy selects.
      *
-     * @throws OipException FAILED_PRECONDITION with the reason where there is none that could be loaded
+     * @throws OipException FAILED_PRECONDITION with the reason if it has no version to load
      */
     FoundModel read(String name) {
         root.inside(place);
@@ -116,7 +120,7 @@ record ModelFolder(RepositoryRoot root, Path place) {
         return mlserver ? MlServerSettings.read(root.text(place.resolve(MlServerSettings.NAME))) : ModelFile.NONE;
     }
 
-    /** MLServer's layout: one version, wherever its settings say. */
+    /** MLServer's layout: one version, at the path in its settings. */
     private NavigableMap<Long, Path> single(ModelFile file) {
         String uri = Objects.requireNonNullElse(file.file(), ".");
         boolean escapes = uri.matches("(?s)/.*|[A-Za-z][A-Za-z0-9+.-]*:.*|.*\\x00.*")
@@ -151,7 +155,7 @@ record ModelFolder(RepositoryRoot root, Path place) {
             if (onnx == null || !Files.exists(onnx)) {
                 refused.put(
                         version,
-                        "there is no such version: '" + root.name(place) + "/" + version + "/"
+                        "the version does not exist: '" + root.name(place) + "/" + version + "/"
                                 + Objects.requireNonNullElse(file.file(), FILE) + "' is expected");
                 continue;
             }
@@ -176,7 +180,7 @@ record ModelFolder(RepositoryRoot root, Path place) {
         return new ModelSource(name, Long.toString(version), settings, () -> root.bytes(onnx), jars);
     }
 
-    /** Beside the version's file, and in the model's folder. */
+    /** The jars beside the version's file and in the model's folder. */
     private List<Path> jars(Path onnx) {
         TreeSet<Path> folders = new TreeSet<>(List.of(place, onnx.getParent()));
         return folders.stream()

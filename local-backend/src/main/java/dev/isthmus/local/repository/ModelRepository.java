@@ -16,9 +16,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The models of a folder, and those that come with the gateway: Triton's layout {@code <model>/<version>/model.onnx}, a
- * config.pbtxt or MLServer's model-settings.json beside the versions, or {@code <model>.onnx} alone. The folder is read anew
- * each time; it is always read on the caller's thread.
+ * The models of a folder and the embedded models. Supports Triton's layout {@code <model>/<version>/model.onnx}, with a
+ * config.pbtxt or MLServer's model-settings.json beside the versions, or {@code <model>.onnx} alone. Each call reads
+ * the folder again, on the caller's thread.
  */
 public final class ModelRepository {
     private static final List<String> EMBEDDED = List.of("digits", "simple");
@@ -32,20 +32,20 @@ public final class ModelRepository {
     }
 
     /**
-     * A repository.
+     * Opens a repository.
      *
-     * @param directory null: there are the embedded models only
-     * @param embedded whether the models that come with the gateway are there, as far as the folder has none of their name
-     * @throws OipException when the folder cannot be read
+     * @param directory the folder; null for the embedded models only
+     * @param embedded whether the embedded models are available unless the folder has a model of the same name
+     * @throws OipException if the folder cannot be read
      */
     public static ModelRepository of(@Nullable Path directory, boolean embedded) {
         return new ModelRepository(directory == null ? null : RepositoryRoot.of(directory), embedded);
     }
 
     /**
-     * The names of the models that there are now, whether they can be loaded or not.
+     * The names of the current models, whether or not they can be loaded.
      *
-     * @throws OipException when the folder cannot be read
+     * @throws OipException if the folder cannot be read
      */
     public SortedSet<String> names() {
         SortedSet<String> names = new TreeSet<>(folders().keySet());
@@ -56,7 +56,7 @@ public final class ModelRepository {
     }
 
     /**
-     * A model as its files are now.
+     * Reads a model from its current files.
      *
      * @throws OipException NOT_FOUND, or FAILED_PRECONDITION with the reason why it cannot be loaded
      */
@@ -65,7 +65,7 @@ public final class ModelRepository {
         if (folders.size() > 1) {
             throw new OipException(
                     ErrorCode.FAILED_PRECONDITION,
-                    "one place is expected, got "
+                    "one path is expected, got "
                             + folders.stream()
                                     .map(folder -> folder.root().name(folder.place()))
                                     .toList());

@@ -6,17 +6,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is configured of a model, by its config.pbtxt or model-settings.json or by default.
+ * A model's settings from its config.pbtxt or model-settings.json, or the defaults.
  *
- * @param maxBatchSize how many requests' rows may be run together; 0 and 1: requests run by themselves
- * @param maxQueueDelay how long a request may wait for others to be run with
- * @param instances runs at the same time; 0: as many as there are threads
+ * @param maxBatchSize the maximum rows of a batch; 0 and 1 disable batching
+ * @param maxQueueDelay how long a request may wait for a fuller batch
+ * @param instances the maximum concurrent runs; 0 for the number of threads
  * @param warmUp whether the model is run once before it is ready
- * @param device cpu, gpu:N or auto; null: the backend's
- * @param intraOpThreads threads of one run
- * @param translator the name of a class; null: none is named
- * @param inputs those that are declared, in the shapes of the model, batch dimension included; may be empty
- * @param outputs as the inputs
+ * @param device cpu, gpu:N or auto; null for the backend's
+ * @param intraOpThreads the threads of one run
+ * @param translator the translator's class; null if not given
+ * @param inputs the configured inputs, in the model's shapes including the batch dimension; may be empty
+ * @param outputs the configured outputs, like {@code inputs}
  */
 public record ModelSettings(
         VersionPolicy versions,
@@ -38,7 +38,7 @@ public record ModelSettings(
         outputs = List.copyOf(outputs);
     }
 
-    /** The same, of a model whose requests are run by themselves. */
+    /** A copy without batching. */
     public ModelSettings unbatched() {
         return new ModelSettings(
                 versions, 0, maxQueueDelay, instances, warmUp, device, intraOpThreads, translator, inputs, outputs);

@@ -7,9 +7,9 @@ import java.util.function.Supplier;
 /**
  * One version of a model, not yet loaded.
  *
- * @param version a number
- * @param onnx reads the file; fails with an OipException where it cannot
- * @param jars of its translator, in the order of their names
+ * @param version the version number
+ * @param onnx reads the file; throws an OipException if that fails
+ * @param jars the translator's jars, sorted by name
  */
 public record ModelSource(String name, String version, ModelSettings settings, Supplier<byte[]> onnx, List<Path> jars) {
 

@@ -12,18 +12,18 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The repository's folder, which nothing is read outside of. Failures name what they are about by its path in it.
+ * The repository's folder; nothing outside it is read. Failures name a file by its path relative to the folder.
  *
- * @param path canonical
+ * @param path the canonical path
  */
 record RepositoryRoot(Path path) {
     private static final long MAX_CONFIG = 1 << 20;
-    /** What fits into an array. */
+    /** The maximum size of an array. */
     private static final long MAX_MODEL = Integer.MAX_VALUE - 8;
 
     private static final long MAX_ENTRIES = 100_000;
 
-    /** @throws OipException when it is no folder that can be read */
+    /** @throws OipException if it is not a readable folder */
     static RepositoryRoot of(Path directory) {
         try {
             return new RepositoryRoot(directory.toRealPath());
@@ -33,7 +33,7 @@ record RepositoryRoot(Path path) {
         }
     }
 
-    /** The visible entries of a folder, in the order of their names. */
+    /** The entries of a folder that are not hidden, sorted by name. */
     List<Path> list(Path folder) {
         try (Stream<Path> children = Files.list(folder)) {
             return children.filter(child -> !child.getFileName().toString().startsWith("."))
@@ -46,9 +46,9 @@ record RepositoryRoot(Path path) {
     }
 
     /**
-     * A path after its links.
+     * Resolves the links of a path.
      *
-     * @throws OipException when it leads out of the repository, or is not there
+     * @throws OipException if it is outside the repository or does not exist
      */
     Path inside(Path file) {
         try {
@@ -64,7 +64,7 @@ record RepositoryRoot(Path path) {
         }
     }
 
-    /** The text of a configuration. */
+    /** Reads a configuration file. */
     String text(Path file) {
         Path real = inside(file);
         try {
@@ -95,7 +95,7 @@ record RepositoryRoot(Path path) {
         }
     }
 
-    /** What clients may know of a path. */
+    /** The form of a path in messages to clients. */
     String name(Path file) {
         return file.startsWith(path) ? path.relativize(file).toString() : String.valueOf(file.getFileName());
     }

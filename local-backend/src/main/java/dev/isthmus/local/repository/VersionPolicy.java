@@ -5,16 +5,16 @@ import java.util.NavigableSet;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
-/** Which versions of a model are loaded. */
+/** Selects the versions of a model to load. */
 public sealed interface VersionPolicy {
 
-    /** The highest version, as with Triton. */
+    /** The highest version, as in Triton. */
     VersionPolicy DEFAULT = new Latest(1);
 
-    /** Of those that there are, the ones to load. */
+    /** The versions to load, given the existing ones. */
     NavigableSet<Long> select(SortedSet<Long> versions);
 
-    /** The highest so many. */
+    /** The {@code count} highest versions. */
     record Latest(int count) implements VersionPolicy {
 
         public Latest {
@@ -41,7 +41,7 @@ public sealed interface VersionPolicy {
         }
     }
 
-    /** These, whether they are there or not: one that is missing is a failure of its own. */
+    /** These versions, whether or not they exist; a missing one fails. */
     record Specific(SortedSet<Long> versions) implements VersionPolicy {
 
         public Specific {

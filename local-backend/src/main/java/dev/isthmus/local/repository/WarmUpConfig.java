@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Reads {@code model_warmup}: requests of zeros and of random values. Those of files are ignored. */
+/** Reads {@code model_warmup}: requests of zeros and of random values. Requests from files are ignored. */
 final class WarmUpConfig {
     private static final int MAX_SAMPLES = 64;
     private static final int MAX_COUNT = 1000;
@@ -18,7 +18,7 @@ final class WarmUpConfig {
     private final ModelConfig config;
     private final List<String> ignored;
 
-    /** @param ignored takes what has no effect */
+    /** @param ignored receives the fields that have no effect */
     WarmUpConfig(ModelConfig config, List<String> ignored) {
         this.config = config;
         this.ignored = ignored;

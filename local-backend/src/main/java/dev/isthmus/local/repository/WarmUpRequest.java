@@ -5,10 +5,10 @@ import dev.isthmus.oip.Shape;
 import java.util.List;
 
 /**
- * A request that a model is run with before it is ready.
+ * A request that is run before a model is ready.
  *
- * @param name for the log
- * @param count how often
+ * @param name the name in the log
+ * @param count how often it is run
  */
 public record WarmUpRequest(String name, int count, List<Input> inputs) {
 
@@ -19,8 +19,8 @@ public record WarmUpRequest(String name, int count, List<Input> inputs) {
     /**
      * One input.
      *
-     * @param shape with the batch dimension, without unknown extents
-     * @param random whether of random values, rather than of zeros
+     * @param shape the shape including the batch dimension, without variable extents
+     * @param random whether the values are random rather than zeros
      */
     public record Input(String name, DataType type, Shape shape, boolean random) {}
 }

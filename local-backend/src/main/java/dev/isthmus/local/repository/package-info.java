@@ -1,4 +1,4 @@
-/** Where models are and what is configured of them: files in, values out. No ONNX Runtime here. */
+/** Finds models and reads their configuration. Does not use ONNX Runtime. */
 @NullMarked
 package dev.isthmus.local.repository;
 

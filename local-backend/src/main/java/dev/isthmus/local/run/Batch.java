@@ -15,18 +15,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Several requests as one: their inputs one after the other along the first dimension, each output cut into as many slices.
- * The inputs are copied once, the outputs never. BYTES are as good as others, for their elements carry their lengths.
+ * Several requests run as one: their inputs are concatenated along the first dimension, and each output is sliced. The
+ * inputs are copied once, the outputs never. BYTES can be batched too, because their elements have lengths.
  *
- * @param requests that are {@linkplain BatchKey#alike alike}; borrowed
+ * @param requests the requests, which are {@linkplain BatchKey#alike alike}; borrowed
  */
 record Batch(OnnxModel model, List<InferRequest> requests) {
 
     /**
-     * Runs them as one.
+     * Runs the batch.
      *
-     * @return the outputs of each, owned by the caller
-     * @throws OipException where the run failed, or its outputs have not the rows of the inputs: nobody has an answer then
+     * @return the outputs of each request, owned by the caller
+     * @throws OipException if the run fails, or an output does not have as many rows as the inputs; no request then has
+     *     outputs
      */
     List<List<Tensor>> run(RunHandle handle, ByteBufAllocator allocator) {
         InferRequest whole = gather(allocator);
@@ -43,7 +44,7 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
         }
     }
 
-    /** The one request that they are together; owned by the caller. */
+    /** The concatenated request, owned by the caller. */
     InferRequest gather(ByteBufAllocator allocator) {
         InferRequest first = requests.getFirst();
         List<Tensor> inputs = new ArrayList<>(first.inputs().size());
@@ -58,7 +59,7 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
         return new InferRequest(first.model(), "", Map.of(), inputs, first.outputs());
     }
 
-    /** One input of all requests in one piece outside the heap, as a run wants it. */
+    /** One input of all requests, concatenated in direct memory. */
     private Tensor gather(int input, ByteBufAllocator allocator) {
         long bytes = 0;
         long rows = 0;
@@ -86,7 +87,7 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
     }
 
     /**
-     * What each has of the outputs; owned by the caller.
+     * Slices the outputs per request; the slices are owned by the caller.
      *
      * @param outputs borrowed
      */
@@ -111,7 +112,7 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
         }
     }
 
-    /** The next rows of each output. */
+    /** Slices the next rows of each output. */
     private static void slice(List<Tensor> outputs, int[] offsets, long rows, long all, List<Tensor> into) {
         for (int i = 0; i < offsets.length; i++) {
             Tensor slice = slice(outputs.get(i), offsets[i], rows, all);
@@ -144,7 +145,7 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
                 output.name(), output.dataType(), shape, output.parameters(), data.retainedSlice(from, length));
     }
 
-    /** Bytes of elements that each stand behind their length. */
+    /** The bytes of {@code elements} elements with their lengths. */
     private static int lengthOfElements(ByteBuf data, int from, long elements) {
         int at = from;
         for (long i = 0; i < elements; i++) {

@@ -8,46 +8,46 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request needs of a batch.
+ * Decides which requests may share a batch.
  *
- * @param rows the first extent of all of its inputs
- * @param likeness equal for requests that may share a run; unequal ones may collide
+ * @param rows the first extent of all inputs
+ * @param hash equal for requests that may share a run; others may collide
  */
-record BatchKey(int rows, int likeness) {
+record BatchKey(int rows, int hash) {
 
-    /** Of a request whose inputs have the batch as their first dimension; null for one that must run alone. */
-    static @Nullable BatchKey of(InferRequest request, int most) {
+    /** The key of a request whose inputs have the batch as their first dimension; null for one that must run alone. */
+    static @Nullable BatchKey of(InferRequest request, int max) {
         List<Tensor> inputs = request.inputs();
         long rows = inputs.isEmpty() ? 0 : inputs.getFirst().shape().extent(0);
-        int likeness = 1;
+        int hash = 1;
         for (int i = 0; i < inputs.size(); i++) {
             Tensor input = inputs.get(i);
             if (input.shape().extent(0) != rows) {
                 return null;
             }
-            likeness = 31 * likeness + input.name().hashCode();
-            likeness = 31 * likeness + input.dataType().hashCode();
+            hash = 31 * hash + input.name().hashCode();
+            hash = 31 * hash + input.dataType().hashCode();
             for (int dimension = 1; dimension < input.shape().rank(); dimension++) {
-                likeness = 31 * likeness + Long.hashCode(input.shape().extent(dimension));
+                hash = 31 * hash + Long.hashCode(input.shape().extent(dimension));
             }
         }
         for (int i = 0; i < request.outputs().size(); i++) {
-            likeness = 31 * likeness + request.outputs().get(i).name().hashCode();
+            hash = 31 * hash + request.outputs().get(i).name().hashCode();
         }
-        return rows < 1 || rows >= most ? null : new BatchKey((int) rows, likeness);
+        return rows < 1 || rows >= max ? null : new BatchKey((int) rows, hash);
     }
 
-    /** Whether two requests that fit may share a run. */
+    /** Whether two requests may share a run. */
     static boolean alike(LocalRun one, LocalRun other) {
-        BatchKey a = one.fit();
-        BatchKey b = other.fit();
+        BatchKey a = one.batchKey();
+        BatchKey b = other.batchKey();
         return a != null
                 && b != null
-                && a.likeness == b.likeness
+                && a.hash == b.hash
                 && sameInputs(
-                        one.order().request().inputs(), other.order().request().inputs())
+                        one.submission().request().inputs(), other.submission().request().inputs())
                 && sameOutputs(
-                        one.order().request().outputs(), other.order().request().outputs());
+                        one.submission().request().outputs(), other.submission().request().outputs());
     }
 
     private static boolean sameInputs(List<Tensor> one, List<Tensor> other) {

@@ -11,47 +11,47 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * That a model's requests may share runs, and how many.
+ * The limits for sharing runs between a model's requests.
  *
- * @param maxRows of one run
- * @param delayNanos how long a run waits for more rows than there are; 0: it takes what is queued
+ * @param maxRows the maximum rows of a run
+ * @param delayNanos how long a run waits for more rows; 0 to take only what is queued
  */
 record Batching(int maxRows, long delayNanos) {
     private static final Logger LOG = LoggerFactory.getLogger(Batching.class);
 
     /**
-     * As the model's settings ask for it, if the model can: every input and output must have a first dimension of any size,
-     * which is the batch. Where it cannot, its requests run singly, which is logged.
+     * The batching configured for a model, if the model supports it: every input and output must have a variable first
+     * dimension, which is the batch. Otherwise a warning is logged and its requests run singly.
      */
     static @Nullable Batching of(OnnxModel model) {
         ModelSettings settings = model.settings();
         if (settings.maxBatchSize() <= 1) {
             return null;
         }
-        Optional<TensorMetadata> odd = Stream.concat(model.inputs().stream(), model.outputs().stream())
+        Optional<TensorMetadata> unsupported = Stream.concat(model.inputs().stream(), model.outputs().stream())
                 .filter(tensor -> tensor.shape().rank() == 0 || tensor.shape().extent(0) >= 0)
                 .findFirst();
-        if (odd.isPresent()) {
+        if (unsupported.isPresent()) {
             LOG.warn(
-                    "model {} runs without batching: '{}' has the shape {}, whose first dimension is no batch of any size",
+                    "model {} runs without batching: '{}' has the shape {}, whose first dimension is not variable",
                     model.ref(),
-                    odd.get().name(),
-                    odd.get().shape());
+                    unsupported.get().name(),
+                    unsupported.get().shape());
             return null;
         }
         return new Batching(
                 settings.maxBatchSize(), Math.max(0, settings.maxQueueDelay().toNanos()));
     }
 
-    /** How a request may share a run; null where it must not. */
+    /** The key of a request; null if it must run alone. */
     @Nullable
-    BatchKey fit(InferRequest request) {
+    BatchKey keyOf(InferRequest request) {
         return BatchKey.of(request, maxRows);
     }
 
-    /** Rows that a run counts; one that must run alone fills it. */
+    /** The rows that a request takes in a batch; a request that must run alone fills it. */
     int rows(LocalRun run) {
-        BatchKey fit = run.fit();
-        return fit == null ? maxRows : fit.rows();
+        BatchKey batchKey = run.batchKey();
+        return batchKey == null ? maxRows : batchKey.rows();
     }
 }

@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is to happen at a time, unless it is cancelled before, which is the rule. Setting and cancelling are a few writes
- * under a lock: the thread, which looks through all that is set, is woken only for a time before the one it sleeps to, and
- * not when that one is cancelled. A scheduler's would be woken by every request that comes alone.
+ * Timers that are usually cancelled before they expire. Setting and cancelling are a few writes under a lock: the
+ * thread, which scans all timers, is woken only for a timer earlier than the one it waits for, and not for a
+ * cancellation. A scheduler's thread would be woken by every single request.
  */
 final class Deadlines implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Deadlines.class);
@@ -24,7 +24,7 @@ final class Deadlines implements Runnable {
     private long wake;
     private boolean closed;
 
-    /** One of them; its links are guarded by the lock. */
+    /** A timer; its links are guarded by the lock. */
     static final class DeadlineTimer {
         private final long nanos;
         private final Runnable task;
@@ -36,11 +36,11 @@ final class Deadlines implements Runnable {
             this.task = task;
         }
 
-        void pass() {
+        void expire() {
             try {
                 task.run();
             } catch (RuntimeException fault) {
-                LOG.error("what a deadline ends did not end well", fault);
+                LOG.error("a deadline's task failed", fault);
             }
         }
 
@@ -53,10 +53,10 @@ final class Deadlines implements Runnable {
     }
 
     /**
-     * Sets one.
+     * Sets a timer.
      *
-     * @param nanos on the scale of {@link System#nanoTime()}
-     * @param task short; runs on the thread of this
+     * @param nanos the time in {@link System#nanoTime()}
+     * @param task a short task; runs on the timer thread
      */
     DeadlineTimer set(long nanos, Runnable task) {
         DeadlineTimer next = new DeadlineTimer(nanos, task);
@@ -77,7 +77,7 @@ final class Deadlines implements Runnable {
         return next;
     }
 
-    /** Idempotent; nothing where its time has come. */
+    /** Cancels a timer; no effect if it has expired. Idempotent. */
     void cancel(@Nullable DeadlineTimer deadline) {
         if (deadline == null) {
             return;
@@ -90,12 +90,12 @@ final class Deadlines implements Runnable {
         }
     }
 
-    /** Runs tasks at their times until it is closed. */
+    /** Runs the tasks of expired timers until it is closed. */
     @Override
     public void run() {
         List<DeadlineTimer> due = new ArrayList<>();
         while (await(due)) {
-            due.forEach(DeadlineTimer::pass);
+            due.forEach(DeadlineTimer::expire);
             due.clear();
         }
     }
@@ -120,7 +120,7 @@ final class Deadlines implements Runnable {
         }
     }
 
-    /** Takes out those whose time has come; the nanoseconds until the next. Called with the lock held. */
+    /** Removes the expired timers; returns the nanoseconds until the next one expires. Called with the lock held. */
     long collect(long now, List<DeadlineTimer> due) {
         long left = FOREVER;
         DeadlineTimer each = ring.after;
@@ -137,7 +137,7 @@ final class Deadlines implements Runnable {
         return left;
     }
 
-    /** Forgets what is set, and ends the thread. */
+    /** Drops all timers and ends the thread. */
     void close() {
         lock.lock();
         try {

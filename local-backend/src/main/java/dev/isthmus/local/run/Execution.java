@@ -6,48 +6,48 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a model and the requests that it is for. It is ended early when none of them waits for it any more, and never
- * touches its handle once it has landed: the worker uses that for its next run.
+ * One run of a model for one or several requests. It is terminated when none of them waits for it any more. It does not
+ * use its handle after the run, because the worker reuses it for the next one.
  */
 final class Execution {
-    private final List<LocalRun> passengers;
+    private final List<LocalRun> requests;
     private @Nullable RunHandle handle;
-    private int awaiting = 1;
+    private int waiters = 1;
     private boolean terminated;
 
-    /** @param handle borrowed until {@link #land()} */
-    Execution(List<LocalRun> passengers, RunHandle handle) {
-        this.passengers = passengers;
+    /** @param handle borrowed until {@link #finish()} returns */
+    Execution(List<LocalRun> requests, RunHandle handle) {
+        this.requests = requests;
         this.handle = handle;
     }
 
-    /** One more waits for the outcome. */
-    synchronized void board() {
-        awaiting++;
+    /** Adds a request that waits for the outcome. */
+    synchronized void join() {
+        waiters++;
     }
 
-    /** All who come are on board. */
-    void depart() {
+    /** All requests have been added. */
+    void allJoined() {
         leave();
     }
 
-    /** One less waits for the outcome. */
+    /** Removes a request that no longer waits; terminates the run after the last one. */
     synchronized void leave() {
-        awaiting--;
-        if (awaiting == 0 && handle != null) {
+        waiters--;
+        if (waiters == 0 && handle != null) {
             handle.terminate();
             terminated = true;
         }
     }
 
-    /** The run is over; whether its handle was used to end it. */
-    synchronized boolean land() {
+    /** Ends the run; returns whether its handle was terminated and must not be reused. */
+    synchronized boolean finish() {
         handle = null;
         return terminated;
     }
 
-    /** Ends it for everybody. */
-    void abandon(OipException failure) {
-        passengers.forEach(run -> run.fail(failure));
+    /** Fails all requests. */
+    void failAll(OipException failure) {
+        requests.forEach(run -> run.fail(failure));
     }
 }

@@ -15,31 +15,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The threads that run models, and the bounded queue before them. A request waits until a thread and a permit of its model
- * are free; its deadline and its client end it wherever it is. Thread-safe.
+ * The threads that run models, and their bounded queue. A request waits until a thread and a permit of its model are
+ * free; its deadline or its client can end it at any time. Thread-safe.
  */
 public final class LocalExecutor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalExecutor.class);
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
     private final Deadlines deadlines = new Deadlines();
     private final RunQueues queues;
-    private final Duration patience;
+    private final Duration closeTimeout;
     private final List<Worker> workers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
 
     /**
-     * @param threads that run models
-     * @param queueSize requests that wait while all threads are busy; more are refused
+     * @param threads the number of threads that run models
+     * @param queueSize the maximum number of requests queued while all threads are busy; more are rejected
      */
     public LocalExecutor(int threads, int queueSize) {
-        this(threads, queueSize, PATIENCE);
+        this(threads, queueSize, CLOSE_TIMEOUT);
     }
 
-    /** @param patience how long {@link #close()} waits for runs to end, and once more after it has told them to */
-    LocalExecutor(int threads, int queueSize, Duration patience) {
+    /** @param closeTimeout how long {@link #close()} waits for active runs, and again after it has terminated them */
+    LocalExecutor(int threads, int queueSize, Duration closeTimeout) {
         this.queues = new RunQueues(queueSize, threads, deadlines);
-        this.patience = patience;
+        this.closeTimeout = closeTimeout;
         start("isthmus-local-timer", deadlines);
         for (int i = 1; i <= threads; i++) {
             Worker worker = new Worker(queues);
@@ -49,14 +49,14 @@ public final class LocalExecutor implements AutoCloseable {
     }
 
     private static Thread start(String name, Runnable work) {
-        // Netty's pools give memory back to threads of its own kind only.
+        // Netty's pools have thread caches only for its own kind of threads.
         Thread thread = new FastThreadLocalThread(work, name);
         thread.setDaemon(true);
         thread.start();
         return thread;
     }
 
-    /** Learns of a model that is loaded: says at once what its settings ask for in vain. */
+    /** Prepares for a loaded model, so that unsupported settings are logged at once. */
     public void prepare(OnnxModel model) {
         queues.of(model);
     }
@@ -64,12 +64,12 @@ public final class LocalExecutor implements AutoCloseable {
     /**
      * Runs a model.
      *
-     * @param model one use of it is taken, and given back at the end
-     * @param request taken; is checked against the model here
-     * @param deadlineNanos on the scale of {@link System#nanoTime()}, {@link Long#MAX_VALUE} for none
-     * @param allocator of the answer, and of what is gathered for the run
-     * @param callback is called exactly once, on whatever thread, with the answer or INVALID_ARGUMENT, OVERLOADED (with the
-     *     time after which to ask again), DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE or what the run failed with
+     * @param model one reference is taken, and released at the end
+     * @param request taken; checked against the model
+     * @param deadlineNanos the deadline in {@link System#nanoTime()}, {@link Long#MAX_VALUE} for none
+     * @param allocator the allocator of the response and of copies for the run
+     * @param callback called exactly once, on any thread, with the response or INVALID_ARGUMENT, OVERLOADED (with the
+     *     delay after which to retry), DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE or the failure of the run
      */
     public Cancellable submit(
             OnnxModel model,
@@ -79,11 +79,11 @@ public final class LocalExecutor implements AutoCloseable {
             InferCallback callback) {
         LocalRun run;
         try {
-            RunRequest order = new RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());
+            RunRequest submission = new RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());
             ModelQueue queue = queues.of(model);
             model.require(request);
-            requireTime(queue, order);
-            run = new LocalRun(queue, order);
+            requireTime(queue, submission);
+            run = new LocalRun(queue, submission);
             queues.add(queue, run);
         } catch (OipException refusal) {
             request.release();
@@ -91,42 +91,42 @@ public final class LocalExecutor implements AutoCloseable {
             callback.failed(refusal);
             return () -> {};
         }
-        run.arm();
+        run.startDeadline();
         return run;
     }
 
-    private static void requireTime(ModelQueue queue, RunRequest order) {
-        if (order.late(order.since())) {
+    private static void requireTime(ModelQueue queue, RunRequest submission) {
+        if (submission.expired(submission.since())) {
             throw new OipException(
                     ErrorCode.DEADLINE_EXCEEDED, queue.name() + ": the deadline passed before the request was queued");
         }
     }
 
     /**
-     * Takes no more requests, fails those that are queued, and waits for those that run: first for their end, then, after
-     * telling them to, for that. A run that does not end even then keeps its model until it does. Blocks.
+     * Rejects new requests, fails queued ones, and waits for active runs; runs that do not complete in time are
+     * terminated and waited for again. A run that still does not end retains its model until it does. Blocks.
      */
     @Override
     public void close() {
         for (LocalRun run : queues.close()) {
             run.fail(RunQueues.closing());
-            run.giveBack();
+            run.release();
         }
         if (!ended()) {
-            workers.forEach(Worker::abandon);
+            workers.forEach(Worker::failAll);
             if (!ended()) {
-                LOG.warn("the local backend closes while a run goes on: its model does not end when told to");
+                LOG.warn("the local backend closes while a run is active: the run did not end after it was terminated");
             }
         }
         deadlines.close();
     }
 
-    /** Waits for the threads as long as patience lasts. */
+    /** Waits for the threads up to the timeout; returns whether all have ended. */
     private boolean ended() {
         long begun = System.nanoTime();
         try {
             for (Thread thread : threads) {
-                long left = patience.toNanos() - (System.nanoTime() - begun);
+                long left = closeTimeout.toNanos() - (System.nanoTime() - begun);
                 if (!thread.join(Duration.ofNanos(Math.max(left, 1)))) {
                     return false;
                 }

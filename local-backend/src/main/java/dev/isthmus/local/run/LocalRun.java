@@ -12,23 +12,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One request on its way through queue and run. It ends exactly once, with its callback: by an answer or a failure of the
- * run, or before that by its deadline, by its client or by the executor's closing, from whatever thread. What it owns (the
- * request and a use of the model) is given back by whoever takes it out of the queue: a worker after the run, which may
- * still read the request when its client has long been answered.
+ * One request from queue to outcome. It ends exactly once, by calling its callback from any thread: with the response
+ * or the failure of the run, or earlier by its deadline, its client or the closing of the executor. What it owns (the
+ * request and a reference to the model) is released by the thread that removes it from the queue: for a worker after
+ * the run, which may still read the request after its callback was called.
  */
 final class LocalRun implements Cancellable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalRun.class);
 
     private final ModelQueue queue;
-    private final RunRequest order;
-    private final @Nullable BatchKey fit;
-    private @Nullable Execution flight;
+    private final RunRequest submission;
+    private final @Nullable BatchKey batchKey;
+    private @Nullable Execution execution;
     private Deadlines.@Nullable DeadlineTimer deadline;
     private boolean ended;
     private boolean announced;
 
-    /** Its neighbours in the queue, and whether it is there: guarded by the queue's lock. */
+    /** Its neighbours in the queue, and whether it is queued; guarded by the queue's lock. */
     @Nullable
     LocalRun before;
 
@@ -37,56 +37,56 @@ final class LocalRun implements Cancellable {
 
     boolean queued;
 
-    LocalRun(ModelQueue queue, RunRequest order) {
+    LocalRun(ModelQueue queue, RunRequest submission) {
         this.queue = queue;
-        this.order = order;
-        this.fit = queue.batching() == null ? null : queue.batching().fit(order.request());
+        this.submission = submission;
+        this.batchKey = queue.batching() == null ? null : queue.batching().keyOf(submission.request());
     }
 
-    RunRequest order() {
-        return order;
+    RunRequest submission() {
+        return submission;
     }
 
-    /** How it may share a run; null where it runs alone. */
+    /** Its batch key; null if it runs alone. */
     @Nullable
-    BatchKey fit() {
-        return fit;
+    BatchKey batchKey() {
+        return batchKey;
     }
 
-    /** From now on it ends at its deadline. */
-    synchronized void arm() {
-        if (!ended && order.hasDeadline()) {
-            deadline = queue.deadlines().set(order.deadlineNanos(), this::expire);
+    /** Starts its deadline timer. */
+    synchronized void startDeadline() {
+        if (!ended && submission.hasDeadline()) {
+            deadline = queue.deadlines().set(submission.deadlineNanos(), this::expire);
         }
     }
 
-    /** Goes on board; false where it has ended. */
-    boolean begin(Execution next) {
-        if (order.late(System.nanoTime())) {
+    /** Joins an execution; returns false if it has ended. */
+    boolean join(Execution next) {
+        if (submission.expired(System.nanoTime())) {
             expire();
         }
         synchronized (this) {
             if (!ended) {
-                flight = next;
-                next.board();
+                execution = next;
+                next.join();
             }
             return !ended;
         }
     }
 
-    /** Says that its run begins, once, however often it is tried. */
+    /** Notifies its callback that the run starts; only once, even if the run is repeated. */
     void started(boolean first) {
         if (!announced) {
             announced = true;
-            order.callback().started(first);
+            submission.callback().started(first);
         }
     }
 
     private synchronized boolean began() {
-        return flight != null;
+        return execution != null;
     }
 
-    /** Its deadline has passed. */
+    /** Ends it because its deadline has passed. */
     void expire() {
         String where = began() ? "while the model ran" : "while the request was in the local queue";
         fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, queue.name() + ": the deadline passed " + where));
@@ -97,42 +97,44 @@ final class LocalRun implements Cancellable {
         fail(new OipException(ErrorCode.CANCELLED, queue.name() + ": the request was cancelled"));
     }
 
-    /** Ends it with an answer; the outputs are taken. */
-    void answer(List<Tensor> outputs) {
+    /** Ends it with a response; the outputs are taken. */
+    void complete(List<Tensor> outputs) {
         if (!end()) {
             outputs.forEach(Tensor::release);
             return;
         }
         InferResponse response =
-                new InferResponse(queue.model().ref(), order.request().id(), Map.of(), outputs);
+                new InferResponse(queue.model().ref(), submission.request().id(), Map.of(), outputs);
         try {
-            order.callback().done(response);
+            submission.callback().done(response);
         } catch (RuntimeException fault) {
-            LOG.error("{}: the receiver of an answer failed", queue.name(), fault);
+            LOG.error("{}: the callback of a response failed", queue.name(), fault);
         }
     }
 
-    /** Ends it with a failure; false where it has ended. A run that nobody waits for any more ends with it. */
+    /**
+     * Ends it with a failure; returns false if it has ended already. Terminates a run that no other request waits for.
+     */
     boolean fail(OipException failure) {
         if (!end()) {
             return false;
         }
-        Execution under = flight();
-        if (under != null) {
-            under.leave();
+        Execution joined = execution();
+        if (joined != null) {
+            joined.leave();
         } else if (queue.remove(this)) {
-            giveBack();
+            release();
         }
         try {
-            order.callback().failed(failure);
+            submission.callback().failed(failure);
         } catch (RuntimeException fault) {
-            LOG.error("{}: the receiver of a failure failed", queue.name(), fault);
+            LOG.error("{}: the callback of a failure failed", queue.name(), fault);
         }
         return true;
     }
 
-    private synchronized @Nullable Execution flight() {
-        return flight;
+    private synchronized @Nullable Execution execution() {
+        return execution;
     }
 
     private synchronized boolean end() {
@@ -143,9 +145,9 @@ final class LocalRun implements Cancellable {
         return first;
     }
 
-    /** Gives back what it owns; once, by whoever took it out of the queue. */
-    void giveBack() {
-        order.request().release();
+    /** Releases what it owns; called once, by the thread that removed it from the queue. */
+    void release() {
+        submission.request().release();
         queue.model().release();
     }
 }

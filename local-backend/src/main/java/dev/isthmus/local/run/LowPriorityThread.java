@@ -9,11 +9,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * That a thread which runs models lets others go first: event loops need a core for microseconds, and now. Java's own
- * priorities do nothing on Linux, where "nice" is a thread's; elsewhere it is the whole process's, and left alone.
+ * Lowers the priority of threads that run models below event loops, which need a core for microseconds without delay.
+ * Java's thread priorities have no effect on Linux, where the nice value is per thread; elsewhere it is per process and
+ * left unchanged.
  */
 final class LowPriorityThread {
-    /** Beside a thread of 0 it has a tenth of a core that both want, and all of one that nobody else does. */
+    /** Competing with a thread of nice value 0, it gets about a tenth of a core; without competition, all of it. */
     static final int NICE = 10;
 
     private static final Logger LOG = LoggerFactory.getLogger(LowPriorityThread.class);
@@ -22,15 +23,15 @@ final class LowPriorityThread {
 
     private LowPriorityThread() {}
 
-    /** Whether {@link #lower()} does anything here. */
-    static boolean possible() {
+    /** Whether {@link #lower()} has an effect on this system. */
+    static boolean supported() {
         return System.getProperty("os.name", "").toLowerCase(Locale.ROOT).contains("linux");
     }
 
-    /** Lowers the calling thread. Where that is refused the thread goes on as it is. */
-    @SuppressWarnings("restricted") // ONNX Runtime needs native access, too.
+    /** Lowers the calling thread's priority; a failure is only logged. */
+    @SuppressWarnings("restricted") // ONNX Runtime requires native access anyway
     static void lower() {
-        if (!possible()) {
+        if (!supported()) {
             return;
         }
         try {
@@ -40,9 +41,9 @@ final class LowPriorityThread {
                     FunctionDescriptor.of(
                             ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
             int failed = (int) setpriority.invokeExact(PRIO_PROCESS, CALLING_THREAD, NICE);
-            LOG.debug("{} is nice: {}", Thread.currentThread().getName(), failed == 0);
+            LOG.debug("{} has a lower priority: {}", Thread.currentThread().getName(), failed == 0);
         } catch (Throwable refused) {
-            LOG.warn("threads that run models are no lower than others: {}", refused.toString());
+            LOG.warn("the priority of threads that run models cannot be lowered: {}", refused.toString());
         }
     }
 }

@@ -5,11 +5,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What waits for one model, and the model's permits: runs that may go on at once. All that changes is guarded by the lock of
+ * The queued requests of one model and the permits for its concurrent runs. Mutable state is guarded by the lock of
  * {@link RunQueues}.
  */
 final class ModelQueue {
-    /** Runs that are looked at for one batch. */
+    /** The maximum queued requests examined for one batch. */
     private static final int LOOK_AHEAD = 1024;
 
     private final RunQueues all;
@@ -22,7 +22,7 @@ final class ModelQueue {
     private Deadlines.@Nullable DeadlineTimer delay;
     private boolean due;
 
-    /** Whether it is among those that a worker may take from. */
+    /** Whether it is in the list of queues that workers take from. */
     boolean listed;
 
     ModelQueue(RunQueues all, OnnxModel model, int threads) {
@@ -37,7 +37,7 @@ final class ModelQueue {
         return model;
     }
 
-    /** For messages. */
+    /** The model's name for messages. */
     String name() {
         return "model '" + model.ref().name() + "'";
     }
@@ -55,7 +55,7 @@ final class ModelQueue {
         return waiting.size();
     }
 
-    /** Takes a run out; false where it is there no more. */
+    /** Removes a run; returns false if it is not queued any more. */
     boolean remove(LocalRun run) {
         return all.remove(this, run);
     }
@@ -73,20 +73,20 @@ final class ModelQueue {
         rows -= batching == null ? 0 : batching.rows(run);
     }
 
-    /** Whether a worker may begin a run now. */
+    /** Whether a worker may start a run now. */
     boolean startable() {
         return waiting.size() > 0
                 && running < permits
                 && (batching == null || batching.delayNanos() == 0 || due || rows >= batching.maxRows());
     }
 
-    /** The wait for a fuller batch is over. */
+    /** Ends the wait for a fuller batch. */
     void due() {
         delay = null;
         due = waiting.size() > 0;
     }
 
-    /** Takes all out. */
+    /** Removes all runs. */
     void drain(List<LocalRun> into) {
         for (LocalRun run = waiting.first(); run != null; run = waiting.first()) {
             unlink(run);
@@ -95,7 +95,7 @@ final class ModelQueue {
         stopWaiting();
     }
 
-    /** Begins a run of the oldest request, and of those that may share it. */
+    /** Takes the oldest request, and those that may share its run. */
     void take(List<LocalRun> into) {
         running++;
         LocalRun head = waiting.first();
@@ -112,14 +112,14 @@ final class ModelQueue {
     }
 
     private void join(LocalRun head, Batching rules, List<LocalRun> into) {
-        int room = rules.maxRows() - rules.rows(head);
+        int capacity = rules.maxRows() - rules.rows(head);
         LocalRun next = waiting.first();
-        for (int looked = 0; room > 0 && next != null && looked < LOOK_AHEAD; looked++) {
+        for (int looked = 0; capacity > 0 && next != null && looked < LOOK_AHEAD; looked++) {
             LocalRun after = next.after;
-            if (rules.rows(next) <= room && BatchKey.alike(head, next)) {
+            if (rules.rows(next) <= capacity && BatchKey.alike(head, next)) {
                 unlink(next);
                 into.add(next);
-                room -= rules.rows(next);
+                capacity -= rules.rows(next);
             }
             next = after;
         }
@@ -133,16 +133,16 @@ final class ModelQueue {
         }
     }
 
-    /** The oldest request waits for company, at most as long as the model says. */
+    /** The oldest request waits for a fuller batch, at most for the model's delay. */
     private void awaitMore(Batching rules) {
         LocalRun oldest = waiting.first();
         if (rules.delayNanos() > 0 && oldest != null && delay == null && !due) {
-            delay = deadlines().set(oldest.order().since() + rules.delayNanos(), () -> all.due(this));
+            delay = deadlines().set(oldest.submission().since() + rules.delayNanos(), () -> all.due(this));
         }
     }
 
-    /** A run is over. */
-    void landed() {
+    /** A run has ended; its permit is released. */
+    void runEnded() {
         running--;
     }
 }

@@ -3,8 +3,8 @@ package dev.isthmus.local.run;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs in the order of their coming, linked through themselves: one in the middle leaves at once and nothing is allocated.
- * Not thread-safe.
+ * An intrusive linked list of runs in order of arrival: removal takes constant time, and nothing is allocated. Not
+ * thread-safe.
  */
 final class RunList {
     private @Nullable LocalRun first;

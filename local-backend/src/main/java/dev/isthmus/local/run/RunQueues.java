@@ -14,15 +14,15 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What waits for a worker: a queue for each model, bounded together. Workers take from the models in turn, one run each
- * time, and pass over those that have all permits in use. A model may take three quarters of the places that the others
- * leave, so that there is room for a model that was idle; the only model takes all. The lock is held for the moves of
- * queues, never during a run.
+ * The queued requests: one queue per model, with a common limit. Workers serve the models round-robin, one run at a
+ * time, and skip those with all permits in use. If there are several models, one may use three quarters of the capacity
+ * left by the others, so that an idle model can still queue requests. The lock is held only for queue operations, never
+ * during a run.
  */
 final class RunQueues {
-    private static final Duration SOON = Duration.ofSeconds(1);
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-    private final int places;
+    private final int capacity;
     private final int threads;
     private final Deadlines deadlines;
     private final Map<OnnxModel, ModelQueue> byModel = new ConcurrentHashMap<>();
@@ -34,9 +34,9 @@ final class RunQueues {
     private int idle;
     private boolean closed;
 
-    /** @param places of requests that wait while all threads are busy */
-    RunQueues(int places, int threads, Deadlines deadlines) {
-        this.places = places;
+    /** @param capacity the maximum number of requests queued while all threads are busy */
+    RunQueues(int capacity, int threads, Deadlines deadlines) {
+        this.capacity = capacity;
         this.threads = threads;
         this.deadlines = deadlines;
     }
@@ -45,18 +45,18 @@ final class RunQueues {
         return deadlines;
     }
 
-    /** @param model in use by the caller */
+    /** @param model retained by the caller */
     ModelQueue of(OnnxModel model) {
         ModelQueue queue = byModel.get(model);
         if (queue == null) {
-            forgetUnloaded();
+            removeClosed();
             queue = byModel.computeIfAbsent(model, each -> new ModelQueue(this, each, threads));
         }
         return queue;
     }
 
-    /** A model whose last use is over has nothing queued and never will. */
-    private void forgetUnloaded() {
+    /** A closed model has no queued requests and never will. */
+    private void removeClosed() {
         byModel.keySet().removeIf(model -> {
             boolean inUse = model.retain();
             if (inUse) {
@@ -66,14 +66,14 @@ final class RunQueues {
         });
     }
 
-    /** @throws OipException OVERLOADED where there is no room, UNAVAILABLE after closing */
+    /** @throws OipException OVERLOADED if the queue is full, UNAVAILABLE after closing */
     void add(ModelQueue queue, LocalRun run) {
         lock.lock();
         try {
             if (closed) {
                 throw closing();
             }
-            requireRoom(queue);
+            requireCapacity(queue);
             waiting++;
             queue.add(run);
             list(queue);
@@ -86,21 +86,21 @@ final class RunQueues {
         return new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing");
     }
 
-    /** A thread that is not busy has its next request as good as taken: that needs no place. */
-    private void requireRoom(ModelQueue queue) {
-        int all = places + threads - busy;
+    /** Each idle thread is about to take a request, which does not count against the capacity. */
+    private void requireCapacity(ModelQueue queue) {
+        int all = capacity + threads - busy;
         if (waiting >= all) {
-            throw refused("the local backend: its queue of " + places + " requests is full");
+            throw refused("the local backend: its queue of " + capacity + " requests is full");
         }
         int left = all - (waiting - queue.size());
         if (byModel.size() > 1 && queue.size() >= left - left / 4) {
-            throw refused(queue.name() + ": " + queue.size() + " of its requests wait, its share of the local queue of "
-                    + places);
+            throw refused(queue.name() + ": " + queue.size() + " requests are queued, its share of the local queue of "
+                    + capacity);
         }
     }
 
     private static OipException refused(String message) {
-        return OipException.refused(ErrorCode.OVERLOADED, message, SOON);
+        return OipException.refused(ErrorCode.OVERLOADED, message, RETRY_AFTER);
     }
 
     private void list(ModelQueue queue) {
@@ -113,7 +113,7 @@ final class RunQueues {
         }
     }
 
-    /** Takes a run out; false where it is there no more. */
+    /** Removes a run; returns false if it is not queued any more. */
     boolean remove(ModelQueue queue, LocalRun run) {
         lock.lock();
         try {
@@ -128,7 +128,7 @@ final class RunQueues {
         }
     }
 
-    /** The oldest request of a queue has waited long enough for others. */
+    /** Ends a queue's wait for a fuller batch. */
     void due(ModelQueue queue) {
         lock.lock();
         try {
@@ -140,11 +140,11 @@ final class RunQueues {
     }
 
     /**
-     * Waits for something to run.
+     * Waits for a run.
      *
-     * @param done where the caller's last run was from; null before its first
-     * @param into empty; gets one request, or several that share a run
-     * @return where it is from; null when there is nothing any more
+     * @param done the queue of the caller's last run, which has ended; null before its first
+     * @param into empty; receives one request, or several that share a run
+     * @return the queue it was taken from; null after closing
      */
     @Nullable
     ModelQueue take(@Nullable ModelQueue done, List<LocalRun> into) {
@@ -152,7 +152,7 @@ final class RunQueues {
         try {
             if (done != null) {
                 busy--;
-                done.landed();
+                done.runEnded();
                 list(done);
             }
             ModelQueue next = next();
@@ -174,7 +174,7 @@ final class RunQueues {
         }
     }
 
-    /** The next in turn that still may begin a run. */
+    /** The next queue, round-robin, that can start a run. */
     private @Nullable ModelQueue next() {
         ModelQueue next = startable.pollFirst();
         while (next != null) {
@@ -187,7 +187,7 @@ final class RunQueues {
         return null;
     }
 
-    /** Takes nothing any more, and lets the workers go. The requests that were queued are the caller's. */
+    /** Rejects new requests and ends the workers. Returns the queued requests, owned by the caller. */
     List<LocalRun> close() {
         List<LocalRun> left = new ArrayList<>();
         lock.lock();

@@ -5,10 +5,10 @@ import dev.isthmus.oip.InferRequest;
 import io.netty.buffer.ByteBufAllocator;
 
 /**
- * What somebody wants run.
+ * A submitted request.
  *
- * @param deadlineNanos on the scale of {@link System#nanoTime()}, {@link #NO_DEADLINE} for none
- * @param since when it came, on the same scale
+ * @param deadlineNanos the deadline in {@link System#nanoTime()}, {@link #NO_DEADLINE} for none
+ * @param since the time of its arrival in {@link System#nanoTime()}
  */
 record RunRequest(
         InferRequest request, long deadlineNanos, ByteBufAllocator allocator, InferCallback callback, long since) {
@@ -18,7 +18,7 @@ record RunRequest(
         return deadlineNanos != NO_DEADLINE;
     }
 
-    boolean late(long now) {
+    boolean expired(long now) {
         return hasDeadline() && now - deadlineNanos >= 0;
     }
 }

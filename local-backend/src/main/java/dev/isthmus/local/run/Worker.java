@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one thread does: takes a request, or several that share a run, runs the model, answers, and takes the next. Nothing
- * that a model does ends it.
+ * The loop of one thread: takes a request, or several that share a run, runs the model, and completes the requests. No
+ * failure of a model ends it.
  */
 final class Worker implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
@@ -22,7 +22,7 @@ final class Worker implements Runnable {
     private final RunQueues queues;
     private final List<LocalRun> taken = new ArrayList<>();
     private @Nullable RunHandle handle;
-    private volatile @Nullable Execution flight;
+    private volatile @Nullable Execution execution;
     private volatile boolean abandoned;
 
     Worker(RunQueues queues) {
@@ -35,12 +35,12 @@ final class Worker implements Runnable {
         ModelQueue from = queues.take(null, taken);
         while (from != null) {
             try {
-                fly(from.model());
+                runTaken(from.model());
             } catch (Throwable fault) {
                 OipException failure = failure(from.model(), fault);
                 taken.forEach(run -> run.fail(failure));
             } finally {
-                taken.forEach(LocalRun::giveBack);
+                taken.forEach(LocalRun::release);
                 taken.clear();
             }
             from = queues.take(from, taken);
@@ -50,88 +50,90 @@ final class Worker implements Runnable {
         }
     }
 
-    /** Ends what it runs now, and whatever it begins after. From any thread. */
-    void abandon() {
+    /** Fails the requests of the active run and of all later ones. Thread-safe. */
+    void failAll() {
         abandoned = true;
-        Execution now = flight;
+        Execution now = execution;
         if (now != null) {
-            now.abandon(RunQueues.closing());
+            now.failAll(RunQueues.closing());
         }
     }
 
-    private void fly(OnnxModel model) {
+    private void runTaken(OnnxModel model) {
         if (taken.size() == 1) {
-            alone(model, taken.getFirst());
+            runAlone(model, taken.getFirst());
         } else {
-            together(model);
+            runBatch(model);
         }
     }
 
-    private void alone(OnnxModel model, LocalRun run) {
+    private void runAlone(OnnxModel model, LocalRun run) {
         List<Tensor> outputs = null;
         OipException failure = null;
-        Execution only = open(List.of(run));
+        Execution only = newExecution(List.of(run));
         try {
-            if (run.begin(only)) {
-                only.depart();
+            if (run.join(only)) {
+                only.allJoined();
                 run.started(true);
-                outputs = model.run(run.order().request(), handle(), run.order().allocator());
+                outputs = model.run(run.submission().request(), handle(), run.submission().allocator());
             }
         } catch (Throwable fault) {
             failure = failure(model, fault);
         }
-        land(only);
+        finish(only);
         if (outputs != null) {
-            run.answer(outputs);
+            run.complete(outputs);
         } else if (failure != null && run.fail(failure) && failure.code() == ErrorCode.INTERNAL) {
-            LOG.error("run of model {}", model.ref(), failure);
+            LOG.error("run of model {} failed", model.ref(), failure);
         }
     }
 
-    /** One run for all who still wait; where it fails, each has one of its own, for the fault may be one request's. */
-    private void together(OnnxModel model) {
-        List<LocalRun> aboard = new ArrayList<>(taken.size());
+    /**
+     * One run for all requests that still wait. If it fails, each is run alone, because one request may be the cause.
+     */
+    private void runBatch(OnnxModel model) {
+        List<LocalRun> joined = new ArrayList<>(taken.size());
         List<InferRequest> requests = new ArrayList<>(taken.size());
         List<List<Tensor>> outputs = null;
-        Execution shared = open(List.copyOf(taken));
+        Execution shared = newExecution(List.copyOf(taken));
         try {
             for (LocalRun run : taken) {
-                if (run.begin(shared)) {
-                    aboard.add(run);
-                    requests.add(run.order().request());
+                if (run.join(shared)) {
+                    joined.add(run);
+                    requests.add(run.submission().request());
                 }
             }
-            shared.depart();
-            if (aboard.size() > 1) {
-                for (int i = 0; i < aboard.size(); i++) {
-                    aboard.get(i).started(i == 0);
+            shared.allJoined();
+            if (joined.size() > 1) {
+                for (int i = 0; i < joined.size(); i++) {
+                    joined.get(i).started(i == 0);
                 }
                 outputs = new Batch(model, requests)
-                        .run(handle(), aboard.getFirst().order().allocator());
+                        .run(handle(), joined.getFirst().submission().allocator());
             }
         } catch (Throwable fault) {
-            LOG.debug("model {}: a batch of {} requests failed, each runs alone", model.ref(), aboard.size(), fault);
+            LOG.debug("model {}: a batch of {} requests failed, each runs alone", model.ref(), joined.size(), fault);
         }
-        land(shared);
-        for (int i = 0; i < aboard.size(); i++) {
+        finish(shared);
+        for (int i = 0; i < joined.size(); i++) {
             if (outputs == null) {
-                alone(model, aboard.get(i));
+                runAlone(model, joined.get(i));
             } else {
-                aboard.get(i).answer(outputs.get(i));
+                joined.get(i).complete(outputs.get(i));
             }
         }
     }
 
-    private Execution open(List<LocalRun> passengers) {
-        Execution next = new Execution(passengers, handle());
-        flight = next;
+    private Execution newExecution(List<LocalRun> requests) {
+        Execution next = new Execution(requests, handle());
+        execution = next;
         if (abandoned) {
-            next.abandon(RunQueues.closing());
+            next.failAll(RunQueues.closing());
         }
         return next;
     }
 
-    /** The handle of its runs: the last one's, unless that was used. */
+    /** The handle for the next run: the last one's, unless that was terminated. */
     private RunHandle handle() {
         RunHandle now = handle;
         if (now == null) {
@@ -141,9 +143,9 @@ final class Worker implements Runnable {
         return now;
     }
 
-    private void land(Execution over) {
-        flight = null;
-        if (over.land() && handle != null) {
+    private void finish(Execution ended) {
+        execution = null;
+        if (ended.finish() && handle != null) {
             handle.close();
             handle = null;
         }

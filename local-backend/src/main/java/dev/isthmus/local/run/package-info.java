@@ -1,6 +1,6 @@
 /**
- * When and where models run: the bounded queue and its shares, the worker threads, permits of models, deadlines,
- * cancellation, batches. What a run is, is the business of {@code ort}; nothing of ONNX Runtime is seen here.
+ * Schedules the runs of models: the bounded queue and its shares, worker threads, permits of models, deadlines,
+ * cancellation and batches. {@code ort} does the runs; no type of ONNX Runtime is used here.
  */
 @NullMarked
 package dev.isthmus.local.run;

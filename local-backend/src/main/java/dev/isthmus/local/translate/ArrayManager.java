@@ -19,8 +19,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a translator's arrays, on the heap. The engine's own would hold native memory, know neither INT16 nor the larger
- * unsigned integers, and lose bytes of strings. As there, arithmetic is only to be had where another engine is present.
+ * Creates a translator's arrays on the heap. The engine's own arrays take native memory, support neither INT16 nor the
+ * larger unsigned integers, and lose bytes of strings. As with those, arithmetic requires another engine.
  */
 final class ArrayManager extends BaseNDManager {
     private static final String ENGINE = "OnnxRuntime";
@@ -29,13 +29,13 @@ final class ArrayManager extends BaseNDManager {
         super(parent, Device.cpu());
     }
 
-    /** What counts for arrays that cannot, if there is any. */
+    /** The manager of another engine for arithmetic, if there is one. */
     @Nullable
-    NDManager other() {
+    NDManager alternative() {
         return alternativeManager;
     }
 
-    /** A tensor as an array of its name. The elements are copied, so that a translator may keep them. */
+    /** Converts a tensor to an array of the same name. The elements are copied, so that a translator may keep them. */
     NDArray array(Tensor tensor) {
         Shape shape = ArrayTypes.djl(tensor.shape());
         ByteBuf data = tensor.data();
@@ -96,13 +96,13 @@ final class ArrayManager extends BaseNDManager {
         return copy;
     }
 
-    /** On the heap, whatever its name. */
+    /** Allocates on the heap, despite its name. */
     @Override
     public ByteBuffer allocateDirect(int capacity) {
         return ByteBuffer.allocate(capacity).order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Arrays are on the heap on any device. */
+    /** Arrays are on the heap whatever the device. */
     @Override
     public NDManager newSubManager(Device on) {
         ArrayManager manager = new ArrayManager(this);

@@ -4,7 +4,7 @@ import ai.djl.ndarray.types.Shape;
 import dev.isthmus.oip.DataType;
 import java.util.Optional;
 
-/** DJL's datatypes and shapes, and the protocol's. */
+/** Maps DJL's datatypes and shapes to the protocol's and back. */
 final class ArrayTypes {
     private ArrayTypes() {}
 
@@ -27,7 +27,7 @@ final class ArrayTypes {
         };
     }
 
-    /** Empty for what the protocol has no name for. */
+    /** The protocol's datatype; empty if there is none. */
     static Optional<DataType> oip(ai.djl.ndarray.types.DataType type) {
         for (DataType candidate : DataType.values()) {
             if (djl(candidate) == type) {

@@ -9,14 +9,14 @@ import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
 import java.util.List;
 
-/** An array of BYTES elements, each as it is: text of any charset, or no text. */
+/** An array of BYTES elements, which may be text of any charset or binary. */
 final class BytesArray extends NDArrayAdapter {
     private final ArrayManager arrays;
     private final List<byte[]> elements;
 
-    /** @param elements as many as the shape says */
+    /** @param elements as many as the shape has */
     BytesArray(ArrayManager manager, Shape shape, List<byte[]> elements) {
-        super(manager, manager.other(), shape, DataType.STRING, NDManager.nextUid());
+        super(manager, manager.alternative(), shape, DataType.STRING, NDManager.nextUid());
         this.arrays = manager;
         this.elements = elements;
     }
@@ -31,9 +31,9 @@ final class BytesArray extends NDArrayAdapter {
     }
 
     /**
-     * The one element.
+     * The only element.
      *
-     * @throws IllegalArgumentException where there are none or several
+     * @throws IllegalArgumentException if there are none or several
      */
     @Override
     public ByteBuffer toByteBuffer(boolean tryDirect) {
@@ -64,7 +64,7 @@ final class BytesArray extends NDArrayAdapter {
         throw new UnsupportedOperationException("elements of strings cannot be replaced");
     }
 
-    /** Nothing holds it: it is garbage as any object is. */
+    /** Nothing to do: its memory is garbage-collected. */
     @Override
     public void detach() {}
 }

@@ -8,19 +8,19 @@ import ai.djl.ndarray.types.Shape;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** An array on the heap, of elements that all have the same size, little-endian. */
+/** An array on the heap of fixed-size elements, little-endian. */
 final class FixedArray extends NDArrayAdapter {
     private final ArrayManager arrays;
     private ByteBuffer data;
 
-    /** @param data taken, from index 0 to its capacity */
+    /** @param data the elements, from index 0 to the capacity; not copied */
     FixedArray(ArrayManager manager, Shape shape, DataType type, ByteBuffer data) {
-        super(manager, manager.other(), shape, type, NDManager.nextUid());
+        super(manager, manager.alternative(), shape, type, NDManager.nextUid());
         this.arrays = manager;
         this.data = data;
     }
 
-    /** The elements themselves: what is written to it changes the array. */
+    /** A view of the elements: writing to it changes the array. */
     @Override
     public ByteBuffer toByteBuffer(boolean tryDirect) {
         return data.duplicate().clear().order(ByteOrder.LITTLE_ENDIAN);
@@ -54,7 +54,7 @@ final class FixedArray extends NDArrayAdapter {
         return reshape(Reshape.squeezed(getShape(), axes));
     }
 
-    /** Nothing holds it: it is garbage as any object is. */
+    /** Nothing to do: its memory is garbage-collected. */
     @Override
     public void detach() {}
 }

@@ -4,14 +4,14 @@ import ai.djl.ndarray.types.Shape;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Other shapes of the same elements. */
+/** Computes other shapes for the same elements. */
 final class Reshape {
     private Reshape() {}
 
     /**
-     * The shape asked for; one extent of it may be -1.
+     * The requested shape, in which one extent may be -1.
      *
-     * @throws IllegalArgumentException where the elements do not fill it
+     * @throws IllegalArgumentException if the number of elements differs
      */
     static Shape reshaped(Shape from, Shape wanted) {
         long known = 1;
@@ -33,7 +33,7 @@ final class Reshape {
         return open < 0 ? wanted : Shape.update(wanted, open, count / known);
     }
 
-    /** With an extent of 1 more, at an axis that counts from the end where it is negative. */
+    /** The shape with an extent of 1 inserted at an axis; a negative axis counts from the end. */
     static Shape expanded(Shape from, int axis) {
         List<Long> extents = extents(from);
         extents.add(axis < 0 ? axis + extents.size() + 1 : axis, 1L);
@@ -41,19 +41,19 @@ final class Reshape {
     }
 
     /**
-     * Without extents of 1.
+     * The shape without extents of 1.
      *
-     * @param axes of these; none for all
+     * @param axes the axes to remove; none for all
      */
     static Shape squeezed(Shape from, int... axes) {
         List<Long> extents = extents(from);
         List<Long> left = new ArrayList<>();
         for (int i = 0; i < extents.size(); i++) {
-            boolean meant = axes.length == 0;
+            boolean selected = axes.length == 0;
             for (int axis : axes) {
-                meant |= i == (axis < 0 ? axis + extents.size() : axis);
+                selected |= i == (axis < 0 ? axis + extents.size() : axis);
             }
-            if (!meant || extents.get(i) != 1) {
+            if (!selected || extents.get(i) != 1) {
                 left.add(extents.get(i));
             }
         }

@@ -6,13 +6,16 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A model as its translator sees it: a name, arrays, and the files beside it. It has no block: who runs it is elsewhere. */
+/**
+ * A model as its translator sees it: a name, arrays, and the files beside it. It has no block, because it is run
+ * elsewhere.
+ */
 final class TranslatedModel extends BaseModel {
 
     /**
-     * A model of a folder.
+     * The model in a folder.
      *
-     * @param arrays taken: closed with this
+     * @param arrays taken; closed with the model
      */
     TranslatedModel(String name, Path folder, ArrayManager arrays) {
         super(name);

@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What clients get of a translator's {@link Output}: the outputs that are declared, and of these what was asked for. */
+/** Selects the declared and requested outputs from a translator's {@link Output}. */
 final class TranslatedResponse {
     private final Map<String, TensorMetadata> declared = new LinkedHashMap<>();
 
@@ -21,9 +21,9 @@ final class TranslatedResponse {
     }
 
     /**
-     * Adds the outputs that a request asks for, in its order.
+     * Adds the requested outputs, in the request's order.
      *
-     * @throws IllegalArgumentException where one is missing, or is not as it is declared
+     * @throws IllegalArgumentException if one is missing or does not match its declaration
      */
     void add(Output output, InferRequest request, TranslatedTensors to) {
         Map<String, BytesSupplier> given = given(output);
@@ -40,7 +40,7 @@ final class TranslatedResponse {
         }
     }
 
-    /** By name; what has none has the name of the declared output at its place. */
+    /** The outputs by name; one without a name gets that of the declared output at its index. */
     private Map<String, BytesSupplier> given(Output output) {
         List<String> names = List.copyOf(declared.keySet());
         Map<String, BytesSupplier> given = new LinkedHashMap<>();
@@ -71,7 +71,7 @@ final class TranslatedResponse {
             to.add(tensor.name(), value, tensor.shape().rank());
         } else {
             throw new IllegalArgumentException(
-                    "'" + tensor.name() + "' is no NDArray, but " + tensor.dataType() + " is declared");
+                    "'" + tensor.name() + "' is not an NDArray, but " + tensor.dataType() + " is declared");
         }
     }
 

@@ -14,10 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/**
- * Tensors out of what a translator made. They are owned by this until they are {@linkplain #take() taken}, and released with
- * it before.
- */
+/** Converts a translator's results to tensors. Owns the tensors until they are {@linkplain #take() taken}. */
 final class TranslatedTensors implements AutoCloseable {
     private final ByteBufAllocator allocator;
     private List<Tensor> tensors = new ArrayList<>();
@@ -29,8 +26,8 @@ final class TranslatedTensors implements AutoCloseable {
     /**
      * Adds an array.
      *
-     * @param shape that its elements fill
-     * @throws IllegalArgumentException where the protocol has no such datatype, or the elements do not fill the shape
+     * @param shape the shape, which its elements must fill
+     * @throws IllegalArgumentException if the protocol has no such datatype, or the elements do not fill the shape
      */
     void add(String name, NDArray array, Shape shape) {
         DataType type = ArrayTypes.oip(array.getDataType())
@@ -50,7 +47,7 @@ final class TranslatedTensors implements AutoCloseable {
         tensors.add(new Tensor(name, type, shape, Map.of(), data.writeBytes(bytes)));
     }
 
-    /** Adds what is no array, text or JSON for instance, as one BYTES element. */
+    /** Adds a value that is not an array, for example text or JSON, as one BYTES element. */
     void add(String name, BytesSupplier value, int rank) {
         long[] extents = new long[rank];
         Arrays.fill(extents, 1);
@@ -73,7 +70,7 @@ final class TranslatedTensors implements AutoCloseable {
         tensors.add(new Tensor(name, DataType.BYTES, shape, Map.of(), data));
     }
 
-    /** An array of another engine has text only. */
+    /** Arrays of other engines have only text. */
     private static List<byte[]> elements(NDArray array) {
         return array instanceof BytesArray bytes
                 ? bytes.elements()
@@ -82,12 +79,12 @@ final class TranslatedTensors implements AutoCloseable {
                         .toList();
     }
 
-    /** What was added so far, still owned by this. */
+    /** The tensors added so far (borrowed). */
     List<Tensor> tensors() {
         return tensors;
     }
 
-    /** What was added, owned by the caller now. */
+    /** The tensors added, owned by the caller. */
     List<Tensor> take() {
         List<Tensor> taken = tensors;
         tensors = new ArrayList<>();

@@ -26,21 +26,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A model's translator: it makes the model's inputs out of a request's, and the answer out of the model's outputs. What it
- * does wrong fails the request, and nothing else. One translator serves all threads, as in DJL; what belongs to a request it
- * keeps in its context.
+ * A model's translator: converts a request's inputs to the model's, and the model's outputs to the response. Its
+ * failures fail only the request. One translator serves all threads, as in DJL; it keeps the state of a request in its
+ * context.
  */
 public final class Translation implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Translation.class);
 
-    /** Runs the model that stands behind. */
+    /** Runs the translated model. */
     @FunctionalInterface
     public interface Inner {
         /**
-         * The outputs of a run, owned by the caller, all of them.
+         * Runs the model; returns all outputs, owned by the caller.
          *
-         * @param request borrowed; not checked against the model yet
-         * @throws OipException INVALID_ARGUMENT where it does not fit the model, or as the run ends
+         * @param request borrowed; not yet checked against the model
+         * @throws OipException INVALID_ARGUMENT if it does not match the model, or the failure of the run
          */
         List<Tensor> run(InferRequest request);
     }
@@ -61,14 +61,14 @@ public final class Translation implements AutoCloseable {
     /**
      * Loads a translator. ONNX Runtime must have been started.
      *
-     * @throws OipException FAILED_PRECONDITION where it cannot be
+     * @throws OipException FAILED_PRECONDITION if that fails
      */
     public static Translation load(TranslatorSource source) {
         TranslatorJar jar = new TranslatorJar(source.jars());
         ArrayManager arrays = new ArrayManager(NDManager.newBaseManager(Device.cpu(), "OnnxRuntime"));
         TranslatedModel model = new TranslatedModel(source.model().name(), source.folder(), arrays);
         try {
-            return jar.asContext(() -> {
+            return jar.withContextClassLoader(() -> {
                 Translation translation =
                         new Translation(source, jar, model, jar.translator(source.translator(), model));
                 translation.prepare();
@@ -86,42 +86,43 @@ public final class Translation implements AutoCloseable {
         } catch (Throwable fault) {
             throw new OipException(
                     ErrorCode.FAILED_PRECONDITION,
-                    "its translator does not get ready: " + fault.getClass().getSimpleName(),
+                    "its translator failed in prepare: " + fault.getClass().getSimpleName(),
                     fault);
         }
     }
 
-    /** The translator's class. */
+    /** The translator's class name. */
     public String name() {
         return translator.getClass().getName();
     }
 
-    /** As clients see the model. */
+    /** The declared tensors that clients see. */
     public List<TensorMetadata> inputs() {
         return source.inputs();
     }
 
-    /** As clients see the model. */
+    /** The declared tensors that clients see. */
     public List<TensorMetadata> outputs() {
         return source.outputs();
     }
 
     /**
-     * Runs a model behind its translator, on the calling thread. Where the translator makes no inputs the model is not run,
-     * as with DJL's own predictors.
+     * Runs a model with its translator on the calling thread. If the translator returns no inputs, the model is not
+     * run, as with DJL's own predictors.
      *
-     * @param request borrowed; it fits {@link #inputs()} and {@link #outputs()}
-     * @return the outputs asked for, owned by the caller
-     * @throws OipException INVALID_ARGUMENT with the translator's words where it refuses the request, INTERNAL where it fails
+     * @param request borrowed; matches {@link #inputs()} and {@link #outputs()}
+     * @return the requested outputs, owned by the caller
+     * @throws OipException INVALID_ARGUMENT with the translator's message if it rejects the request, INTERNAL if it
+     *     fails
      */
     public List<Tensor> run(InferRequest request, Inner inner, ByteBufAllocator allocator) {
-        return jar.asContext(() -> {
+        return jar.withContextClassLoader(() -> {
             try (PredictorContext context = new PredictorContext(model, model.getNDManager(), null);
-                    TranslatedTensors answer = new TranslatedTensors(allocator)) {
+                    TranslatedTensors response = new TranslatedTensors(allocator)) {
                 NDList inputs = inputs(context, request);
                 NDList outputs = inputs.isEmpty() ? inputs : outputs(context, inputs, inner, allocator);
-                answer(output(context, outputs), request, answer);
-                return answer.take();
+                response(output(context, outputs), request, response);
+                return response.take();
             }
         });
     }
@@ -132,10 +133,10 @@ public final class Translation implements AutoCloseable {
         request.parameters().forEach((name, value) -> input.addProperty(name, TranslatorParameters.text(value)));
         request.inputs().forEach(tensor -> input.add(tensor.name(), arrays.array(tensor)));
         try {
-            return some(translator.processInput(context, input));
+            return requireResult(translator.processInput(context, input));
         } catch (TranslateException | IllegalArgumentException refused) {
-            String words = refused.getMessage() == null ? "its translator refuses the request" : refused.getMessage();
-            throw new OipException(ErrorCode.INVALID_ARGUMENT, prefix() + words, refused);
+            String reason = refused.getMessage() == null ? "its translator rejected the request" : refused.getMessage();
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, prefix() + reason, refused);
         } catch (Throwable fault) {
             throw failed("processInput", fault);
         }
@@ -187,7 +188,7 @@ public final class Translation implements AutoCloseable {
     private Output output(TranslatorContext context, NDList outputs) {
         Output output;
         try {
-            output = some(translator.processOutput(context, outputs));
+            output = requireResult(translator.processOutput(context, outputs));
         } catch (Throwable fault) {
             throw failed("processOutput", fault);
         }
@@ -198,22 +199,22 @@ public final class Translation implements AutoCloseable {
         return output;
     }
 
-    private void answer(Output output, InferRequest request, TranslatedTensors to) {
+    private void response(Output output, InferRequest request, TranslatedTensors to) {
         try {
             new TranslatedResponse(source.outputs()).add(output, request, to);
         } catch (Throwable wrong) {
-            throw failed("its answer", wrong);
+            throw failed("the response", wrong);
         }
     }
 
-    private static <T> T some(@Nullable T made) {
+    private static <T> T requireResult(@Nullable T made) {
         if (made == null) {
-            throw new IllegalStateException("the translator gave null");
+            throw new IllegalStateException("the translator returned null");
         }
         return made;
     }
 
-    /** A translator with a batchifier makes one sample, a model takes a batch: of one here. */
+    /** A translator with a batchifier returns one sample, while the model expects a batch, which is of one here. */
     private Shape batched(Shape shape) {
         if (translator.getBatchifier() == null) {
             return shape;
@@ -230,7 +231,7 @@ public final class Translation implements AutoCloseable {
         if (array.getShape().isScalar() || array.getShape().get(0) != 1) {
             throw failed(
                     "output '" + array.getName() + "' of shape " + array.getShape()
-                            + " is no batch of 1: its getBatchifier must give null",
+                            + " is not a batch of 1: its getBatchifier must return null",
                     null);
         }
         NDArray sample = array.squeeze(0);
@@ -250,7 +251,7 @@ public final class Translation implements AutoCloseable {
         return "model '" + source.model().name() + "': ";
     }
 
-    /** Forgets the translator; nobody runs it any more. */
+    /** Closes the translator; it must not be in use. */
     @Override
     public void close() {
         close(model, jar);
@@ -263,7 +264,7 @@ public final class Translation implements AutoCloseable {
         try {
             jar.close();
         } catch (UncheckedIOException e) {
-            LOG.warn("the jars of model {} stay open", model.getName(), e);
+            LOG.warn("the jars of model {} could not be closed", model.getName(), e);
         }
     }
 }

@@ -27,8 +27,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The jars beside a model, with a class loader of their own. What the gateway has (DJL, logging, Netty) comes from the
- * gateway, all else from the jars.
+ * The jars beside a model, with their own class loader. Classes that the gateway has (DJL, logging, Netty) are loaded
+ * from the gateway, all others from the jars.
  */
 final class TranslatorJar implements AutoCloseable {
     private final URLClassLoader classes;
@@ -46,8 +46,11 @@ final class TranslatorJar implements AutoCloseable {
         }
     }
 
-    /** Acts with the jars' classes as the thread's: libraries look there for what they load by name. */
-    <T> T asContext(Supplier<T> action) {
+    /**
+     * Runs an action with the jars' class loader as the thread's context class loader, which libraries use to load
+     * classes by name.
+     */
+    <T> T withContextClassLoader(Supplier<T> action) {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(classes);
@@ -59,10 +62,11 @@ final class TranslatorJar implements AutoCloseable {
     }
 
     /**
-     * Makes the translator.
+     * Creates the translator.
      *
-     * @param name of a {@link Translator} or {@link TranslatorFactory}; null for the only one in the jars' META-INF/services
-     * @throws OipException FAILED_PRECONDITION where there is none, or it takes something else than {@link Input}
+     * @param name the class of a {@link Translator} or {@link TranslatorFactory}; null for the only one in the jars'
+     *     META-INF/services
+     * @throws OipException FAILED_PRECONDITION if there is none, or it does not accept {@link Input}
      */
     Translator<Input, Output> translator(@Nullable String name, Model model) {
         try {
@@ -73,9 +77,9 @@ final class TranslatorJar implements AutoCloseable {
         } catch (ClassNotFoundException e) {
             throw refusal("the translator " + name + " is not in the jars beside the model", e);
         } catch (Throwable e) {
-            // The code is foreign, and may fail in any way; the words are for the log.
+            // Third-party code may fail in any way; the message is only for the log.
             Throwable cause = e instanceof InvocationTargetException ? Objects.requireNonNullElse(e.getCause(), e) : e;
-            throw refusal("the translator cannot be made: " + cause.getClass().getSimpleName(), e);
+            throw refusal("the translator cannot be instantiated: " + cause.getClass().getSimpleName(), e);
         }
     }
 
@@ -111,7 +115,7 @@ final class TranslatorJar implements AutoCloseable {
         if (!(translator instanceof Translator<?, ?> any) || !takesInput(any)) {
             throw refusal(
                     made.getClass().getName()
-                            + " is no ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>",
+                            + " is not an ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>",
                     null);
         }
         @SuppressWarnings("unchecked")
@@ -119,7 +123,7 @@ final class TranslatorJar implements AutoCloseable {
         return checked;
     }
 
-    /** As far as it can be seen: type arguments are gone at run time, but those of methods stay. */
+    /** A best effort: type arguments are erased at run time, but the parameter types of methods are not. */
     private static boolean takesInput(Translator<?, ?> translator) {
         return Arrays.stream(translator.getClass().getMethods())
                 .filter(method -> method.getName().equals("processInput") && !method.isBridge())

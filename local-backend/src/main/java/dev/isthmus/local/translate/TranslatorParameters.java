@@ -2,7 +2,7 @@ package dev.isthmus.local.translate;
 
 import dev.isthmus.oip.Parameter;
 
-/** A request's parameters as DJL's properties, which are text. */
+/** Converts a request's parameters to DJL's properties, which are strings. */
 final class TranslatorParameters {
     private TranslatorParameters() {}
 

@@ -11,13 +11,14 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A model that has a translator, as it lies there.
+ * A model with a translator, not yet loaded.
  *
- * @param translator the class of a Translator or TranslatorFactory; null for the only one in the jars' META-INF/services
- * @param jars of the model's version; their folder is where the translator finds further files
- * @param inputs that clients give, as declared: the model's own are the translator's business
- * @param outputs that clients get
- * @param modelInputs names of the model's own inputs, in its order
+ * @param translator the class of a Translator or TranslatorFactory; null for the only one in the jars'
+ *     META-INF/services
+ * @param jars the jars of the model's version; the translator finds further files in their folder
+ * @param inputs the declared inputs of requests; the translator makes the model's own inputs from them
+ * @param outputs the declared outputs of responses
+ * @param modelInputs the names of the model's own inputs, in its order
  */
 public record TranslatorSource(
         ModelRef model,
@@ -43,13 +44,13 @@ public record TranslatorSource(
     }
 
     Path folder() {
-        return Objects.requireNonNull(jars.getFirst().toAbsolutePath().getParent(), "a jar lies in a folder");
+        return Objects.requireNonNull(jars.getFirst().toAbsolutePath().getParent(), "a jar has a parent folder");
     }
 
     private static void requireKnown(TensorMetadata tensor) {
         if (DataType.byName(tensor.dataType()).isEmpty()) {
             throw refusal("tensor '" + tensor.name() + "' is declared as " + tensor.dataType()
-                    + ", which is no datatype of the protocol");
+                    + ", which is not a datatype of the protocol");
         }
     }
 

@@ -1,6 +1,6 @@
 /**
- * DJL Translators of models: what lies in a jar beside a model and stands between V2's tensors and the model's. A translator
- * gets and gives arrays that hold any datatype of the protocol. Runs no model itself and knows no threads.
+ * DJL translators, loaded from jars beside a model, which convert between the protocol's tensors and the model's. Their
+ * arrays support every datatype of the protocol. Runs no models itself and has no threads.
  */
 @NullMarked
 package dev.isthmus.local.translate;

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which tensors are copied on their way in and out of a model, and who holds their memory. */
+/** Which input and output tensors are copied, and who owns their memory. */
 class CopyCounterTest {
     private static final int SIZE = 1 << 20;
     private static final int COUNT = SIZE / Float.BYTES;

@@ -20,10 +20,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The runtime that the build has, and what an operator reads of GPUs that are not there. */
+/** The build's own runtime, and the messages for GPUs that are not available. */
 class DevicesTest {
     private static final ModelRef MODEL = new ModelRef("simple", "1");
-    private static final Cuda NO_CUDA = Cuda.UNASKED;
+    private static final Cuda NO_CUDA = Cuda.NOT_PROBED;
 
     private static byte[] onnx;
     private static OrtEnvironment environment;
@@ -37,13 +37,13 @@ class DevicesTest {
         }
     }
 
-    /** Opens the model, and keeps in mind where it was tried. */
-    private static final class Tries implements Devices.Opener {
+    /** Opens the model and records the devices attempted. */
+    private static final class Attempts implements Devices.Opener {
         private final List<String> places = new ArrayList<>();
         private final byte[] model;
         private final String gpuFailure;
 
-        Tries(byte[] model, String gpuFailure) {
+        Attempts(byte[] model, String gpuFailure) {
             this.model = model;
             this.gpuFailure = gpuFailure;
         }
@@ -73,7 +73,7 @@ class DevicesTest {
 
     private static OipException refusal(String device, Cuda cuda, String gpuFailure) {
         try {
-            Devices.place(MODEL, device, cuda, new Tries(onnx, gpuFailure))
+            Devices.place(MODEL, device, cuda, new Attempts(onnx, gpuFailure))
                     .session()
                     .close();
         } catch (OipException e) {
@@ -86,7 +86,7 @@ class DevicesTest {
 
     @Test
     void cpu_isOpenedThere_andSaysSo() throws OrtException {
-        Devices.Placed placed = Devices.place(MODEL, "cpu", new Tries(onnx, ""));
+        Devices.PlacedSession placed = Devices.place(MODEL, "cpu", new Attempts(onnx, ""));
         try (OrtSession session = placed.session()) {
             assertThat(session.getInputNames()).contains("INPUT0");
             assertThat(placed.placement().parameters())
@@ -97,7 +97,7 @@ class DevicesTest {
 
     @Test
     void gpu_openedThere_saysSo() throws OrtException {
-        Devices.Placed placed = Devices.place(MODEL, "gpu:1", cuda(2), new Tries(onnx, ""));
+        Devices.PlacedSession placed = Devices.place(MODEL, "gpu:1", cuda(2), new Attempts(onnx, ""));
         try (OrtSession session = placed.session()) {
             assertThat(session.getNumInputs()).isEqualTo(2);
             assertThat(placed.placement().parameters())
@@ -108,10 +108,10 @@ class DevicesTest {
 
     @Test
     void gpu_ofABuildWithoutCuda_isRefusedWithoutATry() {
-        Tries tries = new Tries(onnx, "");
+        Attempts tries = new Attempts(onnx, "");
         assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", NO_CUDA, tries))
-                .hasMessage("device gpu:0 cannot be had: this ONNX Runtime is built without CUDA;"
-                        + " the Maven profile gpu brings one with it");
+                .hasMessage("device gpu:0 is not available: this ONNX Runtime is built without CUDA;"
+                        + " use the Maven profile gpu");
         assertThat(tries.places).isEmpty();
     }
 
@@ -121,62 +121,63 @@ class DevicesTest {
         OipException refusal = refusal("gpu:0", new Cuda(true, 1, name -> !name.startsWith("libcublas")), failure);
         assertThat(refusal.code()).isEqualTo(ErrorCode.FAILED_PRECONDITION);
         assertThat(refusal.message())
-                .isEqualTo("device gpu:0 cannot be had: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
+                .isEqualTo(
+                        "device gpu:0 is not available: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
         assertThat(refusal("gpu:0", cuda(1), failure).message())
-                .isEqualTo("device gpu:0 cannot be had: the libraries of CUDA do not load");
+                .isEqualTo("device gpu:0 is not available: the libraries of CUDA do not load");
     }
 
     @Test
     void gpu_beyondThoseThatThereAre_saysWhichThereAre() {
         String failure = "CUDA failure 101: invalid device ordinal ; GPU=2 ; file=/onnx/cuda_call.cc";
         assertThat(refusal("gpu:2", cuda(2), failure).message())
-                .isEqualTo("device gpu:2 cannot be had: the GPUs are gpu:0 to gpu:1");
+                .isEqualTo("device gpu:2 is not available: the GPUs are gpu:0 to gpu:1");
         assertThat(refusal("gpu:2", cuda(1), failure).message())
-                .isEqualTo("device gpu:2 cannot be had: the only GPU is gpu:0");
+                .isEqualTo("device gpu:2 is not available: the only GPU is gpu:0");
     }
 
     @Test
     void gpu_thatFailsOtherwise_saysWhatCudaSaid() {
         assertThat(refusal("gpu:0", cuda(1), "CUDA failure 2: out of memory ; GPU=0 ; file=/onnx/a.cc")
                         .message())
-                .isEqualTo("device gpu:0 cannot be had: CUDA failure 2: out of memory");
+                .isEqualTo("device gpu:0 is not available: CUDA failure 2: out of memory");
         assertThat(refusal("gpu:0", cuda(0), "Failed to find CUDA shared provider")
                         .message())
-                .isEqualTo("device gpu:0 cannot be had: CUDA finds no GPU");
+                .isEqualTo("device gpu:0 is not available: CUDA finds no GPU");
         assertThat(refusal("gpu:0", cuda(1), "CUBLAS failure").message())
-                .isEqualTo("device gpu:0 cannot be had: CUDA does not start");
+                .isEqualTo("device gpu:0 is not available: CUDA does not start");
     }
 
     @Test
     void gpu_modelThatIsNone_isNotBlamedOnTheDevice() {
-        Tries tries = new Tries(new byte[] {1, 2, 3}, "");
+        Attempts tries = new Attempts(new byte[] {1, 2, 3}, "");
         assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", cuda(1), tries)).isInstanceOf(OrtException.class);
     }
 
     @Test
     void auto_withoutCuda_takesTheCpu() throws OrtException {
-        Tries tries = new Tries(onnx, "");
+        Attempts tries = new Attempts(onnx, "");
         Devices.place(MODEL, "auto", NO_CUDA, tries).session().close();
         assertThat(tries.places).containsExactly("cpu");
     }
 
     @Test
     void auto_gpuThatWorks_isTaken() throws OrtException {
-        Tries tries = new Tries(onnx, "");
+        Attempts tries = new Attempts(onnx, "");
         Devices.place(MODEL, "auto", cuda(1), tries).session().close();
         assertThat(tries.places).containsExactly("gpu:0");
     }
 
     @Test
     void auto_gpuThatFails_isFollowedByTheCpu() throws OrtException {
-        Tries tries = new Tries(onnx, "CUDA failure 100: no CUDA-capable device is detected");
+        Attempts tries = new Attempts(onnx, "CUDA failure 100: no CUDA-capable device is detected");
         Devices.place(MODEL, "auto", cuda(0), tries).session().close();
         assertThat(tries.places).containsExactly("gpu:0", "cpu");
     }
 
     @Test
     void auto_modelThatNoDeviceTakes_fails() {
-        Tries tries = new Tries(new byte[] {1, 2, 3}, "");
+        Attempts tries = new Attempts(new byte[] {1, 2, 3}, "");
         assertThatThrownBy(() -> Devices.place(MODEL, "auto", cuda(1), tries)).isInstanceOf(OrtException.class);
         assertThat(tries.places).containsExactly("gpu:0", "cpu");
     }
@@ -193,12 +194,12 @@ class DevicesTest {
     void gpu_thatNoMachineHas_isRefused_withAnyBuild() {
         assertThatThrownBy(() -> Devices.place(MODEL, "gpu:999", DevicesTest::really))
                 .isInstanceOf(OipException.class)
-                .hasMessageStartingWith("device gpu:999 cannot be had: ");
+                .hasMessageStartingWith("device gpu:999 is not available: ");
     }
 
     @Test
     void thisBuild_saysTruthfullyWhetherItHasCuda() {
-        assertThat(Cuda.found().built())
+        assertThat(Cuda.detect().built())
                 .isEqualTo(System.getProperty("isthmus.onnxruntime").endsWith("_gpu"));
     }
 

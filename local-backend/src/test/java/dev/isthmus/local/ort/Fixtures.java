@@ -20,7 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** The models of the tests, and requests to them. */
+/** The tests' models and requests. */
 final class Fixtures {
     static final ByteBufAllocator ALLOCATOR = PooledByteBufAllocator.DEFAULT;
     private static final Path MODELS = Path.of("src/test/resources/models");
@@ -103,7 +103,7 @@ final class Fixtures {
                         .toList());
     }
 
-    /** Checks and runs; takes the request. */
+    /** Checks and runs a request, which is taken. */
     static List<Tensor> run(OnnxModel model, InferRequest request) {
         try (RunHandle handle = new RunHandle()) {
             model.require(request);

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What a model says of itself, what it refuses, and how its runs fail. */
+/** A model's metadata, the requests that it rejects, and failures of its runs. */
 class OnnxModelTest {
     private static OnnxModel scalar;
 
@@ -96,7 +96,7 @@ class OnnxModelTest {
     @Test
     void outputs_unknownOrTwice_areRefused() {
         assertInvalid(request(List.of("z"), x(), times()), "output 'z' is not one of its outputs; they are [product]");
-        assertInvalid(request(List.of("product", "product"), x(), times()), "output 'product' is asked for twice");
+        assertInvalid(request(List.of("product", "product"), x(), times()), "output 'product' is requested twice");
     }
 
     @Test
@@ -117,7 +117,7 @@ class OnnxModelTest {
                 Shape.SCALAR,
                 Map.of(Tensor.SHARED_MEMORY_REGION, new Parameter.Text("r")),
                 Fixtures.ALLOCATOR.directBuffer());
-        assertInvalid(request(shared, times()), "input 'x': shared memory is not read by local models");
+        assertInvalid(request(shared, times()), "input 'x': local models do not support shared memory");
     }
 
     @Test

@@ -17,14 +17,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Processes that begin and end under bad conditions. */
+/** Processes that start and end under adverse conditions. */
 class ProcessTest {
     private static final String WELL = "loaded to the end";
 
     @TempDir
     Path folder = Path.of(".");
 
-    /** ONNX Runtime's own hook has let go of its environment long before this one is through. */
+    /** ONNX Runtime's own hook releases its environment long before this one ends. */
     static final class LoadsWhileItEnds {
         private LoadsWhileItEnds() {}
 
@@ -40,7 +40,7 @@ class ProcessTest {
         }
     }
 
-    /** Daemon threads load until the process is gone. */
+    /** Daemon threads load models until the process ends. */
     static final class EndsWhileItLoads {
         private EndsWhileItLoads() {}
 
@@ -59,7 +59,7 @@ class ProcessTest {
         }
     }
 
-    /** Makes the environment, and ends. */
+    /** Creates the environment and exits. */
     static final class Starts {
         private Starts() {}
 

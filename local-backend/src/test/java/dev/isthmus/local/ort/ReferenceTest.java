@@ -21,7 +21,10 @@ import org.assertj.core.api.SoftAssertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Byte for byte what ONNX Runtime of the same version gives in Python: {@code conformance/onnx/reference.py}. */
+/**
+ * Compares outputs, byte for byte, with those of the same ONNX Runtime in Python: {@code
+ * conformance/onnx/reference.py}.
+ */
 class ReferenceTest {
     private static final Path CONFORMANCE = Path.of(System.getProperty("isthmus.root", ".."))
             .toAbsolutePath()

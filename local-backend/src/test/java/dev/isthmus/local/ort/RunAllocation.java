@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.concurrent.FutureTask;
 
 /**
- * Measures the heap bytes and the time of a run, on one thread: of the embedded model "digits", batch 1, and of models whose
- * outputs lie in known and in unknown places. Not a test: the figures are in docs/explanation/local-backend.md.
+ * Measures the heap allocation and the time of a run on one thread: of the embedded model "digits" with batch 1, and of
+ * models with and without preallocated outputs. Not a test; the figures are in docs/explanation/local-backend.md.
  */
 final class RunAllocation {
     private static final int WARM_UP = 50_000;
@@ -24,7 +24,7 @@ final class RunAllocation {
 
     private RunAllocation() {}
 
-    /** On a thread as the executor's are: others have no pool of buffers of their own. */
+    /** Runs on a thread like the executor's; other threads have no buffer cache. */
     public static void main(String[] arguments) throws Exception {
         FutureTask<Void> all = new FutureTask<>(() -> {
             measureAll();

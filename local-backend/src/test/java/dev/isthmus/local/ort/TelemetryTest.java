@@ -10,10 +10,10 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import org.junit.jupiter.api.Test;
 
-/** That ONNX Runtime reports to nobody. */
+/** ONNX Runtime sends no telemetry. */
 class TelemetryTest {
     @Test
-    @SuppressWarnings("restricted") // the library asks C, and Java's own view of the environment is older
+    @SuppressWarnings("restricted") // the library reads C's environment; Java's copy is older
     void library_findsItForbidden() throws Throwable {
         assertThat(OrtRuntime.get().usable()).isTrue();
         Linker linker = Linker.nativeLinker();

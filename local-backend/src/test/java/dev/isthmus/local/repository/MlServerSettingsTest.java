@@ -51,7 +51,7 @@ class MlServerSettingsTest {
             strings = {
                 "[] | an object is expected",
                 "{ | model-settings.json: ",
-                "{\"name\": 1} | name: a text is expected, got 1",
+                "{\"name\": 1} | name: a string is expected, got 1",
                 "{\"max_batch_size\": -1} | max_batch_size from 0 to 1000000 is expected, got -1",
                 "{\"max_batch_time\": 61} | max_batch_time from 0 to 60 seconds is expected, got 61",
                 "{\"parameters\": {\"version\": \"v1\"}} | parameters.version: a number from 1 on is expected, got 'v1'",

@@ -90,7 +90,7 @@ class ModelRepositoryTest {
         assertThat(model.sources()).containsOnlyKeys(1L);
         assertThat(model.refused())
                 .containsOnlyKeys(3L)
-                .containsValue("there is no such version: 'iris/3/model.onnx' is expected");
+                .containsValue("the version does not exist: 'iris/3/model.onnx' is expected");
     }
 
     @Test
@@ -169,7 +169,7 @@ class ModelRepositoryTest {
     void twoPlaces_areRefused() throws IOException {
         write("iris.onnx", "flat");
         write("iris/1/model.onnx", "one");
-        assertThat(problem("iris")).isEqualTo("one place is expected, got [iris, iris.onnx]");
+        assertThat(problem("iris")).isEqualTo("one path is expected, got [iris, iris.onnx]");
     }
 
     @Test

@@ -24,14 +24,14 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Requests that share a run, and those that do not. The model 'turns' says how many rows its run had. */
+/** Which requests share a run. The model 'turns' returns the number of rows of its run. */
 class BatchTest {
 
     private interface Body {
         void with(LocalExecutor executor, OnnxModel model) throws Exception;
     }
 
-    /** One thread, and a model whose uses are all given back in the end. */
+    /** Runs with one thread and one model, all references to which must be released at the end. */
     private static void on(String name, ModelSettings settings, Body body) throws Exception {
         OnnxModel model = Runs.model(name, settings);
         try (LocalExecutor executor = new LocalExecutor(1, 64)) {
@@ -55,18 +55,18 @@ class BatchTest {
             Outcome two = Runs.submit(executor, model, Runs.turns(3, 6));
             Outcome three = Runs.submit(executor, model, Runs.turns(4));
             running.cancel();
-            Outcome.Answer first = one.answer();
+            Outcome.Response first = one.response();
             assertThat(first.longs("SAME")).containsExactly(5);
             assertThat(first.longs("ROWS")).containsExactly(4);
             assertThat(first.tensor("SAME").shape()).isEqualTo(Shape.of(1, 1));
             first.response().release();
-            Outcome.Answer second = two.answer();
+            Outcome.Response second = two.response();
             assertThat(second.longs("SAME")).containsExactly(3, 6);
             assertThat(second.longs("ROWS")).containsExactly(4, 4);
             assertThat(second.tensor("SAME").shape()).isEqualTo(Shape.of(2, 1));
             assertThat(second.response().id()).isEqualTo("id");
             second.response().release();
-            assertThat(three.answer("SAME")).containsExactly(4);
+            assertThat(three.response("SAME")).containsExactly(4);
         });
     }
 
@@ -79,10 +79,10 @@ class BatchTest {
             Outcome one = Runs.submit(executor, model, Runs.turns(6));
             Outcome five = Runs.submit(executor, model, Runs.turns(1, 2, 3, 4, 5));
             running.cancel();
-            assertThat(three.answer("ROWS")).containsOnly(4);
-            assertThat(one.answer("ROWS")).containsOnly(4);
-            assertThat(two.answer("ROWS")).containsOnly(2);
-            assertThat(five.answer("ROWS")).hasSize(5).containsOnly(5);
+            assertThat(three.response("ROWS")).containsOnly(4);
+            assertThat(one.response("ROWS")).containsOnly(4);
+            assertThat(two.response("ROWS")).containsOnly(2);
+            assertThat(five.response("ROWS")).hasSize(5).containsOnly(5);
         });
     }
 
@@ -94,13 +94,13 @@ class BatchTest {
             Outcome rows = Runs.submit(executor, model, Runs.turns(List.of("ROWS"), 2));
             Outcome rowsToo = Runs.submit(executor, model, Runs.turns(List.of("ROWS"), 3));
             running.cancel();
-            assertThat(all.answer("ROWS")).containsExactly(1);
-            assertThat(rows.answer("ROWS")).containsExactly(2);
-            assertThat(rowsToo.answer("ROWS")).containsExactly(2);
+            assertThat(all.response("ROWS")).containsExactly(1);
+            assertThat(rows.response("ROWS")).containsExactly(2);
+            assertThat(rowsToo.response("ROWS")).containsExactly(2);
         });
     }
 
-    /** Nothing says how many rows they have; a model that needs inputs refuses each of them. */
+    /** Their number of rows is unknown; a model that needs inputs rejects each of them. */
     @Test
     void requestsWithoutInputs_areRefused_besideOthersThatAreServed() throws Exception {
         on("turns", Runs.batches(8), (executor, model) -> {
@@ -111,7 +111,7 @@ class BatchTest {
             running.cancel();
             assertThat(none.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
             assertThat(again.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
-            assertThat(one.answer("ROWS")).containsExactly(1);
+            assertThat(one.response("ROWS")).containsExactly(1);
         });
     }
 
@@ -124,14 +124,14 @@ class BatchTest {
                 outcomes.add(Runs.submit(executor, model, Runs.request("identity_fp32", List.of(input), List.of())));
             }
             for (int width = 1; width < 6; width++) {
-                Outcome.Answer answer = outcomes.get(width - 1).answer();
+                Outcome.Response answer = outcomes.get(width - 1).response();
                 assertThat(answer.tensor("OUTPUT0").shape()).isEqualTo(Shape.of(1, width));
                 answer.response().release();
             }
         });
     }
 
-    /** Elements behind their lengths stay so when they are put together, and are found again by them. */
+    /** Elements keep their lengths when they are concatenated, and are sliced by them. */
     @Test
     void bytes_areCutWhereElementsEnd() {
         OnnxModel model = Runs.model("simple", ModelSettings.DEFAULT);
@@ -160,10 +160,10 @@ class BatchTest {
             Outcome one = Runs.submit(executor, model, strings(1, List.of("one", "")));
             Outcome two = Runs.submit(executor, model, strings(2, List.of("\ud83d\ude00", "a\0b", "", "last")));
             running.cancel();
-            Outcome.Answer first = one.answer();
+            Outcome.Response first = one.response();
             assertThat(strings(first.tensor("OUTPUT0"))).containsExactly("one", "");
             first.response().release();
-            Outcome.Answer second = two.answer();
+            Outcome.Response second = two.response();
             assertThat(strings(second.tensor("OUTPUT0"))).containsExactly("\ud83d\ude00", "a\0b", "", "last");
             second.response().release();
         });
@@ -198,8 +198,8 @@ class BatchTest {
             Outcome bad = Runs.submit(executor, model, Runs.turns(-5));
             Outcome better = Runs.submit(executor, model, Runs.turns(6));
             running.cancel();
-            assertThat(good.answer("SAME")).containsExactly(5);
-            assertThat(better.answer("SAME")).containsExactly(6);
+            assertThat(good.response("SAME")).containsExactly(5);
+            assertThat(better.response("SAME")).containsExactly(6);
             assertThat(bad.failure().message()).contains("model 'turns'");
         });
     }
@@ -221,7 +221,7 @@ class BatchTest {
             assertThat(lasting.ended()).isFalse();
             lasting.cancel();
             assertThat(lasting.code()).isEqualTo(ErrorCode.CANCELLED);
-            assertThat(Runs.submit(executor, model, Runs.turns(3)).answer("ROWS"))
+            assertThat(Runs.submit(executor, model, Runs.turns(3)).response("ROWS"))
                     .containsExactly(1);
         });
     }
@@ -235,8 +235,8 @@ class BatchTest {
             Outcome three = Runs.submit(executor, model, Runs.turns(3));
             cancelled.cancel();
             running.cancel();
-            assertThat(one.answer("ROWS")).containsExactly(2);
-            assertThat(three.answer("ROWS")).containsExactly(2);
+            assertThat(one.response("ROWS")).containsExactly(2);
+            assertThat(three.response("ROWS")).containsExactly(2);
         });
     }
 
@@ -249,7 +249,7 @@ class BatchTest {
                 outcomes.add(Runs.submit(executor, model, Runs.request("positive", List.of(input), List.of())));
             }
             for (int i = 0; i < 40; i++) {
-                Outcome.Answer answer = outcomes.get(i).answer();
+                Outcome.Response answer = outcomes.get(i).response();
                 Tensor output = answer.tensor("OUTPUT0");
                 assertThat(output.shape()).isEqualTo(Shape.of(i == 0 ? 1 : 2));
                 assertThat(output.data().getFloatLE(output.data().writerIndex() - 4))
@@ -273,8 +273,8 @@ class BatchTest {
             Outcome one = Runs.submit(executor, model, Runs.turns(5));
             Outcome two = Runs.submit(executor, model, Runs.turns(5));
             running.cancel();
-            assertThat(one.answer("ROWS")).containsExactly(1);
-            assertThat(two.answer("ROWS")).containsExactly(1);
+            assertThat(one.response("ROWS")).containsExactly(1);
+            assertThat(two.response("ROWS")).containsExactly(1);
         });
     }
 
@@ -284,18 +284,18 @@ class BatchTest {
             Outcome one = Runs.submit(executor, model, Runs.turns(1));
             Outcome two = Runs.submit(executor, model, Runs.turns(2));
             Outcome three = Runs.submit(executor, model, Runs.turns(3));
-            assertThat(one.answer("ROWS")).containsExactly(3);
-            assertThat(two.answer("ROWS")).containsExactly(3);
-            assertThat(three.answer("ROWS")).containsExactly(3);
+            assertThat(one.response("ROWS")).containsExactly(3);
+            assertThat(two.response("ROWS")).containsExactly(3);
+            assertThat(three.response("ROWS")).containsExactly(3);
         });
     }
 
     @Test
     void batch_waitsForMore_asLongAsConfigured() throws Exception {
         on("turns", Runs.settings(3, Duration.ofMillis(1), 0), (executor, model) -> {
-            assertThat(Runs.submit(executor, model, Runs.turns(1)).answer("ROWS"))
+            assertThat(Runs.submit(executor, model, Runs.turns(1)).response("ROWS"))
                     .containsExactly(1);
-            assertThat(Runs.submit(executor, model, Runs.turns(1)).answer("ROWS"))
+            assertThat(Runs.submit(executor, model, Runs.turns(1)).response("ROWS"))
                     .containsExactly(1);
         });
     }
@@ -307,8 +307,8 @@ class BatchTest {
             Outcome two = Runs.submit(executor, model, Runs.turns(2));
             assertThat(two.ended()).isFalse();
             Outcome three = Runs.submit(executor, model, Runs.turns(3));
-            assertThat(two.answer("ROWS")).containsExactly(2);
-            assertThat(three.answer("ROWS")).containsExactly(2);
+            assertThat(two.response("ROWS")).containsExactly(2);
+            assertThat(three.response("ROWS")).containsExactly(2);
         });
     }
 
@@ -327,13 +327,13 @@ class BatchTest {
         model.release();
     }
 
-    /** How many answers are right. */
+    /** The number of correct responses. */
     private static int answers(LocalExecutor executor, OnnxModel model, int client) throws Exception {
         int right = 0;
         for (int i = 0; i < 50; i++) {
             int number = client * 1000 + i;
-            Outcome.Answer answer =
-                    Runs.submit(executor, model, Runs.simple(number)).answer();
+            Outcome.Response answer =
+                    Runs.submit(executor, model, Runs.simple(number)).response();
             Tensor sum = answer.tensor("OUTPUT0");
             right += sum.data().getIntLE(sum.data().readerIndex() + 60) == 3 * number ? 1 : 0;
             answer.response().release();

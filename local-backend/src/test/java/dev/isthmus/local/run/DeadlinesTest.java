@@ -21,11 +21,11 @@ class DeadlinesTest {
         return deadlines.set(now + fromNow, () -> passed.add(name));
     }
 
-    /** What passes up to a time, without the thread. */
+    /** The timers that expire up to a time, without the thread. */
     private List<String> passing(long fromNow) {
         List<Deadlines.DeadlineTimer> due = new ArrayList<>();
         deadlines.collect(now + fromNow, due);
-        due.forEach(Deadlines.DeadlineTimer::pass);
+        due.forEach(Deadlines.DeadlineTimer::expire);
         List<String> names = new ArrayList<>();
         passed.drainTo(names);
         return names;

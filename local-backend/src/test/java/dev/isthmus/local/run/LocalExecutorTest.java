@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Queue, permits, deadlines and cancellation, with a model that runs until it is ended. */
+/** Queue, permits, deadlines and cancellation, with a model that runs until it is terminated. */
 class LocalExecutorTest {
     private OnnxModel turns;
     private OnnxModel simple;
@@ -32,12 +32,12 @@ class LocalExecutorTest {
         simple = Runs.model("simple", ModelSettings.DEFAULT);
     }
 
-    /** Every use of the models was given back: ours is the last. */
+    /** All references to the models were released, except the test's own. */
     @AfterEach
     void unload() {
         for (OnnxModel model : List.of(turns, simple)) {
             model.release();
-            // A run that was ended may still be giving back what it had.
+            // A terminated run may still be releasing its resources.
             await().until(() -> Runs.unused(model));
         }
     }
@@ -52,7 +52,7 @@ class LocalExecutorTest {
     void answer_isTheModels_underTheRequestsId() throws Exception {
         try (LocalExecutor executor = new LocalExecutor(1, 1)) {
             Outcome outcome = Runs.submit(executor, simple, Runs.simple(3));
-            InferResponse response = outcome.answer().response();
+            InferResponse response = outcome.response().response();
             assertThat(response.id()).isEqualTo("id");
             assertThat(response.model()).isEqualTo(new ModelRef("simple", "1"));
             assertThat(response.outputs().getFirst().data().getIntLE(60)).isEqualTo(9);
@@ -84,7 +84,7 @@ class LocalExecutorTest {
             assertThat(failure.processed()).isEqualTo(OipException.Processed.NO);
             assertThat(failure.retryAfter()).contains(Duration.ofSeconds(1));
             running.cancel();
-            assertThat(queued.answer("TURNS")).containsExactly(1);
+            assertThat(queued.response("TURNS")).containsExactly(1);
         }
     }
 
@@ -100,7 +100,7 @@ class LocalExecutorTest {
             Outcome next = Runs.submit(executor, turns, Runs.turns(2));
             assertThat(running.ended()).isFalse();
             running.cancel();
-            assertThat(next.answer("TURNS")).containsExactly(2);
+            assertThat(next.response("TURNS")).containsExactly(2);
             assertThat(queued.calls()).isEqualTo(1);
         }
     }
@@ -116,7 +116,7 @@ class LocalExecutorTest {
             Outcome next = Runs.submit(executor, turns, Runs.turns(2));
             assertThat(running.ended()).isFalse();
             running.cancel();
-            assertThat(next.answer("TURNS")).containsExactly(2);
+            assertThat(next.response("TURNS")).containsExactly(2);
         }
     }
 
@@ -137,7 +137,7 @@ class LocalExecutorTest {
             assertThat(running.failure())
                     .hasMessage("model 'turns': the deadline passed while the model ran")
                     .returns(ErrorCode.DEADLINE_EXCEEDED, OipException::code);
-            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).response("TURNS"))
                     .containsExactly(2);
             assertThat(running.calls()).isEqualTo(1);
         }
@@ -149,7 +149,7 @@ class LocalExecutorTest {
             long soon = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(20);
             Outcome running = Runs.submit(executor, turns, Runs.turns(Runs.ENDLESS), soon);
             assertThat(running.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
-            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).response("TURNS"))
                     .containsExactly(2);
         }
     }
@@ -161,7 +161,7 @@ class LocalExecutorTest {
             running.cancel();
             assertThat(running.ended()).isTrue();
             assertThat(running.code()).isEqualTo(ErrorCode.CANCELLED);
-            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).response("TURNS"))
                     .containsExactly(2);
             await().until(running::released);
             assertThat(running.calls()).isEqualTo(1);
@@ -172,10 +172,10 @@ class LocalExecutorTest {
     void cancelled_afterTheEnd_doesNothing() throws Exception {
         try (LocalExecutor executor = new LocalExecutor(1, 1)) {
             Outcome over = Runs.submit(executor, turns, Runs.turns(1));
-            assertThat(over.answer("TURNS")).containsExactly(1);
+            assertThat(over.response("TURNS")).containsExactly(1);
             over.cancel();
             over.expire();
-            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).response("TURNS"))
                     .containsExactly(2);
             assertThat(over.calls()).isEqualTo(1);
         }
@@ -212,7 +212,7 @@ class LocalExecutorTest {
             Runs.submit(executor, simple, Runs.simple(2)).release();
             assertThat(queued.ended()).isFalse();
             running.cancel();
-            assertThat(queued.answer("TURNS")).containsExactly(3);
+            assertThat(queued.response("TURNS")).containsExactly(3);
         } finally {
             one.release();
         }
@@ -228,7 +228,7 @@ class LocalExecutorTest {
                 queued.add(Runs.submit(executor, turns, Runs.turns(i)));
             }
             assertThat(Runs.submit(executor, turns, Runs.turns(1)).failure())
-                    .hasMessage("model 'turns': 6 of its requests wait, its share of the local queue of 8")
+                    .hasMessage("model 'turns': 6 requests are queued, its share of the local queue of 8")
                     .returns(ErrorCode.OVERLOADED, OipException::code);
             queued.add(Runs.submit(executor, simple, Runs.simple(1)));
             queued.add(Runs.submit(executor, simple, Runs.simple(1)));
@@ -287,7 +287,7 @@ class LocalExecutorTest {
         try (LocalExecutor executor = new LocalExecutor(1, 1)) {
             assertThat(Runs.submit(executor, turns, Runs.turns(-5)).failure().message())
                     .contains("model 'turns'");
-            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).response("TURNS"))
                     .containsExactly(2);
         }
     }
@@ -301,7 +301,7 @@ class LocalExecutorTest {
         executor.close();
         assertThat(queued.code()).isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(queued.released()).isTrue();
-        assertThat(running.answer("TURNS")).containsExactly(20_000);
+        assertThat(running.response("TURNS")).containsExactly(20_000);
     }
 
     @Test
@@ -330,7 +330,7 @@ class LocalExecutorTest {
             for (int i = 0; i < 400; i++) {
                 outcomes.add(Runs.submit(executor, simple, Runs.simple(i)));
             }
-            outcomes.getFirst().answer();
+            outcomes.getFirst().response();
         }
         for (Outcome outcome : outcomes) {
             assertThat(outcome.ended()).isTrue();

@@ -10,11 +10,11 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 
 class LowPriorityThreadTest {
-    /** Of the fields after the thread's name. */
+    /** The index among the fields after the thread's name. */
     private static final int NICE_FIELD = 16;
 
     private static int nice() throws Exception {
-        if (!LowPriorityThread.possible()) {
+        if (!LowPriorityThread.supported()) {
             return LowPriorityThread.NICE;
         }
         String stat = Files.readString(Path.of("/proc/thread-self/stat"));

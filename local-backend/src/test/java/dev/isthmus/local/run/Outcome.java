@@ -20,18 +20,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** How a request ends, and whether its run has begun. */
+/** Records the outcome of a request, and whether its run has started. */
 final class Outcome implements InferCallback {
     private static final long PATIENCE_SECONDS = 60;
 
     private final InferRequest request;
-    private final CompletableFuture<Answer> answer = new CompletableFuture<>();
+    private final CompletableFuture<Response> answer = new CompletableFuture<>();
     private final AtomicInteger calls = new AtomicInteger();
     private final CountDownLatch begun = new CountDownLatch(1);
     private Cancellable run = () -> {};
 
     /** Outputs by name. */
-    record Answer(InferResponse response) {
+    record Response(InferResponse response) {
         long[] longs(String output) {
             return Runs.longs(tensor(output));
         }
@@ -53,7 +53,7 @@ final class Outcome implements InferCallback {
         return this;
     }
 
-    /** Tells by its first allocation that a run gathers its inputs. */
+    /** Its first allocation shows that a run is gathering its inputs. */
     ByteBufAllocator allocator() {
         return new AbstractByteBufAllocator(true) {
             @Override
@@ -77,7 +77,7 @@ final class Outcome implements InferCallback {
     @Override
     public void done(InferResponse response) {
         calls.incrementAndGet();
-        answer.complete(new Answer(response));
+        answer.complete(new Response(response));
     }
 
     @Override
@@ -90,7 +90,7 @@ final class Outcome implements InferCallback {
         run.cancel();
     }
 
-    /** What the timer does. */
+    /** Expires the deadline as the timer does. */
     void expire() {
         ((LocalRun) run).expire();
     }
@@ -109,18 +109,18 @@ final class Outcome implements InferCallback {
         return calls.get();
     }
 
-    /** Whether the request's buffers have been given back. */
+    /** Whether the request's buffers have been released. */
     boolean released() {
         return request.inputs().stream().allMatch(input -> input.data().refCnt() == 0);
     }
 
-    /** The answer; the caller releases it. */
-    Answer answer() throws InterruptedException, ExecutionException, TimeoutException {
+    /** Waits for the response, which the caller releases. */
+    Response response() throws InterruptedException, ExecutionException, TimeoutException {
         return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
 
-    long[] answer(String output) throws InterruptedException, ExecutionException, TimeoutException {
-        Answer whole = answer();
+    long[] response(String output) throws InterruptedException, ExecutionException, TimeoutException {
+        Response whole = response();
         try {
             return whole.longs(output);
         } finally {
@@ -129,10 +129,10 @@ final class Outcome implements InferCallback {
     }
 
     void release() throws InterruptedException, ExecutionException, TimeoutException {
-        answer().response().release();
+        response().response().release();
     }
 
-    /** Waits for the end, whichever, and releases the answer. */
+    /** Waits for any outcome and releases a response. */
     void releaseAny() throws InterruptedException, ExecutionException, TimeoutException {
         answer.handle((answered, failure) -> {
                     if (answered != null) {

@@ -22,9 +22,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** Models and requests of the tests of execution. */
+/** Models and requests for tests of runs. */
 final class Runs {
-    /** As many turns of the model 'turns' as nobody waits for. */
+    /** A loop count of the model 'turns' that does not end within a test. */
     static final long ENDLESS = Long.MAX_VALUE;
 
     private Runs() {}
@@ -61,7 +61,7 @@ final class Runs {
         return OnnxModel.load(new ModelSource(name, "1", settings, () -> bytes(found), List.of()), "cpu");
     }
 
-    /** Whether every use was given back. */
+    /** Whether all references but one have been released. */
     static boolean unused(OnnxModel model) {
         boolean used = model.retain();
         if (used) {
@@ -121,7 +121,7 @@ final class Runs {
         return new Tensor(name, DataType.INT32, Shape.of(1, 16), Map.of(), data);
     }
 
-    /** Submits with a use of the model. */
+    /** Submits a request with a reference to the model. */
     static Outcome submit(LocalExecutor executor, OnnxModel model, InferRequest request) {
         return submit(executor, model, request, Long.MAX_VALUE);
     }

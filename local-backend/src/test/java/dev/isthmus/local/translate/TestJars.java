@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import javax.tools.ToolProvider;
 
-/** Jars of translators, compiled as a user would: outside of this build, against the gateway's class path. */
+/** Jars of translators, compiled as a user would: outside this build, against the gateway's class path. */
 public final class TestJars {
     private static final Path EXAMPLE = Path.of(System.getProperty("isthmus.root"), "config/examples/translator");
 
@@ -36,7 +36,7 @@ public final class TestJars {
         }
     }
 
-    /** Packs all of them, with services: an interface's name and those of its providers. */
+    /** Packs all classes, with services: the names of interfaces and of their providers. */
     public Path jar(Path file, Map<String, String> services) {
         try (JarOutputStream jar = new JarOutputStream(Files.newOutputStream(file))) {
             for (Path each : files(classes).toList()) {
@@ -66,7 +66,7 @@ public final class TestJars {
         }
     }
 
-    /** Of this process; where the system does not tell, none. */
+    /** The open files of this process; empty if the system does not list them. */
     static List<String> openFiles() throws Exception {
         Path descriptors = Path.of("/proc/self/fd");
         List<String> open = new ArrayList<>();

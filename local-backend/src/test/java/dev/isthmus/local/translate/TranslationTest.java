@@ -41,7 +41,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Translators out of real jars, before the real digits model. */
+/** Translators from real jars with the real digits model. */
 class TranslationTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final List<TensorMetadata> TEXT = List.of(metadata("text", "BYTES", -1));
@@ -206,7 +206,7 @@ class TranslationTest {
         request.release();
     }
 
-    /** Six elements: an emoji, a NUL in text, nothing, no text, and two letters. */
+    /** Six elements: an emoji, text with a NUL, an empty one, one that is not text, and two letters. */
     private static byte[] odd() {
         ByteBuf data = ALLOCATOR.buffer();
         List<byte[]> elements = List.of(
@@ -339,10 +339,10 @@ class TranslationTest {
     @ParameterizedTest
     @CsvSource({
         "Nowhere,the translator Nowhere is not in the jars beside the model",
-        "Broken,the translator cannot be made: IllegalStateException",
-        "Idle,the translator cannot be made: UnsupportedOperationException",
-        "Words,'Words is no ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>'",
-        "java.lang.String,'java.lang.String is no ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>'"
+        "Broken,the translator cannot be instantiated: IllegalStateException",
+        "Idle,the translator cannot be instantiated: UnsupportedOperationException",
+        "Words,'Words is not an ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>'",
+        "java.lang.String,'java.lang.String is not an ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>'"
     })
     void translator_thatCannotBeUsed_isRefused(String name, String reason) {
         assertThatThrownBy(() -> load(name, jar, TEXT, ANSWER))
@@ -356,7 +356,7 @@ class TranslationTest {
         Path elsewhere = Files.createDirectory(folder.resolve("elsewhere"));
         Path alone = jars.jar(elsewhere.resolve("translator.jar"), Map.of());
         assertThatThrownBy(() -> load("Sample", alone, TEXT, ANSWER))
-                .hasMessage("its translator does not get ready: FileNotFoundException");
+                .hasMessage("its translator failed in prepare: FileNotFoundException");
     }
 
     @Test

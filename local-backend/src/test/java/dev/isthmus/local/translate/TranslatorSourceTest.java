@@ -43,6 +43,6 @@ class TranslatorSourceTest {
     @Test
     void datatype_thatIsNone_isRefused() {
         assertThatThrownBy(() -> source(JARS, declared("TEXT"), TEXT))
-                .hasMessage("tensor 'text' is declared as TEXT, which is no datatype of the protocol");
+                .hasMessage("tensor 'text' is declared as TEXT, which is not a datatype of the protocol");
     }
 }

@@ -8,38 +8,40 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thing put together, uncopied, from its parts as they come. A part that begins where the one before ends in the same
- * memory makes that one longer, so that what lies in one piece stays one buffer. {@linkplain SmallParts Small parts} that
- * follow one another are copied together. Owns what it was given until {@link #take()} or {@link #release()}; it may be used
- * anew after either.
+ * Collects the parts of a body into one buffer without copying them. A part that continues the previous one in the same
+ * memory extends it, so that contiguous memory stays one buffer. Consecutive {@linkplain SmallParts small parts} are
+ * copied together. Owns the parts until {@link #take()} or {@link #release()}, after which it can be reused.
  */
 public final class BufferCollector {
     private final ByteBufAllocator allocator;
-    private final int mostParts;
+    private final int maxParts;
     private @Nullable CompositeByteBuf before;
     private @Nullable ByteBuf last;
-    /** Whether the last part is a copy of small ones, to which more may be added. */
-    private boolean room;
+    /** Whether the last part is a copy of small parts with spare capacity. */
+    private boolean appendable;
 
     private int uncounted;
     private long bytes;
 
-    /** A thing of any number of parts. */
+    /** A collector for any number of parts. */
     public BufferCollector(ByteBufAllocator allocator) {
         this(allocator, Integer.MAX_VALUE);
     }
 
-    /** @param mostParts so many parts are copied into one, because a buffer of many parts is copied when it is written */
-    public BufferCollector(ByteBufAllocator allocator, int mostParts) {
+    /**
+     * @param maxParts the number of parts that are consolidated into one, because Netty copies a buffer of many parts
+     *     when it is written
+     */
+    public BufferCollector(ByteBufAllocator allocator, int maxParts) {
         this.allocator = allocator;
-        this.mostParts = mostParts;
+        this.maxParts = maxParts;
     }
 
     /**
      * Adds a part.
      *
-     * @param part taken. Its capacity beyond its writer index tells how far its memory goes on: {@code retainedDuplicate()}
-     *     of a larger buffer can be made longer by what follows, {@code retainedSlice()} cannot.
+     * @param part taken. Its capacity beyond its writer index is memory that later parts may extend it into: a {@code
+     *     retainedDuplicate()} of a larger buffer can be extended, a {@code retainedSlice()} cannot.
      */
     public void add(ByteBuf part) {
         ByteBuf open = last;
@@ -54,23 +56,26 @@ public final class BufferCollector {
         if (open != null) {
             close(open);
         }
-        // A copy has room of its own; what was received is followed by somebody else's memory.
-        room = SmallParts.pins(part);
+        // Only a copy has spare capacity of its own; a received buffer is followed by memory in use elsewhere.
+        appendable = SmallParts.pinsMemory(part);
         last = SmallParts.kept(allocator, part);
     }
 
-    /** Copies a small part, which is taken, behind the one before where that has room or is small as well; whether it does. */
+    /**
+     * Appends a small part, which is taken, to the last one if that has capacity or is small too; returns whether it
+     * did.
+     */
     private boolean merge(ByteBuf open, ByteBuf part) {
         ByteBuf to = open;
-        if (!room || open.writableBytes() < part.readableBytes()) {
+        if (!appendable || open.writableBytes() < part.readableBytes()) {
             if (!SmallParts.small(open)) {
                 return false;
             }
-            to = SmallParts.room(allocator, open.readableBytes() + part.readableBytes())
+            to = SmallParts.newBuffer(allocator, open.readableBytes() + part.readableBytes())
                     .writeBytes(open);
             open.release();
             last = to;
-            room = true;
+            appendable = true;
         }
         to.writeBytes(part);
         part.release();
@@ -78,8 +83,8 @@ public final class BufferCollector {
     }
 
     /**
-     * Makes {@code open} longer by {@code part} (borrowed) where that follows it in memory; whether it does. While
-     * {@code open} holds its memory, no other buffer can have an address in it that is not of the same memory.
+     * Extends {@code open} by {@code part} (borrowed) if the part follows it in memory; returns whether it did.
+     * Comparing addresses is safe: while {@code open} retains its memory, no other memory can have those addresses.
      */
     public static boolean extend(ByteBuf open, ByteBuf part) {
         int length = part.readableBytes();
@@ -93,7 +98,7 @@ public final class BufferCollector {
         return true;
     }
 
-    /** Bytes of the parts since the last {@link #take()}. */
+    /** The bytes added since the last {@link #take()}. */
     public long bytes() {
         return bytes;
     }
@@ -102,16 +107,16 @@ public final class BufferCollector {
         CompositeByteBuf parts = before == null ? allocator.compositeBuffer(Integer.MAX_VALUE) : before;
         before = parts;
         parts.addComponent(true, part);
-        if (++uncounted == mostParts) {
+        if (++uncounted == maxParts) {
             uncounted = 0;
-            parts.consolidate(parts.numComponents() - mostParts, mostParts);
-            if (parts.numComponents() > mostParts) {
+            parts.consolidate(parts.numComponents() - maxParts, maxParts);
+            if (parts.numComponents() > maxParts) {
                 parts.consolidate();
             }
         }
     }
 
-    /** Shows what there is so far, in order; what is shown is borrowed. */
+    /** Passes the buffers collected so far to {@code to}, in order; they are borrowed. */
     public void show(Consumer<ByteBuf> to) {
         if (before != null) {
             to.accept(before);
@@ -121,23 +126,23 @@ public final class BufferCollector {
         }
     }
 
-    /** What was put together, owned by the caller: a composite only where it is not in one piece. */
+    /** The collected bytes, owned by the caller; a composite only if they are not contiguous. */
     public ByteBuf take() {
         ByteBuf open = last;
         CompositeByteBuf parts = before;
         last = null;
-        room = false;
+        appendable = false;
         before = null;
         uncounted = 0;
         bytes = 0;
         if (open == null) {
             return Unpooled.EMPTY_BUFFER;
         }
-        // What lies behind it in its memory is none of its readers' business.
+        // A slice, so that readers do not see the memory after it.
         return parts == null ? open.slice() : parts.addComponent(true, open);
     }
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases the collected parts; idempotent. */
     public void release() {
         take().release();
     }

@@ -7,8 +7,8 @@ import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message put together, front to back, of new bytes and of parts of another message, which are not copied unless they are
- * small. The parts keep what they are slices of; nothing is taken out of it.
+ * Builds a message, front to back, from new bytes and from parts of another message, which are copied only if they are
+ * small. The parts are slices that retain the other message's memory.
  */
 public final class MessageSplice {
     /** Below this size a copy costs less than one more component. */
@@ -22,7 +22,7 @@ public final class MessageSplice {
         this.allocator = allocator;
     }
 
-    /** Where new bytes are written; valid until the next part. */
+    /** The buffer for new bytes; valid until the next {@link #part}. */
     public ByteBuf tail() {
         ByteBuf open = tail;
         if (open == null) {
@@ -32,7 +32,7 @@ public final class MessageSplice {
         return open;
     }
 
-    /** Adds a part of a message (borrowed). */
+    /** Appends a part of a message (borrowed). */
     public void part(ByteBuf message, int index, int length) {
         if (length < COPY_BELOW) {
             tail().writeBytes(message, index, length);
@@ -42,8 +42,8 @@ public final class MessageSplice {
     }
 
     /**
-     * The same bytes once more (borrowed, uncopied), with indices and a reference of its own. What is made of parts stays
-     * so, because writers look at them.
+     * A view of the message (borrowed) with its own indices and reference. A composite stays a composite, because
+     * writers look at its components.
      */
     public static ByteBuf retained(ByteBuf message) {
         if (!(message instanceof CompositeByteBuf)) {
@@ -54,7 +54,7 @@ public final class MessageSplice {
         return same;
     }
 
-    /** A view of a composite is not looked into: its parts may not keep the memory that they lie in. */
+    /** Views of a composite are not decomposed: their components may not retain the underlying memory. */
     private static void add(CompositeByteBuf to, ByteBuf message, int index, int length) {
         if (message instanceof CompositeByteBuf composite) {
             for (ByteBuf part : composite.decompose(index, length)) {
@@ -65,7 +65,7 @@ public final class MessageSplice {
         }
     }
 
-    /** What was put together, owned by the caller. */
+    /** The message, owned by the caller. */
     public ByteBuf take() {
         ByteBuf all = whole == null ? tail : closedTail();
         whole = null;

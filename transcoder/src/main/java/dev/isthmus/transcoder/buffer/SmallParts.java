@@ -5,16 +5,16 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 
 /**
- * Puts parts together without copying them, except small ones: whoever sends a byte at a time must not make an object of each
- * byte, nor keep the memory of a whole read for it. What is put together has at most one part for each KiB, and some more.
+ * Joins parts without copying them, except for small ones: a peer that sends one byte at a time must not cost an object
+ * per byte, nor pin a whole read buffer per byte. The result has about one component per KiB at most.
  */
 public final class SmallParts {
-    /** A shorter part is copied, in bytes. */
+    /** Parts shorter than this are copied, in bytes. */
     public static final int SMALL = 1024;
 
-    private static final int LEAST_ROOM = 64;
-    private static final int MOST_ROOM = 2 * SMALL;
-    /** A read that took more memory is not kept for the sake of a small part. */
+    private static final int MIN_CAPACITY = 64;
+    private static final int MAX_CAPACITY = 2 * SMALL;
+    /** A small part does not pin a read buffer larger than this, in bytes. */
     private static final int LARGE_READ = 16 * 1024;
 
     private SmallParts() {}
@@ -23,14 +23,14 @@ public final class SmallParts {
         return part.readableBytes() < SMALL;
     }
 
-    /** Memory for so many bytes and what may follow them. */
-    static ByteBuf room(ByteBufAllocator allocator, int bytes) {
-        int capacity = Math.clamp(2L * bytes, LEAST_ROOM, MOST_ROOM);
+    /** A buffer for {@code bytes} bytes and small parts that may follow. */
+    static ByteBuf newBuffer(ByteBufAllocator allocator, int bytes) {
+        int capacity = Math.clamp(2L * bytes, MIN_CAPACITY, MAX_CAPACITY);
         return allocator.directBuffer(capacity, capacity);
     }
 
-    /** Whether the part is small and keeps much more memory than it fills, which nothing that follows can fill. */
-    static boolean pins(ByteBuf part) {
+    /** Whether the part is small but pins much more memory, which later parts cannot fill. */
+    static boolean pinsMemory(ByteBuf part) {
         return small(part) && !part.isWritable() && memory(part) > LARGE_READ;
     }
 
@@ -42,17 +42,17 @@ public final class SmallParts {
         return capacity;
     }
 
-    /** The part, or, where it is small, a copy that keeps none of the memory that it was read into; the part is taken. */
+    /** The part, or, if it is small and pins a large read buffer, a copy; the part is taken. */
     public static ByteBuf kept(ByteBufAllocator allocator, ByteBuf part) {
-        if (!pins(part)) {
+        if (!pinsMemory(part)) {
             return part;
         }
-        ByteBuf copy = room(allocator, part.readableBytes()).writeBytes(part);
+        ByteBuf copy = newBuffer(allocator, part.readableBytes()).writeBytes(part);
         part.release();
         return copy;
     }
 
-    /** Both as one buffer, owned by the caller; both are taken, and {@code before} must be nobody else's. */
+    /** Both parts as one buffer, owned by the caller; both are taken, and {@code before} must not be shared. */
     public static CompositeByteBuf join(ByteBufAllocator allocator, ByteBuf before, ByteBuf part) {
         if (before instanceof CompositeByteBuf whole) {
             append(whole, part);
@@ -64,16 +64,16 @@ public final class SmallParts {
         return whole;
     }
 
-    /** Appends a part, which is taken, to a buffer that is nobody else's. */
+    /** Appends a part, which is taken, to a buffer that is not shared. */
     public static void append(CompositeByteBuf whole, ByteBuf part) {
         if (!small(part)) {
-            closeRoom(whole);
+            trim(whole);
             whole.addFlattenedComponents(true, part);
             return;
         }
         try {
             if (whole.capacity() - whole.writerIndex() < part.readableBytes()) {
-                openRoom(whole, part.readableBytes());
+                openCapacity(whole, part.readableBytes());
             }
             whole.writeBytes(part);
         } finally {
@@ -81,25 +81,31 @@ public final class SmallParts {
         }
     }
 
-    /** The same buffer, to which nothing is appended any more: it has no room left that a reader of its parts would see. */
+    /**
+     * The same buffer trimmed to its content, so that readers of its components do not see spare capacity; nothing may
+     * be appended afterwards.
+     */
     public static ByteBuf complete(ByteBuf gathered) {
         if (gathered instanceof CompositeByteBuf whole) {
-            closeRoom(whole);
+            trim(whole);
         }
         return gathered;
     }
 
-    /** Adds memory that {@code writeBytes} fills: as much as the parts before, so that few small parts take little. */
-    private static void openRoom(CompositeByteBuf whole, int bytes) {
-        closeRoom(whole);
+    /**
+     * Adds capacity for {@code writeBytes}: as much as the previous component, so that a few small parts take little
+     * memory.
+     */
+    private static void openCapacity(CompositeByteBuf whole, int bytes) {
+        trim(whole);
         int parts = whole.numComponents();
         int before = parts == 0 ? 0 : whole.componentSlice(parts - 1).capacity();
-        ByteBuf room = room(whole.alloc(), Math.max(bytes, before));
-        whole.addComponent(false, room.writerIndex(room.capacity()));
+        ByteBuf added = newBuffer(whole.alloc(), Math.max(bytes, before));
+        whole.addComponent(false, added.writerIndex(added.capacity()));
     }
 
-    /** What follows begins where the bytes so far end. */
-    private static void closeRoom(CompositeByteBuf whole) {
+    /** Trims the capacity, so that the next component starts where the bytes end. */
+    private static void trim(CompositeByteBuf whole) {
         if (whole.capacity() > whole.writerIndex()) {
             whole.capacity(whole.writerIndex());
         }

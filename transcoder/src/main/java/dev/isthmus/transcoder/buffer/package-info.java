@@ -1,4 +1,4 @@
-/** Messages put together of buffers without copying them. Nothing here knows what is in them. */
+/** Joins buffers without copying them. Nothing here knows their content. */
 @NullMarked
 package dev.isthmus.transcoder.buffer;
 

@@ -6,8 +6,8 @@ import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Compares two tensors of one datatype of numbers and of one shape: all but the cosine in one pass, the cosine, where there is
- * any difference, in a second, scaled so that no square overflows.
+ * Compares two numeric tensors of the same datatype and shape: one pass for everything but the cosine, which takes a
+ * second pass if there is any difference, scaled so that squares do not overflow.
  */
 final class NumberComparison {
     private final Tensor first;
@@ -17,10 +17,10 @@ final class NumberComparison {
     private double maxDifference;
     private double largestA;
     private double largestB;
-    /** Whether a NaN or an infinity stands against anything else. */
+    /** Whether a NaN or an infinity is compared with a different value. */
     private boolean apart;
 
-    /** A comparison of tensors, which are borrowed. */
+    /** Both tensors are borrowed. */
     NumberComparison(Tensor first, Tensor second) {
         this.first = first;
         this.type = first.dataType();
@@ -49,26 +49,26 @@ final class NumberComparison {
         return (double) same / rows;
     }
 
-    /** Looks at a row, between these offsets; whether the largest elements are at the same place. */
+    /** Compares the row between these offsets; returns whether both have their largest element at the same index. */
     private boolean row(int from, int to) {
         long maxA = Long.MIN_VALUE;
         long maxB = Long.MIN_VALUE;
-        int placeA = from;
-        int placeB = from;
+        int argmaxA = from;
+        int argmaxB = from;
         for (int at = from; at < to; at += type.size()) {
             long keyA = NumberKey.read(type, a, a.readerIndex() + at);
             long keyB = NumberKey.read(type, b, b.readerIndex() + at);
             if (keyA > maxA) {
                 maxA = keyA;
-                placeA = at;
+                argmaxA = at;
             }
             if (keyB > maxB) {
                 maxB = keyB;
-                placeB = at;
+                argmaxB = at;
             }
             element(keyA, keyB);
         }
-        return placeA == placeB;
+        return argmaxA == argmaxB;
     }
 
     private void element(long keyA, long keyB) {

@@ -4,8 +4,8 @@ import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The elements of every datatype of numbers as signed 64-bit keys: exact, in the order of the numbers, and equal where the
- * numbers are. NaN is one key, above all others; the two zeros are one.
+ * Maps elements of every numeric datatype to signed 64-bit keys: exact, ordered like the numbers, and equal if the
+ * numbers are. All NaNs map to one key, above all others; both zeros map to one key.
  */
 final class NumberKey {
     private NumberKey() {}
@@ -30,16 +30,16 @@ final class NumberKey {
     }
 
     private static long of(double value) {
-        // The sum makes the negative zero the positive one.
+        // Adding 0.0 turns -0.0 into 0.0.
         return mirrored(Double.doubleToLongBits(value + 0.0));
     }
 
-    /** Negative doubles are ordered by their bits the other way round. Its own inverse. */
+    /** Reverses the order of negative doubles, whose bits are ordered descending. Its own inverse. */
     private static long mirrored(long bits) {
         return bits ^ ((bits >> 63) & Long.MAX_VALUE);
     }
 
-    /** The number nearest to a key's; for datatypes of at most 53 significant bits, the number itself. */
+    /** The double nearest to a key's number; exact for datatypes of at most 53 significant bits. */
     static double value(DataType type, long key) {
         return switch (type) {
             case FP16, BF16, FP32, FP64 -> Double.longBitsToDouble(mirrored(key));
@@ -49,7 +49,7 @@ final class NumberKey {
         };
     }
 
-    /** The absolute difference of two keys' numbers; infinite where one, and not the other, is a NaN or that infinity. */
+    /** The absolute difference of two keys' numbers; infinite if only one of them is NaN, or an infinity. */
     static double difference(DataType type, long first, long second) {
         if (first == second) {
             return 0;
@@ -59,7 +59,7 @@ final class NumberKey {
                 double difference = Math.abs(value(type, first) - value(type, second));
                 yield Double.isNaN(difference) ? Double.POSITIVE_INFINITY : difference;
             }
-            // As unsigned, the difference of two longs is exact.
+            // Read as unsigned, the difference of two longs is exact.
             case UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64 ->
                 unsigned(first > second ? first - second : second - first);
             case BOOL, BYTES -> throw new IllegalArgumentException(type + " has no numbers");
@@ -67,7 +67,7 @@ final class NumberKey {
     }
 
     private static double unsigned(long bits) {
-        // Halved, with the lost bit kept so that the sum is rounded rightly.
+        // Halved, with the lost bit merged into the lowest one so that rounding is correct.
         return bits >= 0 ? bits : ((bits >>> 1) | (bits & 1)) * 2.0;
     }
 }

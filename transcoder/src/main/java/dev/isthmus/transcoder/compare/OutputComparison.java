@@ -2,13 +2,13 @@ package dev.isthmus.transcoder.compare;
 
 import dev.isthmus.oip.DataType;
 
-/** How an output of one answer stands to the output of the same name in another. */
+/** The comparison of an output with the output of the same name in another response. */
 public sealed interface OutputComparison {
 
-    /** The output's. */
+    /** The output's name. */
     String name();
 
-    /** Whether the two are equal, element by element; NaN equals NaN, and the two zeros each other. */
+    /** Whether all elements are equal; NaN equals NaN, and 0.0 equals -0.0. */
     boolean equal();
 
     /** Two outputs that cannot be compared element by element. */
@@ -21,27 +21,27 @@ public sealed interface OutputComparison {
 
     /** Why outputs cannot be compared element by element. */
     enum Reason {
-        /** Only the second answer has it. */
+        /** Only the second response has it. */
         NOT_IN_FIRST,
-        /** Only the first answer has it. */
+        /** Only the first response has it. */
         NOT_IN_SECOND,
         DATATYPE,
         SHAPE,
-        /** Its elements are in memory that is not the answers'. */
+        /** Its elements are in shared memory, not in the responses. */
         SHARED_MEMORY
     }
 
     /**
-     * Two outputs of numbers.
+     * Two numeric outputs.
      *
-     * @param elements how many each has
-     * @param maxDifference the largest absolute difference of two elements; infinite where a NaN or an infinity stands against
-     *     anything else
-     * @param cosine similarity of the two as vectors, from -1 to 1. 1 where both are zero or without elements, 0 where one is
-     *     zero, or where a NaN or an infinity stands against anything else; where they stand against their like they are left
-     *     out
-     * @param sameArgmax the share of rows, along the last axis, whose largest element is at the same place in both, from 0 to
-     *     1. The first of several counts, and NaN as larger than any number, as in NumPy; 1 where there are no rows
+     * @param elements the number of elements of each output
+     * @param maxDifference the largest absolute difference of two elements; infinite if a NaN or an infinity is
+     *     compared with a different value
+     * @param cosine the cosine similarity of the two as vectors, from -1 to 1. It is 1 if both are zero or empty, and 0
+     *     if only one is zero, or if a NaN or an infinity is compared with a different value; equal non-finite elements
+     *     are left out
+     * @param sameArgmax the share of rows, along the last axis, whose largest element has the same index in both, from
+     *     0 to 1; 1 if there are no rows. As in NumPy, the first of several counts, and NaN is larger than any number
      */
     record Numbers(
             String name, DataType dataType, long elements, double maxDifference, double cosine, double sameArgmax)
@@ -55,12 +55,12 @@ public sealed interface OutputComparison {
     /**
      * Two outputs of BOOL or BYTES.
      *
-     * @param elements how many each has
-     * @param equalElements how many of them are equal to the other's at their place
+     * @param elements the number of elements of each output
+     * @param equalElements the number of elements equal to the other output's at the same index
      */
     record Elements(String name, DataType dataType, long elements, long equalElements) implements OutputComparison {
 
-        /** From 0 to 1; 1 where there are no elements. */
+        /** The share of equal elements, from 0 to 1; 1 if there are no elements. */
         public double equalShare() {
             return elements == 0 ? 1 : (double) equalElements / elements;
         }

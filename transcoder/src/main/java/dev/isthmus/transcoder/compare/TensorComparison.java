@@ -12,19 +12,20 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Compares two answers to the same request, where they lie: elements are neither copied nor kept. */
+/** Compares two responses to the same request in place: elements are not copied. */
 public final class TensorComparison {
     private static final int LENGTH_PREFIX = 4;
 
     private TensorComparison() {}
 
     /**
-     * Compares output by output, by name; in which order they stand does not matter. It takes as long as the outputs are
-     * large, which is the caller's to bound, and does not belong on an event loop.
+     * Compares outputs of the same name, whatever their order. The time is linear in the size of the outputs, which the
+     * caller must limit; not for event loops.
      *
-     * @param first borrowed, its indices are not moved
+     * @param first borrowed; its indices are not moved
      * @param second as {@code first}
-     * @return one for each name, in the first's order; those that only the second has at the end
+     * @return one comparison per name, in the order of {@code first}, followed by the outputs that only {@code second}
+     *     has
      */
     public static List<OutputComparison> of(InferResponse first, InferResponse second) {
         Map<String, Tensor> others = new HashMap<>();

@@ -1,6 +1,6 @@
 /**
- * Compares decoded answers, output by output, as they lie in their buffers. Nothing here knows of wires, nor of what a
- * difference is good for.
+ * Compares decoded responses output by output, in place. Nothing here knows about wires, or what a difference is used
+ * for.
  */
 @NullMarked
 package dev.isthmus.transcoder.compare;

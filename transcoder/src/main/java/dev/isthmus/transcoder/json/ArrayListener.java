@@ -1,20 +1,20 @@
 package dev.isthmus.transcoder.json;
 
-/** Hears from a {@link NumberScanner} how arrays of numbers lie in each other. Levels count from 1, the outermost. */
+/** Receives the nesting of arrays of numbers from a {@link NumberScanner}. Levels count from 1, the outermost. */
 public interface ArrayListener {
 
-    /** An array begins at this level. */
+    /** An array starts at this level. */
     void open(int level);
 
-    /** So many elements come in the array of this level. */
+    /** The array at this level has {@code number} more elements. */
     void elements(int level, long number);
 
-    /** The array of this level ends. */
+    /** The array at this level ends. */
     void close(int level);
 
-    /** Remembers what there is now, for {@link #reset()}. */
+    /** Saves the state for {@link #reset()}. */
     void mark();
 
-    /** Forgets what came since {@link #mark()}. */
+    /** Restores the state saved by {@link #mark()}. */
     void reset();
 }

@@ -9,59 +9,61 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Makes sure that a body, or an answer, which is no inference is one JSON object (RFC 8259) within the limits that hold for inferences,
- * while it arrives in chunks. Keeps nothing of it but the names of the members of objects that are open. Not thread-safe.
+ * Checks, chunk by chunk, that the body of a non-inference request or response is one JSON object (RFC 8259) within the
+ * limits for inference bodies. Retains only the member names of open objects. Not thread-safe.
  */
 public final class JsonCheck {
-    /** Of objects that are open: each takes memory until its object is complete. */
-    static final int MOST_MEMBERS = 1 << 16;
+    /** The maximum members of all open objects; each takes memory until its object is complete. */
+    static final int MAX_MEMBERS = 1 << 16;
 
-    /** About what the name of a member takes of the heap, which is short but for very few, in bytes. */
+    /** The approximate heap size of a member's name, in bytes; almost all are short. */
     private static final int NAME = 160;
 
     private static final int PART = 8 * 1024;
 
-    /** Of what is being read, not counted: any body takes so much. */
+    /** Bytes of the read window that are not counted, because every body takes them. */
     private static final int FREE = 16 << 10;
 
     private final JsonTokenizer json;
-    private final long mostValues;
+    private final long maxValues;
     private final boolean optional;
-    /** Whether NaN and the infinities are taken, which are no JSON. */
-    private final boolean words;
+    /** Whether the non-JSON tokens NaN, Infinity and -Infinity are accepted. */
+    private final boolean nonFiniteTokens;
 
     private final Deque<Set<String>> open = new ArrayDeque<>();
     private int members;
     private long values;
     private boolean any;
 
-    private JsonCheck(WireLimits limits, long mostValues, boolean optional, boolean words) {
+    private JsonCheck(WireLimits limits, long maxValues, boolean optional, boolean nonFiniteTokens) {
         this.json = new JsonTokenizer(limits);
-        this.mostValues = mostValues;
+        this.maxValues = maxValues;
         this.optional = optional;
-        this.words = words;
+        this.nonFiniteTokens = nonFiniteTokens;
     }
 
-    /** Of a body that goes on to a server unread. */
+    /** A check for a request body that is passed through to a server. */
     public static JsonCheck passed(WireLimits limits) {
         return new JsonCheck(limits, Long.MAX_VALUE, false, false);
     }
 
-    /** Of a server's answer that goes on unread; many write numbers that are not finite as Python does. */
+    /** A check for a server's response that is passed through; many servers write non-finite numbers as Python does. */
     public static JsonCheck answer() {
         return new JsonCheck(WireLimits.DEFAULT, Long.MAX_VALUE, false, true);
     }
 
-    /** Of a body that may be read into a tree, and so has few values; an empty one will do as well. */
+    /**
+     * A check for a body that may be read into a tree, and so has a limited number of values; the body may be empty.
+     */
     public static JsonCheck optional(WireLimits limits) {
-        return new JsonCheck(limits, MOST_MEMBERS, true, false);
+        return new JsonCheck(limits, MAX_MEMBERS, true, false);
     }
 
     /**
-     * Looks at the next part of the body.
+     * Checks the next chunk of the body.
      *
      * @param chunk borrowed
-     * @throws OipException INVALID_ARGUMENT where the body is not what it must be
+     * @throws OipException INVALID_ARGUMENT if the body is malformed or exceeds a limit
      */
     public void feed(ByteBuf chunk) {
         for (int at = chunk.readerIndex(); at < chunk.writerIndex(); at += PART) {
@@ -72,9 +74,9 @@ public final class JsonCheck {
     }
 
     /**
-     * The body is complete.
+     * Ends the body.
      *
-     * @throws OipException INVALID_ARGUMENT where its end is missing
+     * @throws OipException INVALID_ARGUMENT if it is incomplete
      */
     public void finish() {
         if (any || !optional) {
@@ -83,7 +85,7 @@ public final class JsonCheck {
         }
     }
 
-    /** About how many bytes of the heap it holds. */
+    /** The approximate heap memory held, in bytes. */
     public long held() {
         return (long) members * NAME + Math.max(0, json.window().length - FREE);
     }
@@ -110,15 +112,15 @@ public final class JsonCheck {
             case KEY -> member(json.text());
             case STRING -> json.utf8();
             case NAN, POSITIVE_INFINITY, NEGATIVE_INFINITY -> {
-                if (!words) {
+                if (!nonFiniteTokens) {
                     throw OipException.invalid("malformed JSON: a value is expected, got " + token);
                 }
             }
             case START_ARRAY, END_ARRAY, NUMBER, TRUE, FALSE, NULL, NEED_MORE, END -> {}
         }
         values++;
-        if (values > mostValues) {
-            throw OipException.invalid("the body: at most " + mostValues + " values and names are taken");
+        if (values > maxValues) {
+            throw OipException.invalid("the body: at most " + maxValues + " values and names are accepted");
         }
     }
 
@@ -127,8 +129,8 @@ public final class JsonCheck {
             throw OipException.invalid("key '" + name + "' is given twice");
         }
         members++;
-        if (members > MOST_MEMBERS) {
-            throw OipException.invalid("the body: at most " + MOST_MEMBERS + " members are taken");
+        if (members > MAX_MEMBERS) {
+            throw OipException.invalid("the body: at most " + MAX_MEMBERS + " members are accepted");
         }
     }
 }

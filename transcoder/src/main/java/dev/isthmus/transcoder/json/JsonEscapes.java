@@ -40,12 +40,12 @@ final class JsonEscapes {
             boolean pair = i + 6 <= to && window[i] == '\\' && window[i + 1] == 'u';
             int low = pair ? hex(window, i + 2, to) : 0;
             if (!Character.isLowSurrogate((char) low)) {
-                throw new JsonException("a string has half a surrogate pair");
+                throw new JsonException("a string has an unpaired surrogate");
             }
             codePoint = Character.toCodePoint((char) unit, (char) low);
             i += 6;
         } else if (Character.isLowSurrogate((char) unit)) {
-            throw new JsonException("a string has half a surrogate pair");
+            throw new JsonException("a string has an unpaired surrogate");
         }
         out.put(Character.toString(codePoint).getBytes(StandardCharsets.UTF_8));
         return i;

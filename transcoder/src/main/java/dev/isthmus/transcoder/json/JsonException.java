@@ -1,6 +1,6 @@
 package dev.isthmus.transcoder.json;
 
-/** Breaks of the grammar; the message says what and where. */
+/** A violation of the JSON grammar or of a limit; the message says what and where. */
 public final class JsonException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -8,7 +8,7 @@ public final class JsonException extends RuntimeException {
         super(message, null, false, false);
     }
 
-    /** A byte as messages show it. */
+    /** A byte in the form that messages show. */
     static String shown(byte c) {
         return c > 0x20 && c < 0x7f ? "'" + (char) c + "'" : String.format("byte 0x%02x", c);
     }

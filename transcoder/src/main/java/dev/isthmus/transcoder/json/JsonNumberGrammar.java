@@ -10,7 +10,7 @@ final class JsonNumberGrammar {
         return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
     }
 
-    /** That what is between {@code from} and {@code to} is a number, in a window that goes on until {@code end}. */
+    /** Requires that the bytes from {@code from} to {@code to} are a number; the window has data up to {@code end}. */
     static void require(byte[] window, int from, int to, int end) {
         int i = from;
         if (i < to && window[i] == '-') {
@@ -32,7 +32,7 @@ final class JsonNumberGrammar {
             i = digits(window, i, to, end);
         }
         if (i < to) {
-            throw new JsonException("'" + JsonNumbers.shown(window, from, to) + "' is no number");
+            throw new JsonException("'" + JsonNumbers.shown(window, from, to) + "' is not a number");
         }
     }
 
@@ -45,7 +45,7 @@ final class JsonNumberGrammar {
             throw new JsonException(
                     from < end
                             ? "a value is expected, got " + JsonException.shown(window[from])
-                            : "a number is not complete");
+                            : "a number is incomplete");
         }
         return i;
     }

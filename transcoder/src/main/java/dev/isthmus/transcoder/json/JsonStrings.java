@@ -5,23 +5,24 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Finds where a JSON string ends, and gives its bytes. A string whose end has not come yet is not looked through again. One
- * instance reads one string at a time.
+ * Finds the end of a JSON string and returns its bytes. The scanned part of an incomplete string is not scanned again.
+ * One instance reads one string at a time.
  */
 final class JsonStrings {
     private boolean escaped;
-    /** How much of a string whose end has not come was looked through; 0 for none. */
+    /** Bytes of the incomplete string that were scanned; 0 for none. */
     private int scanned;
 
     /**
-     * Where the closing quote of the string is whose opening quote is at {@code from}; -1 when it has not come.
+     * The index of the closing quote of the string whose opening quote is at {@code from}; -1 if it has not been
+     * received yet.
      *
-     * @param limit of its bytes
-     * @param last whether nothing comes after {@code end}
+     * @param limit of the string's length, in bytes
+     * @param last whether the document ends at {@code end}
      */
     int close(byte[] window, int from, int end, int limit, boolean last) {
         int close = close(window, from, end);
-        // Six bytes of it, an escape, make one at the least.
+        // An escape of six bytes stands for at least one byte.
         if (close < 0 ? scanned > 6L * limit + 2 : exceeds(limit, window, from + 1, close)) {
             throw new JsonException("a string has more than " + limit + " bytes");
         }
@@ -57,13 +58,15 @@ final class JsonStrings {
         return -1;
     }
 
-    /** Whether the string found last, between these indices, has more bytes than that. */
+    /** Whether the last string found, between these indices, is longer than the limit. */
     private boolean exceeds(int limit, byte[] window, int from, int to) {
         return to - from > limit
                 && (!escaped || JsonEscapes.unescape(window, from, to).remaining() > limit);
     }
 
-    /** The UTF-8 bytes, checked, of the string found last, which is between these indices; a view where it can be. */
+    /**
+     * The validated UTF-8 bytes of the last string found, which is between these indices; a view if it has no escapes.
+     */
     ByteBuffer utf8(byte[] window, int from, int to) {
         ByteBuffer bytes = escaped ? JsonEscapes.unescape(window, from, to) : ByteBuffer.wrap(window, from, to - from);
         if (!isAscii(bytes)) {

@@ -1,15 +1,15 @@
 package dev.isthmus.transcoder.json;
 
-/** What a {@link JsonTokenizer} gives. */
+/** A token returned by a {@link JsonTokenizer}. */
 public enum JsonToken {
     START_OBJECT,
     END_OBJECT,
     START_ARRAY,
     END_ARRAY,
-    /** A member's name; {@link JsonTokenizer#text()} has it. */
+    /** A member's name; {@link JsonTokenizer#text()} returns it. */
     KEY,
     STRING,
-    /** A number; {@link JsonTokenizer#tokenStart()} and {@link JsonTokenizer#tokenEnd()} say where it stands. */
+    /** A number, between {@link JsonTokenizer#tokenStart()} and {@link JsonTokenizer#tokenEnd()}. */
     NUMBER,
     NAN,
     POSITIVE_INFINITY,
@@ -17,7 +17,7 @@ public enum JsonToken {
     TRUE,
     FALSE,
     NULL,
-    /** Nothing complete is left: feed more, or end. */
+    /** There is no complete token: feed more, or end the document. */
     NEED_MORE,
     /** The document is complete. */
     END

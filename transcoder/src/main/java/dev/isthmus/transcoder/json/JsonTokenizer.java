@@ -9,9 +9,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * A strict JSON tokenizer (RFC 8259) that is fed a document in chunks. A token that is not complete yet stays where it is
- * and is looked at again when more has come, so that every token is contiguous when it is given out. Beyond the RFC only the
- * number words that Triton writes are known: NaN, Infinity and -Infinity.
+ * A strict JSON tokenizer (RFC 8259) that is fed a document in chunks. An incomplete token stays in the window and is
+ * read again when more has arrived, so that every token is contiguous. The only extension to the RFC are the tokens
+ * that Triton writes for non-finite numbers: NaN, Infinity and -Infinity.
  */
 public final class JsonTokenizer {
     private enum Expect {
@@ -24,7 +24,7 @@ public final class JsonTokenizer {
         NOTHING
     }
 
-    /** Room for what is left of a part when the next comes. */
+    /** Extra window bytes for the unread rest of a chunk when the next one arrives. */
     private static final int SPARE = 256;
 
     private final WireLimits limits;
@@ -40,21 +40,21 @@ public final class JsonTokenizer {
 
     private int tokenStart;
     private int tokenEnd;
-    /** Bytes of the number that comes next, of which more was needed. */
+    /** Bytes of an incomplete number that were scanned. */
     private int scanned;
 
     private final JsonStrings strings = new JsonStrings();
 
-    /** A tokenizer of a document that is {@linkplain #feed fed}. */
+    /** A tokenizer for a document that is {@linkplain #feed fed}. */
     public JsonTokenizer(WireLimits limits) {
         this.limits = limits;
         this.window = new byte[0];
     }
 
     /**
-     * A tokenizer of a complete document.
+     * A tokenizer for a complete document.
      *
-     * @param text not copied; {@link NumberRun#PADDING} is behind it
+     * @param text not copied; must have {@link NumberRun#PADDING} bytes after {@code to}
      */
     static JsonTokenizer of(WireLimits limits, byte[] text, int from, int to) {
         JsonTokenizer json = new JsonTokenizer(limits);
@@ -66,17 +66,20 @@ public final class JsonTokenizer {
         return json;
     }
 
-    /** Adds the next part of the document: so many bytes from there on (borrowed; its indices are not moved). */
+    /**
+     * Adds the next part of the document: {@code length} bytes of the chunk (borrowed, its indices are not moved) from
+     * index {@code from}.
+     */
     public void feed(ByteBuf chunk, int from, int length) {
         if (end + length + NumberRun.PADDING > window.length) {
-            makeRoom(length);
+            compact(length);
         }
         chunk.getBytes(from, window, end, length);
         end += length;
     }
 
-    /** Moves what is left to the front; where that is much, into a larger window, so that it is moved seldom. */
-    private void makeRoom(int length) {
+    /** Moves the unread rest to the front. A large rest moves into a larger window, so that it is moved rarely. */
+    private void compact(int length) {
         int kept = end - at;
         int needed = kept + length + NumberRun.PADDING;
         byte[] to = needed > window.length ? new byte[needed + Math.max(kept, at == 0 ? 0 : SPARE)] : window;
@@ -87,57 +90,57 @@ public final class JsonTokenizer {
         end = kept;
     }
 
-    /** Forgets what was fed; nothing more is read. */
+    /** Drops the window; nothing may be read afterwards. */
     public void release() {
         window = new byte[0];
         at = 0;
         end = 0;
     }
 
-    /** Says that nothing more comes: a token at the end is complete. */
+    /** Marks the end of the document: a token at the end of the window is complete. */
     public void last() {
         last = true;
     }
 
-    /** How many arrays and objects are open. */
+    /** The number of open arrays and objects. */
     public int depth() {
         return depth;
     }
 
-    /** The bytes that tokens are read from; valid until the next {@link #feed}. */
+    /** The bytes from which tokens are read; valid until the next {@link #feed}. */
     public byte[] window() {
         return window;
     }
 
-    /** Where the next token will be looked for, in {@link #window()}. */
+    /** The index in {@link #window()} from which the next token is read. */
     public int position() {
         return at;
     }
 
-    /** The NUMBER or word just given, as it is written. */
+    /** The text of the last NUMBER or non-finite token. */
     public String token() {
         return new String(window, tokenStart, tokenEnd - tokenStart, StandardCharsets.US_ASCII);
     }
 
-    /** The NUMBER just given, or its beginning, for messages. */
+    /** The text of the last NUMBER for messages, truncated if it is long. */
     public String shown() {
         return JsonNumbers.shown(window, tokenStart, tokenEnd);
     }
 
-    /** Where the token just given begins, in {@link #window()}. */
+    /** The start of the last token in {@link #window()}. */
     public int tokenStart() {
         return tokenStart;
     }
 
-    /** Behind the token just given, in {@link #window()}. */
+    /** The end of the last token in {@link #window()}, exclusive. */
     public int tokenEnd() {
         return tokenEnd;
     }
 
     /**
-     * Reads on.
+     * Reads the next token.
      *
-     * @throws JsonException where the document breaks the grammar or a limit
+     * @throws JsonException if the document violates the grammar or a limit
      */
     public JsonToken next() {
         while (at < end && isSpace(window[at])) {
@@ -148,7 +151,7 @@ public final class JsonTokenizer {
                 return JsonToken.END;
             }
             if (last) {
-                throw failure("the document ends too early");
+                throw failure("the document is incomplete");
             }
             return JsonToken.NEED_MORE;
         }
@@ -158,7 +161,7 @@ public final class JsonTokenizer {
             case KEY, KEY_OR_END -> key(c);
             case COLON -> punctuation(c, ':', Expect.VALUE);
             case COMMA_OR_END -> commaOrEnd(c);
-            case NOTHING -> throw failure("something follows the document");
+            case NOTHING -> throw failure("the document is followed by more data");
         };
     }
 
@@ -232,7 +235,7 @@ public final class JsonTokenizer {
 
     private JsonToken open(boolean object) {
         if (depth == limits.jsonDepth()) {
-            throw failure("at most " + limits.jsonDepth() + " levels are taken");
+            throw failure("at most " + limits.jsonDepth() + " levels are accepted");
         }
         if (depth == objects.length) {
             objects = Arrays.copyOf(objects, 2 * depth);
@@ -305,7 +308,7 @@ public final class JsonTokenizer {
         return after(JsonToken.NUMBER);
     }
 
-    /** Reads plain numbers that follow in the array whose element was just given; says how many. */
+    /** Reads plain numbers that follow the last element of an array; returns how many. */
     public int run(NumberRun run, ByteBuf to) {
         if (expect != Expect.COMMA_OR_END || objects[depth - 1] || limits.numberLength() < NumberRun.LONGEST) {
             return 0;
@@ -315,7 +318,10 @@ public final class JsonTokenizer {
         return count;
     }
 
-    /** Steps over the array that was just opened, to its closing bracket; false where more must be fed, or it refused. */
+    /**
+     * Skims the array just opened up to its closing bracket; returns false if more must be fed, or if the scanner
+     * refused.
+     */
     public boolean skim(NumberScanner numbers) {
         at = numbers.read(window, at, end);
         if (numbers.closed()) {
@@ -327,13 +333,13 @@ public final class JsonTokenizer {
     }
 
     /**
-     * As {@link #skim}, but a number is stepped over only where it is followed by a comma or a bracket already, so that nothing
-     * is lost when it refuses.
+     * As {@link #skim}, but skips a number only if the comma or bracket after it has been received, so that the number
+     * can be read if the scanner refuses.
      *
-     * @return whether it goes on, or has come to the closing bracket; where not, {@link #next()} gives what follows
+     * @return whether skimming continues or reached the closing bracket; if not, {@link #next()} reads what follows
      */
     public boolean skimWhole(NumberScanner numbers) {
-        int until = NumberScanner.separated(window, at, end);
+        int until = NumberScanner.lastSeparator(window, at, end);
         int from = at;
         numbers.mark();
         at = numbers.read(window, at, until);
@@ -341,7 +347,7 @@ public final class JsonTokenizer {
             expect = Expect.COMMA_OR_END;
             return true;
         }
-        if (!numbers.refused() && !last && end - at <= NumberScanner.MOST_UNSEPARATED) {
+        if (!numbers.refused() && !last && end - at <= NumberScanner.MAX_UNSEPARATED) {
             return true;
         }
         numbers.reset();
@@ -349,7 +355,9 @@ public final class JsonTokenizer {
             open(false);
         }
         at = from;
-        expect = numbers.opening() ? Expect.VALUE_OR_END : numbers.comma() ? Expect.VALUE : Expect.COMMA_OR_END;
+        expect = numbers.atArrayStart()
+                ? Expect.VALUE_OR_END
+                : numbers.afterComma() ? Expect.VALUE : Expect.COMMA_OR_END;
         return false;
     }
 
@@ -368,7 +376,7 @@ public final class JsonTokenizer {
         }
     }
 
-    /** The UTF-8 bytes of the KEY or STRING just given, checked; a view of an array that the next feed invalidates. */
+    /** The validated UTF-8 bytes of the last KEY or STRING; a view that the next feed invalidates. */
     public ByteBuffer utf8() {
         try {
             return strings.utf8(window, tokenStart, tokenEnd);
@@ -377,7 +385,7 @@ public final class JsonTokenizer {
         }
     }
 
-    /** The KEY or STRING just given. */
+    /** The value of the last KEY or STRING. */
     public String text() {
         ByteBuffer utf8 = utf8();
         return new String(utf8.array(), utf8.arrayOffset() + utf8.position(), utf8.remaining(), StandardCharsets.UTF_8);

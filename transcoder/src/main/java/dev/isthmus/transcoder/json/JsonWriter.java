@@ -8,7 +8,7 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 
-/** Writes JSON into a buffer of its own; the caller keeps to the grammar, commas are put here. */
+/** Writes JSON into its own buffer. The caller follows the grammar; commas are inserted automatically. */
 public final class JsonWriter {
     private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
@@ -16,18 +16,18 @@ public final class JsonWriter {
     private ByteBuf out;
     private boolean comma;
 
-    /** A writer into a buffer of this allocator. */
+    /** A writer that allocates its buffer from this allocator. */
     public JsonWriter(ByteBufAllocator allocator) {
         this.allocator = allocator;
         this.out = allocator.buffer(1024);
     }
 
-    /** The buffer, for tensor elements. */
+    /** The buffer, for writing tensor elements directly. */
     public ByteBuf out() {
         return out;
     }
 
-    /** Begins an array or object. */
+    /** Opens an array or object. */
     public JsonWriter open(char bracket) {
         item();
         out.writeByte(bracket);
@@ -35,14 +35,14 @@ public final class JsonWriter {
         return this;
     }
 
-    /** Ends one. */
+    /** Closes an array or object. */
     public JsonWriter close(char bracket) {
         out.writeByte(bracket);
         comma = true;
         return this;
     }
 
-    /** A member's name; its value comes next. */
+    /** Writes a member's name; its value must be written next. */
     public JsonWriter key(String name) {
         text(name);
         out.writeByte(':');
@@ -50,14 +50,14 @@ public final class JsonWriter {
         return this;
     }
 
-    /** A value of ASCII characters, as it is written. */
+    /** Writes a value given as ASCII JSON. */
     public JsonWriter raw(String json) {
         item();
         ByteBufUtil.writeAscii(out, json);
         return this;
     }
 
-    /** A string, escaped where it must be. */
+    /** Writes a string, escaped as necessary. */
     public JsonWriter text(String value) {
         if (isPlain(value)) {
             item();
@@ -71,7 +71,7 @@ public final class JsonWriter {
         return this;
     }
 
-    /** Whether it stands in JSON as it is, one byte a character. */
+    /** Whether it is written without escapes, one byte per character. */
     private static boolean isPlain(String value) {
         for (int i = 0; i < value.length(); i++) {
             char c = value.charAt(i);
@@ -82,14 +82,17 @@ public final class JsonWriter {
         return true;
     }
 
-    /** Elements of a tensor's raw form up to there as numbers, as long as they are finite; gives where the next one is. */
+    /**
+     * Writes raw tensor elements from {@code at} to {@code end} as numbers, as long as they are finite; returns the
+     * index of the first element not written.
+     */
     public int numbers(DataType type, ByteBuf data, int at, int end) {
         int next = NumberText.write(type, data, at, end, !comma, out);
         comma |= next > at;
         return next;
     }
 
-    /** A string from its UTF-8 bytes. */
+    /** Writes a string given as UTF-8 bytes. */
     public void utf8(ByteBuf from, int at, int length) {
         item();
         out.writeByte('"');
@@ -121,7 +124,7 @@ public final class JsonWriter {
         }
     }
 
-    /** Before each item of an array or object: a comma, unless it is the first. */
+    /** Starts an item of an array or object: writes a comma unless it is the first. */
     public void item() {
         if (comma) {
             out.writeByte(',');
@@ -129,7 +132,7 @@ public final class JsonWriter {
         comma = true;
     }
 
-    /** What was written, owned by the caller; what follows goes into another buffer of about so many bytes. */
+    /** The bytes written so far, owned by the caller; continues in a new buffer of initially {@code bytes} bytes. */
     public ByteBuf takePart(int bytes) {
         ByteBuf taken = out;
         out = allocator.buffer(bytes);
@@ -143,7 +146,7 @@ public final class JsonWriter {
         return taken;
     }
 
-    /** Drops what was written and not taken. */
+    /** Releases the buffer unless it was taken. */
     public void release() {
         out.release();
         out = Unpooled.EMPTY_BUFFER;

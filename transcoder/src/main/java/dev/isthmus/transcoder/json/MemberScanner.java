@@ -6,8 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Finds where the value of a top-level member stands in a JSON document that lies in a buffer, which may be composed of
- * parts. It looks no closer than it must: it does not find out whether the document is well-formed.
+ * Finds the value of a top-level member of a JSON document in a buffer, which may be a composite. Does not check that
+ * the document is well-formed.
  */
 public final class MemberScanner {
     /** The longest escape of an ASCII character. */
@@ -23,14 +23,14 @@ public final class MemberScanner {
     private int at;
     private int start;
 
-    /** A scanner of the bytes between these indices; the buffer is borrowed. */
+    /** Scans the bytes between these indices; the buffer is borrowed. */
     public MemberScanner(ByteBuf json, int from, int to) {
         this.json = json;
         this.at = from;
         this.last = to;
     }
 
-    /** Goes to the first member of this name, which is ASCII and needs no escapes. */
+    /** Finds the first member of this name, which must be ASCII that needs no escapes; returns whether there is one. */
     public boolean find(String name) {
         byte[] wanted = name.getBytes(StandardCharsets.US_ASCII);
         if (!passed('{')) {
@@ -52,12 +52,12 @@ public final class MemberScanner {
         return false;
     }
 
-    /** Where the value that was found begins. */
+    /** The start of the value found. */
     public int start() {
         return start;
     }
 
-    /** Where the value that was found has ended. */
+    /** The end of the value found, exclusive. */
     public int end() {
         return at;
     }
@@ -76,7 +76,7 @@ public final class MemberScanner {
         }
     }
 
-    /** Whether this byte comes next, after any space. */
+    /** Skips white space; returns whether this byte follows. */
     private boolean seen(char wanted) {
         int next = json.forEachByte(at, last - at, OVER_SPACE);
         at = next < 0 ? last : next;
@@ -89,7 +89,7 @@ public final class MemberScanner {
         return seen;
     }
 
-    /** Passes a value; whether it is complete. */
+    /** Skips a value; returns whether it is complete. */
     private boolean value() {
         boolean string = seen('"');
         start = at;
@@ -104,7 +104,7 @@ public final class MemberScanner {
         return next > start;
     }
 
-    /** Passes a string, from its opening quote; whether it is complete. */
+    /** Skips a string from its opening quote; returns whether it is complete. */
     private boolean string() {
         at++;
         while (at < last) {
@@ -121,7 +121,7 @@ public final class MemberScanner {
         return false;
     }
 
-    /** Passes an object or array, from its opening bracket; whether it is complete. */
+    /** Skips an object or array from its opening bracket; returns whether it is complete. */
     private boolean nested() {
         int depth = 0;
         do {

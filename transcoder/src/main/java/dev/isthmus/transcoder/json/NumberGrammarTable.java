@@ -1,11 +1,11 @@
 package dev.isthmus.transcoder.json;
 
 /**
- * The grammar of arrays of JSON numbers (RFC 8259, 6) as a state machine: a state says which byte came last and what it was
- * part of; tables say which state the next byte leads to.
+ * The grammar of arrays of JSON numbers (RFC 8259, 6) as a state machine: a state is the kind of the last byte, and
+ * tables give the state after the next byte.
  */
 final class NumberGrammarTable {
-    /** Not an array of numbers, or a number that must be read to be judged. */
+    /** Not an array of numbers, or a number that must be read to be validated. */
     static final int REFUSED = 0;
 
     static final int COMMA = 1;
@@ -15,7 +15,10 @@ final class NumberGrammarTable {
     private static final int MINUS = 3;
     /** A leading zero, which only a point or an exponent may follow. */
     private static final int ZERO = 4;
-    /** The same after a minus. It may not end a number: some servers read {@code -0} as an integer and lose its sign. */
+    /**
+     * A leading zero after a minus. It may not end a number: some servers read {@code -0} as an integer and lose its
+     * sign.
+     */
     private static final int MINUS_ZERO = 5;
     /** Another digit before the point. */
     private static final int INTEGER = 6;
@@ -36,7 +39,7 @@ final class NumberGrammarTable {
     /** A closing bracket. */
     static final int CLOSED = 13;
 
-    // Results of next() that are no states: a bracket, whose level the caller counts.
+    // Results of next() that are not states: a bracket, whose level the caller counts.
     static final int OPEN = 14;
     static final int CLOSE = 15;
 
@@ -47,10 +50,11 @@ final class NumberGrammarTable {
     private static final byte[] NEXT = new byte[STATES << 8];
 
     /**
-     * For each byte, the transitions of the states from {@link #COMMA} to {@link #EXPONENT}, packed into a long. A state is
-     * stored as {@link #BITS} times its number, at the bit that the same product of the previous state names: shifted right by
-     * the stored form of one state, the long has the stored form of the next in its lowest bits. {@link #EXPONENT}, the last,
-     * has room for four bits only; they are enough for {@link #EXPONENT_MINUS}, the only state that may follow it.
+     * For each byte, the transitions of the states from {@link #COMMA} to {@link #EXPONENT}, packed into a long. A
+     * state is stored as {@link #BITS} times its number, at the bit that the same product of the previous state names:
+     * shifted right by the stored form of one state, the long has the stored form of the next in its lowest bits.
+     * {@link #EXPONENT}, the last, has only four bits; they are enough for {@link #EXPONENT_MINUS}, the only state that
+     * may follow it.
      */
     private static final long[] SHIFTS = new long[256];
 
@@ -98,7 +102,7 @@ final class NumberGrammarTable {
         }
     }
 
-    /** The state after a byte, or {@link #OPEN} or {@link #CLOSE} where it is a bracket. */
+    /** The state after a byte, or {@link #OPEN} or {@link #CLOSE} if it is a bracket. */
     static int next(int state, byte c) {
         return NEXT[state << 8 | (c & 0xff)];
     }
@@ -107,24 +111,24 @@ final class NumberGrammarTable {
         return state > COMMA && state <= EXPONENT;
     }
 
-    /** Whether {@link #afterEight} may go on from it. */
+    /** Whether {@link #afterEight} accepts this state. */
     static boolean inRun(int state) {
         return state >= COMMA && state <= EXPONENT;
     }
 
-    /** The form in which {@link #afterEight} takes a state for which {@link #inRun} is true. */
+    /** The form in which {@link #afterEight} expects a state; {@link #inRun} must be true. */
     static int shift(int state) {
         return BITS * state;
     }
 
-    /** The state that a result of {@link #afterEight} stands for. */
+    /** The state for a result of {@link #afterEight}. */
     static int ofShift(int shift) {
         return shift / BITS;
     }
 
     /**
-     * The state after eight bytes, the first of them the lowest, in the form of {@link #shift}; 0 where a byte led to a state
-     * that is not {@link #inRun}.
+     * The state after eight bytes, the first of them the lowest, in the form of {@link #shift}; 0 if a byte led to a
+     * state that is not {@link #inRun}.
      *
      * @param before the state before them, in the same form
      */

@@ -4,28 +4,28 @@ import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.number.ArrayView;
 
 /**
- * Steps over arrays of numbers, eight bytes at a time, checks their grammar (RFC 8259, 6) and counts them, without reading
- * their values. It refuses what must be read to be judged: exponents that are not negative, and {@code -0}, whose sign some
- * servers lose.
+ * Skims arrays of numbers, eight bytes at a time: checks the grammar (RFC 8259, 6) and counts the numbers without
+ * reading their values. Refuses numbers that must be read to be validated: exponents that are not negative, and {@code
+ * -0}, whose sign some servers lose.
  */
 public final class NumberScanner {
-    /** Numbers that are longer, or have exponents above zero, may be beyond the range of a float: they are read. */
-    private static final int MOST_CHARACTERS = 38;
+    /** Longer numbers may be out of a float's range and must be read. */
+    private static final int MAX_CHARACTERS = 38;
 
-    /** A number, with white space around it, that is longer is not stepped over. */
-    static final int MOST_UNSEPARATED = 128;
+    /** The maximum length of a skimmed number with the white space around it. */
+    static final int MAX_UNSEPARATED = 128;
 
     private static final long LOW = 0x7f7f_7f7f_7f7f_7f7fL;
     private static final long COMMAS = 0x2c2c_2c2c_2c2c_2c2cL;
 
     private final ArrayListener listener;
-    private final int mostLevels;
-    private final int mostBytes;
+    private final int maxLevels;
+    private final int maxBytes;
     private int state = NumberGrammarTable.OPENING;
     private int level = 1;
-    /** Elements of this array, since its last inner array, that {@link #listener} has not been told of. */
+    /** Elements of this array, since its last inner array, that were not reported to {@link #listener} yet. */
     private long elements;
-    /** Bytes of the number that is under way; white space after a comma may count as its beginning. */
+    /** Bytes of the current number; white space after a comma may be counted too. */
     private int length;
 
     private boolean closed;
@@ -35,33 +35,33 @@ public final class NumberScanner {
     private long markedElements;
 
     /**
-     * A skim of an array, from after its opening bracket.
+     * A scanner positioned after an array's opening bracket.
      *
-     * @param listener gets the arrays and the elements in them
-     * @param mostLevels how deep arrays may be nested
-     * @param mostBytes how many characters a number may have
+     * @param listener receives the arrays and their element counts
+     * @param maxLevels the maximum nesting of arrays
+     * @param maxBytes the maximum length of a number
      */
-    NumberScanner(ArrayListener listener, int mostLevels, int mostBytes) {
+    NumberScanner(ArrayListener listener, int maxLevels, int maxBytes) {
         this.listener = listener;
-        this.mostLevels = mostLevels;
-        this.mostBytes = mostBytes;
+        this.maxLevels = maxLevels;
+        this.maxBytes = maxBytes;
         listener.open(1);
     }
 
     /**
-     * A skim of a tensor's {@code data}, from after its opening bracket.
+     * A scanner of a tensor's {@code data}, positioned after its opening bracket.
      *
-     * @param listener gets the arrays and the elements in them
-     * @param outerDepth of the tensor's object in the document
+     * @param listener receives the arrays and their element counts
+     * @param outerDepth the depth of the tensor's object in the document
      */
     public static NumberScanner of(ArrayListener listener, WireLimits limits, int outerDepth) {
-        int mostBytes = Math.min(limits.numberLength(), MOST_CHARACTERS);
-        return new NumberScanner(listener, limits.jsonDepth() - outerDepth, mostBytes);
+        int maxBytes = Math.min(limits.numberLength(), MAX_CHARACTERS);
+        return new NumberScanner(listener, limits.jsonDepth() - outerDepth, maxBytes);
     }
 
-    /** Behind the last comma or bracket that is in the window; {@code from} where none is near its end. */
-    static int separated(byte[] window, int from, int end) {
-        for (int i = end; i > from && i > end - MOST_UNSEPARATED; i--) {
+    /** The index after the last comma or bracket in the window; {@code from} if there is none near its end. */
+    static int lastSeparator(byte[] window, int from, int end) {
+        for (int i = end; i > from && i > end - MAX_UNSEPARATED; i--) {
             byte c = window[i - 1];
             if (c == ',' || c == ']' || c == '[') {
                 return i;
@@ -70,7 +70,7 @@ public final class NumberScanner {
         return from;
     }
 
-    /** Steps over what there is; says where it stopped: at the end, at the closing bracket, or where it refused. */
+    /** Skims the window; returns the index at which it stopped: the end, the closing bracket, or where it refused. */
     int read(byte[] window, int from, int end) {
         int at = from;
         while (at < end && !closed && !refused()) {
@@ -82,7 +82,7 @@ public final class NumberScanner {
         return at;
     }
 
-    /** Remembers where it stands, which is between numbers. */
+    /** Saves the state, which must be between two numbers. */
     void mark() {
         markedState = state;
         markedLevel = level;
@@ -90,43 +90,43 @@ public final class NumberScanner {
         listener.mark();
     }
 
-    /** Goes back to where {@link #mark()} was, and tells the listener all that came before. */
+    /** Restores the state saved by {@link #mark()} and reports the elements before it. */
     void reset() {
         state = markedState;
         level = markedLevel;
         elements = markedElements;
         listener.reset();
-        tell();
+        report();
     }
 
-    /** The level of the array that is open, outermost level 1. */
+    /** The level of the open array; the outermost is 1. */
     int level() {
         return level;
     }
 
-    /** Whether nothing has come of the array that is open. */
-    boolean opening() {
+    /** Whether the last byte opened an array. */
+    boolean atArrayStart() {
         return state == NumberGrammarTable.OPENING;
     }
 
-    /** Whether a comma came last. */
-    boolean comma() {
+    /** Whether the last byte was a comma. */
+    boolean afterComma() {
         return state == NumberGrammarTable.COMMA;
     }
 
-    /** Whether the closing bracket has come; it is not stepped over. */
+    /** Whether the closing bracket was reached; it is not consumed. */
     public boolean closed() {
         return closed;
     }
 
-    /** Whether there is something else than arrays of numbers, or a number that must be read. */
+    /** Whether the input is not arrays of numbers, or has a number that must be read. */
     public boolean refused() {
         return state == NumberGrammarTable.REFUSED;
     }
 
     /**
-     * Steps over numbers with nothing but commas between them, eight bytes at a time; says where something else comes, or fewer
-     * than eight bytes are left.
+     * Skims numbers with nothing but commas between them, eight bytes at a time; returns the index of anything else, or
+     * where fewer than eight bytes are left.
      */
     private int eights(byte[] window, int from, int end) {
         int shift = NumberGrammarTable.shift(state);
@@ -148,10 +148,11 @@ public final class NumberScanner {
             longest = Math.max(longest, own);
         }
         int last = NumberGrammarTable.ofShift(shift);
-        // A number begins after each comma, and after one that came before these bytes; the last may be still to come.
+        // A number begins after each comma, including one before these bytes; the number after the last comma may not
+        // have started.
         elements += commas + (state == NumberGrammarTable.COMMA ? 1 : 0) - (last == NumberGrammarTable.COMMA ? 1 : 0);
         length = own;
-        state = longest > mostBytes - Long.BYTES ? NumberGrammarTable.REFUSED : last;
+        state = longest > maxBytes - Long.BYTES ? NumberGrammarTable.REFUSED : last;
         return at;
     }
 
@@ -166,7 +167,7 @@ public final class NumberScanner {
                 boolean number = NumberGrammarTable.isNumber(next);
                 elements += number && !NumberGrammarTable.isNumber(state) ? 1 : 0;
                 length = number ? length + 1 : 0;
-                state = length > mostBytes ? NumberGrammarTable.REFUSED : next;
+                state = length > maxBytes ? NumberGrammarTable.REFUSED : next;
             }
             if (closed || refused()) {
                 return at;
@@ -176,17 +177,17 @@ public final class NumberScanner {
     }
 
     private void open() {
-        if (level == mostLevels) {
+        if (level == maxLevels) {
             state = NumberGrammarTable.REFUSED;
             return;
         }
-        tell();
+        report();
         listener.open(++level);
         state = NumberGrammarTable.OPENING;
     }
 
     private void close() {
-        tell();
+        report();
         listener.close(level);
         closed = level == 1;
         level--;
@@ -194,7 +195,7 @@ public final class NumberScanner {
         state = NumberGrammarTable.CLOSED;
     }
 
-    private void tell() {
+    private void report() {
         if (elements > 0) {
             listener.elements(level, elements);
             elements = 0;

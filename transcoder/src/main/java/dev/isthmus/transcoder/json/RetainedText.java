@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.function.LongConsumer;
 
-/** Keeps the text of a value: from where the tokenizer was, with a colon and spaces that may stand before the value. */
+/** Retains the text of a value from the tokenizer's position on, which includes a preceding colon and white space. */
 public final class RetainedText implements ValueReader {
     private static final byte[] NONE = {};
 
@@ -15,7 +15,7 @@ public final class RetainedText implements ValueReader {
     private byte[] text = NONE;
     private int size;
 
-    /** @param held counts the bytes of it, until {@link #release()} */
+    /** @param held receives each change of the memory held, in bytes */
     public RetainedText(SkippedValue value, LongConsumer held) {
         this.value = value;
         this.held = held;
@@ -36,7 +36,7 @@ public final class RetainedText implements ValueReader {
         }
     }
 
-    /** Adds what stands before that which will be read. */
+    /** Adds text that precedes the tokens still to be read. */
     public void add(byte[] window, int from, int to) {
         int needed = size + to - from + NumberRun.PADDING;
         if (needed > text.length) {
@@ -51,22 +51,22 @@ public final class RetainedText implements ValueReader {
         text = Arrays.copyOf(text, length);
     }
 
-    /** Whether NaN or an infinity is in it, which are no JSON. */
+    /** Whether it contains NaN or an infinity, which are not JSON. */
     public boolean hasWord() {
         return value.hasWord();
     }
 
-    /** Bytes of the text. */
+    /** The length of the text, in bytes. */
     public int size() {
         return size;
     }
 
-    /** The value, from where the tokenizer was. */
+    /** The retained text. */
     public String text() {
         return new String(text, 0, size, StandardCharsets.UTF_8);
     }
 
-    /** The tokens of the value, from its first, where a colon stands before it; a view of the text. */
+    /** A tokenizer of the value, if a colon precedes it; a view of the text. */
     public JsonTokenizer tokens(WireLimits limits) {
         int colon = 0;
         while (text[colon] != ':') {
@@ -75,7 +75,7 @@ public final class RetainedText implements ValueReader {
         return JsonTokenizer.of(limits, text, colon + 1, size);
     }
 
-    /** It is not needed any more. */
+    /** Releases the text. */
     public void release() {
         held.accept(-text.length);
         text = NONE;

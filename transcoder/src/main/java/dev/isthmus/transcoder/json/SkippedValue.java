@@ -1,18 +1,18 @@
 package dev.isthmus.transcoder.json;
 
-/** Steps over a value that is of no interest. */
+/** Skips a value. */
 public final class SkippedValue implements ValueReader {
     private final int depth;
-    private final boolean words;
+    private final boolean nonFiniteTokens;
     private boolean hasWord;
 
     /**
-     * @param depth at which the value stands
-     * @param words whether NaN and the infinities are taken, which are no JSON
+     * @param depth the number of arrays and objects around the value
+     * @param nonFiniteTokens whether the non-JSON tokens NaN, Infinity and -Infinity are accepted
      */
-    public SkippedValue(int depth, boolean words) {
+    public SkippedValue(int depth, boolean nonFiniteTokens) {
         this.depth = depth;
-        this.words = words;
+        this.nonFiniteTokens = nonFiniteTokens;
     }
 
     @Override
@@ -28,27 +28,27 @@ public final class SkippedValue implements ValueReader {
         }
     }
 
-    /** Steps over a token; whether it is the value's last. */
+    /** Skips a token; returns whether it is the last of the value. */
     boolean ends(JsonToken token, JsonTokenizer json) {
         if (token == JsonToken.STRING || token == JsonToken.KEY) {
-            // Also what is not wanted must be JSON.
+            // Skipped strings must be valid too.
             json.utf8();
         }
         if (isWord(token)) {
             hasWord = true;
-            if (!words) {
+            if (!nonFiniteTokens) {
                 throw json.failure("only the data of a tensor may have " + shown(token));
             }
         }
         return json.depth() == depth;
     }
 
-    /** Whether NaN or an infinity was in it. */
+    /** Whether it contained NaN or an infinity. */
     boolean hasWord() {
         return hasWord;
     }
 
-    /** Whether it is one of the words for NaN and the infinities. */
+    /** Whether it is NaN, Infinity or -Infinity. */
     public static boolean isWord(JsonToken token) {
         return token == JsonToken.NAN || token == JsonToken.POSITIVE_INFINITY || token == JsonToken.NEGATIVE_INFINITY;
     }

@@ -1,8 +1,8 @@
 package dev.isthmus.transcoder.json;
 
-/** Reads one value of a document; goes on where it stopped when more of the document has come. */
+/** Reads one value of a document incrementally: continues when more of the document has been fed. */
 public interface ValueReader {
 
-    /** Reads on; false when more of the document is needed. */
+    /** Continues reading; returns false if more of the document is needed. */
     boolean read(JsonTokenizer json);
 }

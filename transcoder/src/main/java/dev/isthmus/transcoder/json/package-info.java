@@ -1,7 +1,4 @@
-/**
- * JSON as such: a strict tokenizer that is fed chunks, what is built on it alone, and a writer. Nothing here knows what a
- * document of the protocol looks like.
- */
+/** JSON independent of the protocol: a strict tokenizer that is fed chunks, readers built on it, and a writer. */
 @NullMarked
 package dev.isthmus.transcoder.json;
 

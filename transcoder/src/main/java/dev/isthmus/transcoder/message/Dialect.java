@@ -3,18 +3,18 @@ package dev.isthmus.transcoder.message;
 import java.util.List;
 import java.util.Locale;
 
-/** How a server speaks the protocol, as far as servers differ in it (docs/reference/protocol.md has the table). */
+/** A server's variant of the protocol (docs/reference/protocol.md has the table). */
 public enum Dialect {
-    /** Triton: wants binary data over REST, knows every parameter type, streams ModelStreamInferResponse. */
+    /** Triton: prefers binary data over REST, supports every parameter type, streams ModelStreamInferResponse. */
     TRITON,
-    /** MLServer: JSON only over REST, any JSON as a parameter, no double and uint64 parameters over gRPC. */
+    /** MLServer: JSON only over REST, any JSON value as a parameter, no double and uint64 parameters over gRPC. */
     MLSERVER,
-    /** KServe's Python server: knows no versions. */
+    /** KServe's Python server: no model versions. */
     KSERVE,
-    /** A server of another name: what the protocol documents say. */
+    /** Any other server, assumed to follow the protocol documents. */
     GENERIC;
 
-    /** The dialect of a server that calls itself so in its metadata. */
+    /** The dialect for the server name in the metadata. */
     public static Dialect ofServer(String name) {
         return switch (name.toLowerCase(Locale.ROOT)) {
             case "triton" -> TRITON;
@@ -24,59 +24,62 @@ public enum Dialect {
         };
     }
 
-    /** The extensions that servers have without saying so: MLServer names none, and has the model repository's. */
+    /**
+     * The extensions that the server supports without listing them: MLServer lists none, but has the model repository
+     * extension.
+     */
     public List<String> unnamedExtensions() {
         return this == MLSERVER ? List.of("model_repository") : List.of();
     }
 
-    /** Whether the fields 4 and 5 of InferParameter are known: double and unsigned 64-bit integers. */
+    /** Whether fields 4 and 5 of InferParameter are supported: double and uint64. */
     public boolean wideParameters() {
         return this != MLSERVER;
     }
 
-    /** Whether a REST server takes any JSON value as a parameter, where the protocol has strings, numbers and booleans. */
+    /** Whether a REST server accepts any JSON value as a parameter; the protocol has strings, numbers and booleans. */
     public boolean anyParameter() {
         return this == MLSERVER;
     }
 
     /**
-     * Whether a REST server that knows binary data loses values when it writes JSON (half floats refused, floats widened, NaN
-     * made null, bytes that are no text refused), so that it is asked for binary data whatever its client wants.
+     * Whether a REST server with binary data loses values when it writes JSON (half floats rejected, floats widened,
+     * NaN replaced by null, non-text bytes rejected), so that binary data is requested whatever the client requests.
      */
     public boolean lossyJson() {
         return this == TRITON || this == KSERVE;
     }
 
     /**
-     * Whether a REST server is told of binary outputs by {@code binary_data_output} and by the {@code binary_data} of each
-     * output that is named. KServe's models look at the one, its server at the other; where they differ, it fails on an output
-     * without elements.
+     * Whether binary outputs are requested from a REST server both by {@code binary_data_output} and by the {@code
+     * binary_data} of each named output. KServe's models read one, its server the other; if they differ, it fails on an
+     * output without elements.
      */
     public boolean binaryOutputTwice() {
         return this == KSERVE;
     }
 
-    /** Whether a model of a REST server may look at an input's JSON, so that what came as plain JSON stays JSON. */
+    /** Whether models of a REST server may inspect an input's JSON, so that inputs received as plain JSON stay JSON. */
     public boolean keepsJson() {
         return this == KSERVE;
     }
 
     /**
-     * How a REST server reads NaN and the infinities in JSON: as bare words, or as null. Null only where it must be: which of
-     * the three it was is lost.
+     * How a REST server reads NaN and the infinities in JSON: as bare tokens or as null. Null is used only if required,
+     * because it loses which of the three it was.
      */
     public NonFinite nonFinite() {
         return this == MLSERVER ? NonFinite.NULL : NonFinite.TOKEN;
     }
 
-    /** Whether a REST server decodes BYTES that come as base64 with the parameter {@code content_type}. */
+    /** Whether a REST server decodes BYTES sent as base64 with the parameter {@code content_type}. */
     public boolean base64() {
         return this == MLSERVER;
     }
 
     /**
-     * Whether a REST server of this version knows the binary tensor data extension though its metadata do not say so: KServe
-     * does from 0.14 on.
+     * Whether a REST server of this version supports the binary tensor data extension without listing it: KServe does
+     * since 0.14.
      */
     public boolean unannouncedBinary(String version) {
         String[] parts = version.split("\\.", -1);
@@ -86,42 +89,45 @@ public enum Dialect {
         return Integer.parseInt(parts[0]) > 0 || Integer.parseInt(parts[1]) >= 14;
     }
 
-    /** Whether a server takes this id: MLServer puts it into a header, and fails or hangs where it cannot stand there. */
+    /**
+     * Whether a server accepts this id: MLServer puts it into a header, and fails or hangs if it is not a valid header
+     * value.
+     */
     public boolean takesId(String id) {
         return this != MLSERVER || id.chars().allMatch(c -> c > 0x20 && c < 0x7f);
     }
 
     /**
-     * Whether a gRPC server answers raw contents however it was asked, so that it may be asked so, too. Others answer typed
-     * contents where they were asked with them.
+     * Whether a gRPC server always responds with raw contents, so that requests may have them too. Others respond in
+     * the form of the request.
      */
     public boolean alwaysRaw() {
         return this == TRITON;
     }
 
-    /** Whether a gRPC server takes an empty {@code contents} beside raw contents, as MLServer's own client sends it. */
+    /**
+     * Whether a gRPC server accepts an empty {@code contents} beside raw contents, which MLServer's own client sends.
+     */
     public boolean emptyContents() {
         return this == MLSERVER;
     }
 
-    /** Whether versions of models can be asked for. */
+    /** Whether model versions can be requested. */
     public boolean versions() {
         return this != KSERVE;
     }
 
-    /**
-     * Whether a model takes the whole stream of requests as one, and a model that knows no streams only its first request.
-     */
+    /** Whether a model consumes the whole stream of requests, and a model without streaming only the first request. */
     public boolean wholeStreams() {
         return this == MLSERVER;
     }
 
-    /** Whether a REST server has {@code infer_stream}, which answers with events. */
+    /** Whether a REST server supports {@code infer_stream}, which responds with server-sent events. */
     public boolean eventsOverRest() {
         return this == MLSERVER;
     }
 
-    /** Whether a gRPC server knows ModelStreamInfer. */
+    /** Whether a gRPC server supports ModelStreamInfer. */
     public boolean streams() {
         return this != KSERVE;
     }

@@ -1,13 +1,13 @@
 package dev.isthmus.transcoder.message;
 
-/** How NaN and the infinities are written as JSON, which has no numbers for them. */
+/** How NaN and the infinities, which JSON numbers cannot represent, are written in JSON. */
 public enum NonFinite {
-    /** The bare words {@code NaN}, {@code Infinity}, {@code -Infinity}, as Triton does. */
+    /** The bare tokens {@code NaN}, {@code Infinity}, {@code -Infinity}, as Triton does. */
     TOKEN,
-    /** {@code null}, as MLServer does; which of the three it was is lost. */
+    /** {@code null}, as MLServer does; loses which of the three it was. */
     NULL,
-    /** The words as strings. */
+    /** The strings {@code "NaN"}, {@code "Infinity"}, {@code "-Infinity"}. */
     STRING,
-    /** Not at all: the answer fails. */
+    /** The response fails. */
     ERROR
 }

@@ -1,22 +1,22 @@
 package dev.isthmus.transcoder.message;
 
 /**
- * What the server understands that a request goes to.
+ * The features of the server that receives a request.
  *
- * @param binaryTensorData whether, on the REST wire, it knows the binary tensor data extension
- * @param sharedMemory whether tensors may lie in memory that client and server share
+ * @param binaryTensorData whether, on the REST wire, it supports the binary tensor data extension
+ * @param sharedMemory whether tensors may be in shared memory
  */
 public record ServerFeatures(Wire wire, Dialect dialect, boolean binaryTensorData, boolean sharedMemory) {
 
     /** A backend in this process. */
     public static final ServerFeatures LOCAL = new ServerFeatures(Wire.DECODED, Dialect.GENERIC, false, false);
 
-    /** Whether it takes any JSON as a parameter ({@link dev.isthmus.oip.Parameter.Json}). */
+    /** Whether it accepts any JSON value as a parameter ({@link dev.isthmus.oip.Parameter.Json}). */
     public boolean anyParameter() {
         return wire == Wire.REST && dialect.anyParameter();
     }
 
-    /** A server without peculiarities. */
+    /** A server that follows the protocol documents, with binary data. */
     public static ServerFeatures of(Wire wire) {
         return new ServerFeatures(wire, Dialect.GENERIC, true, false);
     }

@@ -15,21 +15,20 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * The checks that every tensor passes, whichever wire it comes on. A failure names the tensor, the value and the
- * expectation.
+ * The checks for tensors of every wire. A failure names the tensor, the value and the expectation.
  *
- * @param code what a failure is: the client's fault or the upstream's
+ * @param code the code of failures: the client's or the upstream's fault
  * @param kind "input" or "output"
  */
 public record TensorCheck(ErrorCode code, String kind) {
 
-    /** For tensors of a request. */
+    /** For a request's inputs. */
     public static final TensorCheck INPUT = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "input");
 
-    /** For the outputs that a request asks for. */
+    /** For a request's requested outputs. */
     public static final TensorCheck REQUESTED = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "output");
 
-    /** For tensors of an upstream's answer. */
+    /** For an upstream response's outputs. */
     public static final TensorCheck OUTPUT = new TensorCheck(ErrorCode.BAD_UPSTREAM_ANSWER, "output");
 
     private static final int LENGTH_PREFIX = 4;
@@ -38,13 +37,13 @@ public record TensorCheck(ErrorCode code, String kind) {
         return new OipException(code, kind + " '" + tensor + "': " + message);
     }
 
-    /** The datatype with this name. */
+    /** The datatype with this name; fails if there is none. */
     public DataType dataType(String tensor, String name) {
         return DataType.byName(name)
-                .orElseThrow(() -> failure(tensor, "datatype '" + name + "' is not one of the protocol's"));
+                .orElseThrow(() -> failure(tensor, "datatype '" + name + "' is not defined by the protocol"));
     }
 
-    /** The number of elements that this shape has; fails for shapes that cannot be. */
+    /** The number of elements of this shape; fails for invalid shapes. */
     public long elementCount(String tensor, Shape shape) {
         if (shape.rank() > Shape.MAX_RANK) {
             throw failure(tensor, "shape " + shape + " has more than " + Shape.MAX_RANK + " dimensions");
@@ -62,7 +61,7 @@ public record TensorCheck(ErrorCode code, String kind) {
         }
     }
 
-    /** The bytes that a tensor of a fixed-size datatype has. */
+    /** The size of a tensor of a fixed-size datatype, in bytes. */
     public long byteSize(String tensor, DataType type, Shape shape) {
         try {
             return Math.multiplyExact(elementCount(tensor, shape), type.size());
@@ -72,7 +71,7 @@ public record TensorCheck(ErrorCode code, String kind) {
         }
     }
 
-    /** That raw data has the size, and for BYTES the element lengths, that datatype and shape ask for. */
+    /** Requires that raw data has the size, and for BYTES the element lengths, that datatype and shape require. */
     public void requireRaw(String tensor, DataType type, Shape shape, ByteBuf data) {
         if (type == DataType.BYTES) {
             requireElements(tensor, shape, data);
@@ -81,7 +80,7 @@ public record TensorCheck(ErrorCode code, String kind) {
         requireSize(tensor, type, shape, data.readableBytes());
     }
 
-    /** That so many bytes are what datatype, which is not BYTES, and shape ask for. */
+    /** Requires that the size matches the datatype, which is not BYTES, and the shape. */
     public void requireSize(String tensor, DataType type, Shape shape, long bytes) {
         long expected = byteSize(tensor, type, shape);
         if (bytes != expected) {
@@ -117,14 +116,14 @@ public record TensorCheck(ErrorCode code, String kind) {
         }
     }
 
-    /** That a tensor with these parameters does not lie in shared memory, unless that is taken. */
+    /** Requires that a tensor with these parameters is not in shared memory, unless that is enabled. */
     public void requireMemory(String tensor, Map<String, Parameter> parameters, WireLimits limits) {
         if (!limits.sharedMemory() && parameters.containsKey(Tensor.SHARED_MEMORY_REGION)) {
             throw failure(tensor, "shared memory is not enabled");
         }
     }
 
-    /** That a name is no longer than is taken. */
+    /** Requires that a name is within the length limit. */
     public void requireName(String name, WireLimits limits) {
         if (name.length() > limits.nameBytes()
                 || (name.length() > limits.nameBytes() / 3 && ByteBufUtil.utf8Bytes(name) > limits.nameBytes())) {
@@ -132,7 +131,7 @@ public record TensorCheck(ErrorCode code, String kind) {
         }
     }
 
-    /** That no name comes twice. */
+    /** Requires that names are distinct. */
     public <T> void requireDistinct(List<T> named, Function<T, String> name) {
         if (named.size() < 2) {
             return;

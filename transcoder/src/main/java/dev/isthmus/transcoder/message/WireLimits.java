@@ -1,16 +1,16 @@
 package dev.isthmus.transcoder.message;
 
 /**
- * What a message may hold at the most; more is refused before memory is spent on it.
+ * The limits of a message. A message beyond a limit is rejected before memory is allocated for it.
  *
- * @param bodyBytes a REST body or a protobuf message, in bytes
- * @param jsonDepth nesting of JSON arrays and objects
- * @param numberLength characters of a JSON number
- * @param stringBytes UTF-8 bytes of one JSON string
- * @param nameBytes UTF-8 bytes of a tensor's or parameter's name
- * @param tensors inputs or outputs of one message
- * @param parameters parameters of one message or tensor
- * @param sharedMemory whether tensors may lie in shared memory instead of in the message
+ * @param bodyBytes the size of a REST body or a protobuf message, in bytes
+ * @param jsonDepth the nesting of JSON arrays and objects
+ * @param numberLength the length of a JSON number, in characters
+ * @param stringBytes the length of a JSON string, in UTF-8 bytes
+ * @param nameBytes the length of a tensor's or parameter's name, in UTF-8 bytes
+ * @param tensors the number of inputs or outputs of one message
+ * @param parameters the number of parameters of one message or tensor
+ * @param sharedMemory whether tensors may be in shared memory instead of in the message
  */
 public record WireLimits(
         long bodyBytes,
@@ -29,9 +29,9 @@ public record WireLimits(
                 bytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, sharedMemory);
     }
 
-    public WireLimits withTensors(int most) {
+    public WireLimits withTensors(int max) {
         return new WireLimits(
-                bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, most, parameters, sharedMemory);
+                bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, max, parameters, sharedMemory);
     }
 
     public WireLimits withSharedMemory(boolean allowed) {

@@ -1,6 +1,6 @@
 /**
- * What is said of messages whatever their form: the forms, what servers make of them, what a message may hold, and the checks
- * that each tensor passes.
+ * What all encodings share: the wires, the dialects and features of servers, the limits of messages, and the checks for
+ * tensors.
  */
 @NullMarked
 package dev.isthmus.transcoder.message;

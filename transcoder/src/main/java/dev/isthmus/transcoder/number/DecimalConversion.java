@@ -3,14 +3,14 @@ package dev.isthmus.transcoder.number;
 import java.math.BigInteger;
 
 /**
- * Decimal numbers, significand times a power of ten, to the nearest binary ones, ties to even. Without garbage; what cannot
- * be decided here is left to the platform's parser, which takes the digits as they are written.
+ * Converts decimal numbers, a significand times a power of ten, to the nearest binary numbers, ties to even. Does not
+ * allocate. Cases that cannot be decided here are left to the platform's parser, which gets the original digits.
  */
 final class DecimalConversion {
-    /** Significands that are taken have at most so many digits. */
+    /** The maximum digits of a significand. */
     static final int MAX_DIGITS = 18;
 
-    /** Powers of ten that a double holds exactly. */
+    /** The powers of ten that a double represents exactly. */
     private static final double[] POWERS = {
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22
@@ -19,16 +19,16 @@ final class DecimalConversion {
     private static final int EXACT = POWERS.length - 1;
     private static final long LARGEST_EXACT = 1L << 53;
 
-    /** The bits of a double that a float has not, and their value half-way between two floats. */
+    /** The bits of a double that a float lacks, and their value halfway between two floats. */
     private static final long BELOW_FLOAT = 0x1fff_ffffL;
 
     private static final long HALF_WAY = 0x1000_0000L;
 
     /**
-     * By so many last places the double may be off: at most three roundings (significand, two powers), each of half a last
-     * place or, where the exponent changes, a whole one.
+     * The maximum error of the double in ulps: at most three roundings (significand, two powers), each of half an ulp,
+     * or a whole one if the exponent changes.
      */
-    private static final int OFF = 4;
+    private static final int MAX_ERROR = 4;
 
     private DecimalConversion() {}
 
@@ -36,7 +36,7 @@ final class DecimalConversion {
      * The nearest float.
      *
      * @param significand 0 to 10^18 - 1
-     * @return NaN where it cannot be decided here
+     * @return NaN if it cannot be decided here
      */
     static float toFloat(long significand, int exponent) {
         if (significand == 0) {
@@ -48,12 +48,12 @@ final class DecimalConversion {
         double near = scaled(significand, exponent);
         boolean normal = near >= Float.MIN_NORMAL && near < Float.MAX_VALUE;
         boolean exact = exponent >= 0 && near <= LARGEST_EXACT;
-        return exact || (normal && !nearHalfWay(near, OFF)) ? (float) near : Float.NaN;
+        return exact || (normal && !nearHalfWay(near, MAX_ERROR)) ? (float) near : Float.NaN;
     }
 
-    /** Whether a double is no more than so many last places from half-way between two floats. */
-    static boolean nearHalfWay(double value, int off) {
-        return ((Double.doubleToRawLongBits(value) - HALF_WAY + off) & BELOW_FLOAT) <= 2L * off;
+    /** Whether a double is within {@code error} ulps of halfway between two floats. */
+    static boolean nearHalfWay(double value, int error) {
+        return ((Double.doubleToRawLongBits(value) - HALF_WAY + error) & BELOW_FLOAT) <= 2L * error;
     }
 
     private static double scaled(long significand, int exponent) {
@@ -71,7 +71,7 @@ final class DecimalConversion {
      * The nearest double.
      *
      * @param significand 0 to 10^18 - 1
-     * @return NaN where it cannot be decided here
+     * @return NaN if it cannot be decided here
      */
     static double toDouble(long significand, int exponent) {
         if (significand <= LARGEST_EXACT && exponent >= -EXACT && exponent <= EXACT) {
@@ -81,11 +81,11 @@ final class DecimalConversion {
     }
 
     /**
-     * The algorithm of Eisel and Lemire (D. Lemire, Number parsing at a gigabyte per second, 2021): the significand, shifted
-     * to the left, times 128 bits of the power of five; 64 bits of those are mostly enough to know how to round.
+     * The Eisel-Lemire algorithm (D. Lemire, Number parsing at a gigabyte per second, 2021): the left-aligned
+     * significand times 128 bits of the power of five; 64 of those bits are usually enough to round correctly.
      */
     private static double eiselLemire(long significand, int exponent) {
-        if (exponent < FivePowers.LEAST || exponent > FivePowers.MOST) {
+        if (exponent < FivePowers.MIN || exponent > FivePowers.MAX) {
             return Double.NaN;
         }
         int shift = Long.numberOfLeadingZeros(significand);
@@ -114,18 +114,18 @@ final class DecimalConversion {
         return Double.longBitsToDouble(((long) (power - 1) << 52) + mantissa);
     }
 
-    /** The first 128 bits of powers of five; made when they are needed first. */
+    /** The first 128 bits of powers of five; initialized on first use. */
     private static final class FivePowers {
-        static final int LEAST = -342;
-        static final int MOST = 308;
+        static final int MIN = -342;
+        static final int MAX = 308;
 
-        private static final long[] BITS = new long[2 * (MOST - LEAST + 1)];
+        private static final long[] BITS = new long[2 * (MAX - MIN + 1)];
 
         static {
-            for (int exponent = LEAST; exponent <= MOST; exponent++) {
+            for (int exponent = MIN; exponent <= MAX; exponent++) {
                 BigInteger bits = bits(exponent);
-                BITS[2 * (exponent - LEAST)] = bits.shiftRight(64).longValue();
-                BITS[2 * (exponent - LEAST) + 1] = bits.longValue();
+                BITS[2 * (exponent - MIN)] = bits.shiftRight(64).longValue();
+                BITS[2 * (exponent - MIN) + 1] = bits.longValue();
             }
         }
 
@@ -135,19 +135,18 @@ final class DecimalConversion {
             if (exponent >= 0) {
                 return length <= 128 ? power.shiftLeft(128 - length) : power.shiftRight(length - 128);
             }
-            // 2^(length + 127) / 5^n lies between 2^127 and 2^128, as 5^n is no power of two. Down to 5^-27 it is
-            // rounded
-            // up, below that cut off.
+            // 2^(length + 127) / 5^n lies between 2^127 and 2^128, as 5^n is not a power of two. It is rounded up down
+            // to 5^-27, and truncated below.
             BigInteger bits = BigInteger.ONE.shiftLeft(length + 127).divide(power);
             return exponent >= -27 ? bits.add(BigInteger.ONE) : bits;
         }
 
         static long high(int exponent) {
-            return BITS[2 * (exponent - LEAST)];
+            return BITS[2 * (exponent - MIN)];
         }
 
         static long low(int exponent) {
-            return BITS[2 * (exponent - LEAST) + 1];
+            return BITS[2 * (exponent - MIN) + 1];
         }
     }
 }

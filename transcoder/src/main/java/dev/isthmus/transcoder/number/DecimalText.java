@@ -1,8 +1,8 @@
 package dev.isthmus.transcoder.number;
 
-/** Decimal numbers of up to 17 digits as text, in the form of {@link Double#toString}, without garbage. */
+/** Writes decimal numbers of up to 17 digits in the form of {@link Double#toString}. Does not allocate. */
 final class DecimalText {
-    /** Bytes that may be written to for one number; of them -2.2250738585072014E-308 takes all. */
+    /** The maximum bytes written for one number, as for -2.2250738585072014E-308. */
     static final int MAX_BYTES = 24;
 
     private static final int ZERO_POINT_ZEROS = '0' | '.' << 8 | '0' << 16 | '0' << 24;
@@ -15,11 +15,11 @@ final class DecimalText {
     }
 
     /**
-     * Writes a number of which the digits are given, as {@link EightDigits}; those that it has not are zeros.
+     * Writes a number given by its digits, as {@link EightDigits} padded with zeros.
      *
-     * @param first the digit before them, not zero
-     * @param point where the point stands: 0.digits x 10^point
-     * @return behind the last byte
+     * @param first the leading digit, not zero
+     * @param point the position of the point: 0.digits x 10^point
+     * @return the index after the last byte
      */
     static int write(long first, long upper, long lower, int point, byte[] to, int at) {
         if (point > -3 && point <= 1) {
@@ -36,7 +36,7 @@ final class DecimalText {
                 : 17 - (Long.numberOfLeadingZeros(lower) >>> 3);
     }
 
-    /** 1.23, 0.123 and 0.00123, all in one way: what a tensor has of each would be guessed wrong too often. */
+    /** 1.23, 0.123 and 0.00123 without branches, which would be mispredicted too often. */
     private static int small(long first, long upper, long lower, int point, byte[] to, int at) {
         ArrayView.INTS.set(to, at, ZERO_POINT_ZEROS);
         int others = at + 3 - point;
@@ -47,7 +47,7 @@ final class DecimalText {
         return Math.max(others - 1 + digits(upper, lower), at + 3);
     }
 
-    /** 1.23, 1230.0: the digits before the point stay where they are, those behind it move by one. */
+    /** 1.23, 1230.0: the digits before the point stay in place, those after it move by one. */
     private static int mixed(long first, long upper, long lower, int point, byte[] to, int at) {
         to[at] = (byte) ('0' + first);
         EightDigits.write(upper, to, at + 1);

@@ -3,30 +3,31 @@ package dev.isthmus.transcoder.number;
 import java.math.BigInteger;
 
 /**
- * Finite doubles as text, without garbage: what {@link FloatText} is for floats, with 126 bits of the power of ten. It is the
- * text of {@link Double#toString}, but for some of the smallest doubles, where that has two digits and one is enough.
+ * Writes finite doubles as text, as {@link FloatText} does floats, with 126 bits of the power of ten. Does not
+ * allocate. The text equals {@link Double#toString}, except for some of the smallest doubles, for which that has two
+ * digits although one is enough.
  */
 final class DoubleText {
-    private static final int LEAST_POWER = -292;
-    private static final int MOST_POWER = 324;
+    private static final int MIN_POWER = -292;
+    private static final int MAX_POWER = 324;
     private static final int FRACTION_BITS = 52;
     private static final long FRACTION = (1L << FRACTION_BITS) - 1;
-    private static final int LEAST_EXPONENT = -1074;
+    private static final int MIN_EXPONENT = -1074;
     private static final long LOW_63 = Long.MAX_VALUE;
 
     private static final long TEN_8 = 100_000_000;
     private static final long TEN_16 = TEN_8 * TEN_8;
 
-    /** 10^n, n from LEAST_POWER, scaled to 126 bits and rounded up: the upper 63 of them, then the lower. */
-    private static final long[] POWERS = new long[2 * (MOST_POWER - LEAST_POWER + 1)];
+    /** 10^n, for n from MIN_POWER, scaled to 126 bits and rounded up: the upper 63 bits, then the lower. */
+    private static final long[] POWERS = new long[2 * (MAX_POWER - MIN_POWER + 1)];
 
     private static final long[] TENS = new long[18];
 
     static {
-        for (int n = LEAST_POWER; n <= MOST_POWER; n++) {
+        for (int n = MIN_POWER; n <= MAX_POWER; n++) {
             BigInteger scaled = ShortestDecimal.power(n, 126);
-            POWERS[2 * (n - LEAST_POWER)] = scaled.shiftRight(63).longValueExact();
-            POWERS[2 * (n - LEAST_POWER) + 1] = scaled.longValue() & LOW_63;
+            POWERS[2 * (n - MIN_POWER)] = scaled.shiftRight(63).longValueExact();
+            POWERS[2 * (n - MIN_POWER) + 1] = scaled.longValue() & LOW_63;
         }
         TENS[0] = 1;
         for (int i = 1; i < TENS.length; i++) {
@@ -39,9 +40,9 @@ final class DoubleText {
     /**
      * Writes a double.
      *
-     * @param bits of a finite one
-     * @param to has room for {@link DecimalText#MAX_BYTES} from {@code at} on
-     * @return behind the last byte
+     * @param bits the bits of a finite double
+     * @param to must have {@link DecimalText#MAX_BYTES} bytes from {@code at} on
+     * @return the index after the last byte
      */
     static int write(long bits, byte[] to, int at) {
         int i = at;
@@ -51,10 +52,10 @@ final class DoubleText {
         long fraction = bits & FRACTION;
         int biased = (int) (bits >>> FRACTION_BITS) & 0x7ff;
         if (biased == 0) {
-            return fraction == 0 ? DecimalText.zero(to, i) : shortest(fraction, LEAST_EXPONENT, false, to, i);
+            return fraction == 0 ? DecimalText.zero(to, i) : shortest(fraction, MIN_EXPONENT, false, to, i);
         }
         long significand = fraction | 1L << FRACTION_BITS;
-        int power = biased - 1 + LEAST_EXPONENT;
+        int power = biased - 1 + MIN_EXPONENT;
         if (power <= 0 && power >= -FRACTION_BITS && (significand & ((1L << -power) - 1)) == 0) {
             // An integer below 2^53: all of its digits.
             return decimal(significand >>> -power, 0, to, i);
@@ -62,20 +63,20 @@ final class DoubleText {
         return shortest(significand, power, fraction == 0 && biased > 1, to, i);
     }
 
-    /** As {@link FloatText} does it. */
+    /** As {@link FloatText#shortest}. */
     private static int shortest(long significand, int power, boolean narrow, byte[] to, int at) {
         long odd = significand & 1;
         int exponent = narrow ? ShortestDecimal.log10OfThreeQuarters(power) : ShortestDecimal.log10OfPower2(power);
         int scale = power + ShortestDecimal.log2OfPower10(-exponent) + 2;
-        int ten = 2 * (-exponent - LEAST_POWER);
+        int ten = 2 * (-exponent - MIN_POWER);
         long middle = 4 * significand;
         long value = scaled(middle << scale, ten);
-        long least = scaled((narrow ? middle - 1 : middle - 2) << scale, ten) + odd;
-        long most = scaled((middle + 2) << scale, ten) - odd;
-        return decimal(ShortestDecimal.within(value, least, most), exponent, to, at);
+        long min = scaled((narrow ? middle - 1 : middle - 2) << scale, ten) + odd;
+        long max = scaled((middle + 2) << scale, ten) - odd;
+        return decimal(ShortestDecimal.within(value, min, max), exponent, to, at);
     }
 
-    /** number x 10^n / 2^127, cut off; the last bit tells whether anything was. */
+    /** number x 10^n / 2^127, truncated; the last bit is set if the result is inexact. */
     private static long scaled(long number, int ten) {
         long upper = POWERS[ten];
         long carried = ((upper * number) >>> 1) + Math.multiplyHigh(POWERS[ten + 1], number);
@@ -85,7 +86,7 @@ final class DoubleText {
 
     /** Writes {@code number x 10^exponent}; the number has at most 17 digits. */
     private static int decimal(long number, int exponent, byte[] to, int at) {
-        // Seventeen digits, the first apart, by zeros behind them.
+        // Padded to seventeen digits, with the first one separate.
         int near = ((64 - Long.numberOfLeadingZeros(number)) * 1233) >>> 12;
         int length = near + (number >= TENS[near] ? 1 : 0);
         long seventeen = number * TENS[17 - length];

@@ -1,44 +1,44 @@
 package dev.isthmus.transcoder.number;
 
-/** Eight decimal digits at a time, in a long: the first is the lowest byte, as they stand in memory. */
+/** Processes eight decimal digits in a long, the first one in the lowest byte. */
 final class EightDigits {
     private static final long ZEROS = 0x3030303030303030L;
 
     private EightDigits() {}
 
-    /** Eight characters, each the value of its digit if it is one. */
+    /** Eight characters, each digit as its value. */
     static long read(byte[] text, int at) {
         return (long) ArrayView.LONGS.get(text, at) ^ ZEROS;
     }
 
-    /** How many of eight are digits, from the first on. */
+    /** The number of leading digits. */
     static int count(long eight) {
         return length(others(eight));
     }
 
-    /** The highest bit of each of eight that is no digit; behind one that is not ASCII, digits may have it, too. */
+    /** The highest bit of each byte that is not a digit; after a non-ASCII byte it may be set for digits too. */
     static long others(long eight) {
         return ((eight + 0x7676767676767676L) | eight) & 0x8080808080808080L;
     }
 
-    /** How many are before the first of those that {@link #others} found; 8 where it found none. */
+    /** The number of bytes before the first one found by {@link #others}; 8 if there is none. */
     static int length(long others) {
         return Long.numberOfTrailingZeros(others) >>> 3;
     }
 
-    /** Those before the first of those that {@link #others} found, and zeros behind them. */
+    /** The bytes before the first one found by {@link #others}, followed by zeros. */
     static long before(long eight, long others) {
         return eight & (((others & -others) >>> 7) - 1);
     }
 
-    /** The number that the first of eight are, 0 to 8 digits: zeros are put before them, then pairs and fours are joined. */
+    /** The value of the first 0 to 8 digits: shifts in leading zeros, then joins pairs and groups of four. */
     static long value(long eight, int digits) {
-        // In two halves: to shift by 64 is to shift by nothing.
+        // Two shifts, because shifting by 64 does nothing.
         int half = 32 - (digits << 2);
         return value(eight << half << half);
     }
 
-    /** The number that all eight are. */
+    /** The value of all eight digits. */
     static long value(long all) {
         long pairs = all * 10 + (all >>> 8);
         long even = (pairs & 0x000000ff000000ffL) * (100L + (1_000_000L << 32));
@@ -46,7 +46,7 @@ final class EightDigits {
         return (even + odd) >>> 32;
     }
 
-    /** The digits of a number below 10^8, with zeros before it. */
+    /** The digits of a number below 10^8, with leading zeros. */
     static long of(long value) {
         long four = (value * 109_951_163) >>> 40;
         long fours = four | ((value - 10_000 * four) << 32);
@@ -56,7 +56,7 @@ final class EightDigits {
         return one | ((twos - 10 * one) << 8);
     }
 
-    /** Writes eight characters, of digits as they are above. */
+    /** Writes eight digits as characters. */
     static void write(long eight, byte[] to, int at) {
         ArrayView.LONGS.set(to, at, eight | ZEROS);
     }

@@ -1,25 +1,26 @@
 package dev.isthmus.transcoder.number;
 
 /**
- * Finite floats as text, without garbage: the fewest digits that read back to the same float, and of those the nearest; in
- * the form of {@link Float#toString}. {@link ShortestDecimal} says how; 63 bits of the power of ten are enough for floats.
+ * Writes finite floats as text in the form of {@link Float#toString}: the fewest digits that read back to the same
+ * float, and of those the nearest. Does not allocate. {@link ShortestDecimal} has the algorithm; 63 bits of the power
+ * of ten are enough for floats.
  */
 final class FloatText {
-    private static final int LEAST_POWER = -36;
-    private static final int MOST_POWER = 45;
-    /** The bits that a scaled number has behind its last one. */
+    private static final int MIN_POWER = -36;
+    private static final int MAX_POWER = 45;
+    /** The fractional bits of a scaled number. */
     private static final long REST = 0x7fff_ffffL;
 
-    /** 10^n, n from LEAST_POWER, scaled to 63 bits and rounded up. */
-    private static final long[] POWERS = new long[MOST_POWER - LEAST_POWER + 1];
+    /** 10^n, for n from MIN_POWER, scaled to 63 bits and rounded up. */
+    private static final long[] POWERS = new long[MAX_POWER - MIN_POWER + 1];
 
     private static final long[] TENS = {
         1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000
     };
 
     static {
-        for (int n = LEAST_POWER; n <= MOST_POWER; n++) {
-            POWERS[n - LEAST_POWER] = ShortestDecimal.power(n, 63).longValueExact();
+        for (int n = MIN_POWER; n <= MAX_POWER; n++) {
+            POWERS[n - MIN_POWER] = ShortestDecimal.power(n, 63).longValueExact();
         }
     }
 
@@ -28,12 +29,12 @@ final class FloatText {
     /**
      * Writes a float.
      *
-     * @param bits of a finite one
-     * @param to has room for {@link DecimalText#MAX_BYTES} from {@code at} on
-     * @return behind the last byte
+     * @param bits the bits of a finite float
+     * @param to must have {@link DecimalText#MAX_BYTES} bytes from {@code at} on
+     * @return the index after the last byte
      */
     static int write(int bits, byte[] to, int at) {
-        // Where there is no sign, it is written over.
+        // Overwritten if there is no sign.
         to[at] = '-';
         int i = at + (bits >>> 31);
         int fraction = bits & 0x7f_ffff;
@@ -54,24 +55,24 @@ final class FloatText {
     /**
      * Writes {@code significand x 2^power} as the shortest decimal in the interval that rounds to it.
      *
-     * @param significand of at most 24 bits, with the next as far away as one in its last bit
-     * @param narrow whether the float below is nearer than the one above
+     * @param significand at most 24 bits; the next value differs by one in the last bit
+     * @param narrow whether the next lower float is nearer than the next higher one
      */
     static int shortest(int significand, int power, boolean narrow, byte[] to, int at) {
         int odd = significand & 1;
         int exponent = narrow ? ShortestDecimal.log10OfThreeQuarters(power) : ShortestDecimal.log10OfPower2(power);
-        // The interval's ends and the float, four times, over 10^exponent: integers, with the last bit set where
-        // something was cut off.
+        // Four times the interval's bounds and the float, divided by 10^exponent: truncated integers, with the last bit
+        // set if inexact.
         int scale = power + ShortestDecimal.log2OfPower10(-exponent) + 33;
-        long ten = POWERS[-exponent - LEAST_POWER];
+        long ten = POWERS[-exponent - MIN_POWER];
         long middle = 4L * significand;
         long value = scaled(middle, ten, scale);
-        long least = scaled(narrow ? middle - 1 : middle - 2, ten, scale) + odd;
-        long most = scaled(middle + 2, ten, scale) - odd;
-        return decimal((int) ShortestDecimal.within(value, least, most), exponent, to, at);
+        long min = scaled(narrow ? middle - 1 : middle - 2, ten, scale) + odd;
+        long max = scaled(middle + 2, ten, scale) - odd;
+        return decimal((int) ShortestDecimal.within(value, min, max), exponent, to, at);
     }
 
-    /** number x ten x 2^(scale - 95), cut off; the last bit tells whether anything was, of 31 bits behind it. */
+    /** number x ten x 2^(scale - 95), truncated; the last bit is set if any of the 31 bits after it is. */
     private static long scaled(long number, long ten, int scale) {
         long product = Math.multiplyHigh(ten, number << scale);
         return (product >>> 31) | (((product & REST) + REST) >>> 31);
@@ -79,7 +80,7 @@ final class FloatText {
 
     /** Writes {@code number x 10^exponent}; the number has at most nine digits. */
     private static int decimal(int number, int exponent, byte[] to, int at) {
-        // Nine digits, the first apart, by zeros behind them.
+        // Padded to nine digits, with the first one separate.
         int length = length(number);
         long nine = number * TENS[9 - length];
         long first = nine / 100_000_000;
@@ -87,7 +88,7 @@ final class FloatText {
         return DecimalText.write(first, eight, 0, length + exponent, to, at);
     }
 
-    /** How many digits a number of 1 to 9 has. */
+    /** The number of digits, 1 to 9. */
     private static int length(int number) {
         int near = ((32 - Integer.numberOfLeadingZeros(number)) * 1233) >>> 12;
         return near + (int) ((TENS[near] - 1 - number) >>> 63);

@@ -3,20 +3,22 @@ package dev.isthmus.transcoder.number;
 import dev.isthmus.oip.DataType;
 import java.math.BigDecimal;
 
-/** The two 16-bit floating-point formats as numbers: read to the nearest value, ties to even; written shortest. */
+/**
+ * Conversion of the two 16-bit floating-point formats: to the nearest value, ties to even, and to the shortest text.
+ */
 public enum HalfFloat {
     FP16(10, -24),
     BF16(7, -133);
 
     private final int fractionBits;
-    private final int leastPower;
+    private final int minPower;
     private final int fraction;
     private final int infinity;
 
-    /** @param leastPower the smallest value is two to that power */
-    HalfFloat(int fractionBits, int leastPower) {
+    /** @param minPower the exponent of two of the smallest value */
+    HalfFloat(int fractionBits, int minPower) {
         this.fractionBits = fractionBits;
-        this.leastPower = leastPower;
+        this.minPower = minPower;
         this.fraction = (1 << fractionBits) - 1;
         this.infinity = 0x7fff & ~fraction;
     }
@@ -30,7 +32,7 @@ public enum HalfFloat {
         return type == DataType.FP16 ? FP16 : BF16;
     }
 
-    /** The value, which a float holds exactly. */
+    /** The value as a float, which is exact. */
     public float toFloat(short bits) {
         return this == FP16 ? Float.float16ToFloat(bits) : Float.intBitsToFloat(bits << 16);
     }
@@ -47,25 +49,25 @@ public enum HalfFloat {
         return (short) ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16);
     }
 
-    /** The value nearest to a double; ties to even. Beyond the largest value: an infinity. */
+    /** The value nearest to a double, ties to even; an infinity beyond the largest value. */
     public short nearest(double value) {
         float rounded = (float) value;
         if (rounded == value || Double.isNaN(value) || Float.isInfinite(rounded)) {
             return nearest(rounded);
         }
-        // Cut off instead of rounded, with the last bit telling that something was cut off: rounding once more is
-        // exact.
+        // Truncated instead of rounded, with the last bit set to mark it as inexact, so that the second rounding is
+        // correct.
         int bits = Float.floatToRawIntBits(rounded);
         int cut = Math.abs((double) rounded) > Math.abs(value) ? bits - 1 : bits;
         return nearest(Float.intBitsToFloat(cut | 1));
     }
 
-    /** The value nearest to a number as it is written; ties to even. */
+    /** The value nearest to a decimal number, ties to even. */
     public short nearest(JsonNumbers number) {
         double value = number.toDouble();
         short bits = nearest(value);
         float rounded = (float) value;
-        // Only a double that may lie exactly between two values can hide on which side the number itself lies.
+        // Only a double that may be exactly halfway between two values can hide on which side the decimal number is.
         if (rounded == value && toFloat(bits) != rounded && !number.extreme()) {
             return nearest(number.toDecimal(), value);
         }
@@ -85,9 +87,9 @@ public enum HalfFloat {
     /**
      * Writes the shortest decimal that reads back to these bits, in the form of {@link FloatText}.
      *
-     * @param bits of a finite value
-     * @param to has room for {@link DecimalText#MAX_BYTES} from {@code at} on
-     * @return behind the last byte
+     * @param bits the bits of a finite value
+     * @param to must have {@link DecimalText#MAX_BYTES} bytes from {@code at} on
+     * @return the index after the last byte
      */
     int write(short bits, byte[] to, int at) {
         int i = at;
@@ -97,9 +99,9 @@ public enum HalfFloat {
         int below = bits & fraction;
         int biased = (bits & infinity) >>> fractionBits;
         if (biased == 0) {
-            return below == 0 ? DecimalText.zero(to, i) : FloatText.shortest(below, leastPower, false, to, i);
+            return below == 0 ? DecimalText.zero(to, i) : FloatText.shortest(below, minPower, false, to, i);
         }
         int significand = below | 1 << fractionBits;
-        return FloatText.shortest(significand, leastPower + biased - 1, below == 0 && biased > 1, to, i);
+        return FloatText.shortest(significand, minPower + biased - 1, below == 0 && biased > 1, to, i);
     }
 }

@@ -4,17 +4,17 @@ import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 
 /**
- * JSON number tokens to values, without garbage on the common paths. The token's grammar was checked by
- * {@link JsonNumberGrammar}. One instance reads one token at a time.
+ * Converts JSON number tokens to values; does not allocate on the common paths. Callers have checked the token's
+ * grammar. One instance reads one token at a time.
  */
 public final class JsonNumbers {
-    /** As many as decide where a number lies between two doubles and their middle; fewer than 770 do. */
+    /** Enough digits to place any number relative to two doubles and their midpoint; fewer than 770 suffice. */
     private static final int SIGNIFICANT_DIGITS = 800;
 
-    /** Larger exponents are taken as this one: no number has so many digits that they would bring it back into a range. */
+    /** Larger exponents are clamped to this one: no number has enough digits to bring the value back into range. */
     private static final int LARGEST_EXPONENT = 100_000_000;
 
-    /** So much of a number is put into a message. */
+    /** The maximum characters of a number in a message. */
     private static final int SHOWN = 64;
 
     private byte[] bytes = new byte[0];
@@ -25,7 +25,7 @@ public final class JsonNumbers {
     private long significand;
     private int exponent;
 
-    /** Takes a token: {@code [-]digits[.digits][e[+-]digits]}. */
+    /** Reads a token: {@code [-]digits[.digits][e[+-]digits]}. */
     public void read(byte[] window, int start, int end) {
         bytes = window;
         from = start;
@@ -78,7 +78,7 @@ public final class JsonNumbers {
         return minus ? -value : value;
     }
 
-    /** Whether it is written with a point or an exponent. */
+    /** Whether it has a decimal point or an exponent. */
     public boolean hasFraction() {
         for (int i = from; i < to; i++) {
             if (bytes[i] == '.' || bytes[i] == 'e' || bytes[i] == 'E') {
@@ -92,12 +92,12 @@ public final class JsonNumbers {
         return new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
     }
 
-    /** The number as it is written, or its beginning, for messages. */
+    /** The number's text for messages, truncated if it is long. */
     public String shown() {
         return shown(bytes, from, to);
     }
 
-    /** A number, or its beginning, for messages. */
+    /** A number's text for messages, truncated if it is long. */
     public static String shown(byte[] window, int from, int to) {
         String text = new String(window, from, Math.min(to - from, SHOWN), StandardCharsets.ISO_8859_1);
         return to - from > SHOWN ? text + "\u2026" : text;
@@ -128,14 +128,14 @@ public final class JsonNumbers {
     }
 
     /**
-     * The value, or one that lies like it between all numbers of {@link #SIGNIFICANT_DIGITS} digits. Only for tokens that are
-     * not {@link #extreme}.
+     * The value, or one that compares like it with every number of {@link #SIGNIFICANT_DIGITS} digits. Only for tokens
+     * that are not {@link #extreme}.
      */
     public BigDecimal toDecimal() {
         return new BigDecimal(shortened());
     }
 
-    /** The number with its first significant digits, and a digit for those that are left out unless they are zeros. */
+    /** The number with its first significant digits, and one more digit if any digit left out is not zero. */
     private String shortened() {
         if (to - from <= SIGNIFICANT_DIGITS) {
             return token();
@@ -165,14 +165,14 @@ public final class JsonNumbers {
         return (negative ? "-0" : "0") + text + (more ? ".1" : "") + 'e' + power;
     }
 
-    /** Whether the value's magnitude is beyond what any datatype holds, or below it: not to be expanded. */
+    /** Whether the magnitude is outside the range of every datatype; such a number must not be expanded. */
     boolean extreme() {
         return Math.abs((long) exponent) > 400;
     }
 
     /**
-     * Whether the token is an integer in the range; {@link #integer()} then has its bits. Integers may be written with a
-     * fraction of zeros or an exponent.
+     * Whether the token is an integer in range; {@link #integer()} then returns it. Integers may have a fraction of
+     * zeros or an exponent.
      */
     public boolean isInteger(boolean signed, int bits) {
         if (exact && exponent == 0) {
@@ -197,7 +197,7 @@ public final class JsonNumbers {
 
     private long integer;
 
-    /** The integer that {@link #isInteger} found; unsigned where that was asked. */
+    /** The integer found by {@link #isInteger}; unsigned if that was requested. */
     public long integer() {
         return integer;
     }

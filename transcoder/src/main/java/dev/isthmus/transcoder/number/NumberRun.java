@@ -4,25 +4,25 @@ import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Reads plain numbers that follow each other in an array, eight bytes at a time: each behind a comma, in the grammar of JSON,
- * of at most 18 digits, or 24 where it is a float ({@link UnitFloats}), and such that no server reads it differently. The
- * first that is not is left to the tokenizer, which takes or refuses it.
+ * Reads consecutive plain numbers of an array, eight bytes at a time. A plain number follows a comma, is valid JSON,
+ * has at most 18 digits, or 24 if it is a float ({@link UnitFloats}), and is interpreted alike by all servers. The
+ * first other number is left to the tokenizer.
  */
 public final class NumberRun {
-    /** So many bytes behind the end must be in the window, of whatever value: they may be looked at. */
+    /** The bytes, of any value, that the window must have after its end, because they may be read. */
     public static final int PADDING = 96;
 
-    /** No number of more characters is taken. */
+    /** The maximum length of a plain number, in characters. */
     public static final int LONGEST = 64;
 
     private static final int ELEMENTS = 512;
     private static final int NOT_PLAIN = -1;
 
-    /** So many floats are read as any before the next is tried as one of the kind that most are. */
+    /** The floats read the general way before {@link UnitFloats} is tried again. */
     private static final int MIXED = 16;
 
     private final DataType type;
-    private final int most;
+    private final int maxElements;
     private final byte[] elements;
     private final PlainNumber number = new PlainNumber();
     private final UnitFloats units = new UnitFloats();
@@ -32,16 +32,16 @@ public final class NumberRun {
     /**
      * A reader of one tensor's numbers.
      *
-     * @param type one that {@link #takes} says
-     * @param expected elements; room is made for no more than these at once
+     * @param type one for which {@link #takes} is true
+     * @param expected the expected elements, which limit the size of the block read at once
      */
     public NumberRun(DataType type, long expected) {
         this.type = type;
-        this.most = Math.clamp(expected, 1, ELEMENTS);
-        this.elements = new byte[most * type.size()];
+        this.maxElements = Math.clamp(expected, 1, ELEMENTS);
+        this.elements = new byte[maxElements * type.size()];
     }
 
-    /** Whether numbers of this type are read here. */
+    /** Whether numbers of this type are supported. */
     public static boolean takes(DataType type) {
         return switch (type) {
             case FP32, FP64, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64 -> true;
@@ -50,12 +50,12 @@ public final class NumberRun {
     }
 
     /**
-     * Reads what is plain, and complete within the window.
+     * Reads plain numbers that are complete in the window.
      *
-     * @param at behind a value
-     * @param end of what there is in the window; {@link #PADDING} is behind it
-     * @param to gets the elements in raw form
-     * @return how many; {@link #position()} is behind the last
+     * @param at the index after a value
+     * @param end the end of the data in the window, followed by {@link #PADDING}
+     * @param to receives the elements in raw form
+     * @return the number of elements read; {@link #position()} is after the last
      */
     public int read(byte[] window, int at, int end, ByteBuf to) {
         int count = switch (type) {
@@ -69,7 +69,7 @@ public final class NumberRun {
         return count;
     }
 
-    /** Behind the last number that was read, in the window. */
+    /** The index in the window after the last number read. */
     public int position() {
         return position;
     }
@@ -80,9 +80,9 @@ public final class NumberRun {
         position = start;
         do {
             int known = units.read(window, position, end, elements, count);
-            until = Math.min(most, known + MIXED);
+            until = Math.min(maxElements, known + MIXED);
             count = anyFloats(window, units.position(), end, known, until);
-        } while (count == until && count < most);
+        } while (count == until && count < maxElements);
         return count;
     }
 
@@ -97,7 +97,7 @@ public final class NumberRun {
                 break;
             }
             float value = number.toFloat();
-            // To some, -0 is an integer.
+            // Some servers read -0 as an integer.
             if (Float.isNaN(value) || (value == 0 && sign > 0 && next == begin + 2)) {
                 break;
             }
@@ -112,7 +112,7 @@ public final class NumberRun {
     private int doubles(byte[] window, int start, int end) {
         int count = 0;
         int at = start;
-        while (count < most) {
+        while (count < maxElements) {
             int begin = begin(window, at, end);
             int sign = window[begin] == '-' ? 1 : 0;
             int next = number.read(window, begin + sign);
@@ -136,13 +136,13 @@ public final class NumberRun {
         return integers(window, pairs.position(), end, count, false);
     }
 
-    /** Reads integers behind so many that have been read. */
+    /** Reads integers after the first {@code before} elements. */
     private int integers(byte[] window, int start, int end, int before, boolean signed) {
         int bits = 8 * type.size();
         long largest = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
         int count = before;
         int at = start;
-        while (count < most) {
+        while (count < maxElements) {
             int begin = begin(window, at, end);
             int sign = signed && window[begin] == '-' ? 1 : 0;
             int next = number.readInteger(window, begin + sign);
@@ -167,7 +167,7 @@ public final class NumberRun {
         }
     }
 
-    /** Where a number begins behind the comma that is expected here; the end where there is none. */
+    /** The start of the number after the comma expected here; {@code end} if there is none. */
     private static int begin(byte[] window, int at, int end) {
         if (at >= end || window[at] != ',') {
             return end;
@@ -179,7 +179,7 @@ public final class NumberRun {
         return i;
     }
 
-    /** Whether a number was read, and what ends it has come, too. */
+    /** Whether a number was read, and the byte that ends it was received. */
     private static boolean complete(byte[] window, int begin, int next, int end) {
         return begin < end && next > NOT_PLAIN && next < end && ends(window[next]);
     }

@@ -3,10 +3,10 @@ package dev.isthmus.transcoder.number;
 import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;
 
-/** Writes the elements of all tensors but BYTES as JSON with commas between them, by way of small arrays. */
+/** Writes elements of all datatypes but BYTES as JSON, separated by commas, in blocks. */
 public final class NumberText {
 
-    /** So many elements are written at once. */
+    /** The elements written at once. */
     private static final int BLOCK = 256;
 
     private static final int MAX_BYTES = DecimalText.MAX_BYTES + 1;
@@ -17,14 +17,14 @@ public final class NumberText {
     private NumberText() {}
 
     /**
-     * Writes elements as long as they are finite.
+     * Writes elements up to the first non-finite one.
      *
      * @param type not BYTES
-     * @param data raw form
-     * @param from where in it
-     * @param end behind the last element
-     * @param first whether the first has no comma before it
-     * @return behind the last that was written
+     * @param data the elements in raw form
+     * @param from the index of the first element
+     * @param end the index after the last element
+     * @param first whether no comma precedes the first element
+     * @return the index after the last element written
      */
     public static int write(DataType type, ByteBuf data, int from, int end, boolean first, ByteBuf out) {
         int size = type.size();
@@ -43,7 +43,7 @@ public final class NumberText {
                 if (at > from || !first) {
                     out.writeByte(',');
                 }
-                makeRoom(out, length, (end - at) / size / written);
+                ensureCapacity(out, length, (end - at) / size / written);
                 out.writeBytes(text, 0, length - 1);
             }
             at += written * size;
@@ -51,8 +51,8 @@ public final class NumberText {
         return at;
     }
 
-    /** Makes room for a block, and, where there is none, for all that are like it. */
-    private static void makeRoom(ByteBuf out, int length, int blocks) {
+    /** Ensures capacity for a block; if the buffer must grow, for all remaining blocks of this size. */
+    private static void ensureCapacity(ByteBuf out, int length, int blocks) {
         if (out.writableBytes() <= length) {
             out.ensureWritable((int) Math.min(length * (blocks + 1L), Integer.MAX_VALUE - out.writerIndex()));
         }
@@ -82,7 +82,7 @@ public final class NumberText {
         return i;
     }
 
-    /** Writes elements, each with a comma behind it; gives the length. */
+    /** Writes elements, each followed by a comma; returns the length. */
     private static int text(DataType type, byte[] raw, int count, byte[] to) {
         return switch (type) {
             case FP16, BF16 -> halves(HalfFloat.of(type), raw, count, to);
@@ -162,7 +162,7 @@ public final class NumberText {
         return i + 8;
     }
 
-    /** Up to eight digits without zeros before them. */
+    /** Writes up to eight digits without leading zeros. */
     private static int head(long value, byte[] to, int at) {
         long eight = EightDigits.of(value);
         int zeros = Long.numberOfTrailingZeros(eight | 1L << 56) >>> 3;

@@ -3,21 +3,21 @@ package dev.isthmus.transcoder.number;
 import java.util.Arrays;
 
 /**
- * Reads numbers of 0 to 255, with a comma before and behind each and no spaces, two at a time: with their commas two fit into
- * eight bytes, however many digits they have. What it leaves is for others to read, or to refuse.
+ * Reads numbers of 0 to 255, separated by commas without spaces, two at a time: two of them with their commas fit into
+ * eight bytes. Stops at anything else.
  */
 final class OctetPairs {
     private static final int COMMA = ',' ^ '0';
     private static final long ONES = 0x0101010101010101L;
-    /** The comma before, and the eight bytes. */
+    /** The preceding comma and eight bytes. */
     private static final int LOOKED_AT = 9;
 
-    /** Moves three bytes into twelve bits, from the sixteenth on: the first on top. */
+    /** Joins the nibbles of three bytes in twelve bits, from bit 16 on; the first byte is the highest. */
     private static final long JOIN = 1 << 24 | 1 << 12 | 1;
 
     private static final int JOINED = 0xfff;
 
-    /** By three digits, each larger by one, with zeros behind them where there are fewer: the value, or -1 for none. */
+    /** The value for three digits, each increased by one and padded with zeros at the end; -1 for none. */
     private static final short[] VALUES = new short[JOINED + 1];
 
     static {
@@ -35,11 +35,11 @@ final class OctetPairs {
     private int position;
 
     /**
-     * Reads pairs as long as there are any.
+     * Reads pairs up to the first other input.
      *
-     * @param start behind a value
-     * @param end of what there is in the window
-     * @return how many numbers; {@link #position()} is behind the last
+     * @param start the index after a value
+     * @param end the end of the data in the window
+     * @return the number of elements read; {@link #position()} is after the last
      */
     int read(byte[] window, int start, int end, byte[] to) {
         int count = 0;
@@ -51,7 +51,7 @@ final class OctetPairs {
             long later = others & (others - 1);
             int first = Long.numberOfTrailingZeros(others) - 7;
             int both = Long.numberOfTrailingZeros(later) - 7;
-            // The digits before the first that is none, and those before the second.
+            // The digits before the first non-digit, and those before the second.
             long more = eight + ONES;
             long one = more & ((others ^ (others - 1)) >>> 8);
             long two = (more & ((later ^ (later - 1)) >>> 8)) >>> first >>> 8;

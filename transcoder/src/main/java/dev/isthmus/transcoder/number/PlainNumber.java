@@ -1,8 +1,8 @@
 package dev.isthmus.transcoder.number;
 
 /**
- * Reads a number without its sign, in the grammar of JSON and of at most 18 digits, eight bytes at a time. One instance reads
- * one number at a time. It looks at no more than 80 bytes, of which those behind the number may have any value.
+ * Reads an unsigned JSON number of at most 18 digits, eight bytes at a time. One instance reads one number at a time.
+ * Accesses at most 80 bytes; those after the number may have any value.
  */
 final class PlainNumber {
     private static final int NOT_PLAIN = -1;
@@ -24,17 +24,17 @@ final class PlainNumber {
         return significand;
     }
 
-    /** The nearest float; NaN where that cannot be decided here. */
+    /** The nearest float; NaN if it cannot be decided here. */
     float toFloat() {
         return DecimalConversion.toFloat(significand, exponent);
     }
 
-    /** The nearest double; NaN where that cannot be decided here. */
+    /** The nearest double; NaN if it cannot be decided here. */
     double toDouble() {
         return DecimalConversion.toDouble(significand, exponent);
     }
 
-    /** Reads a number, and gives the place behind it; -1 for what is none or not plain. */
+    /** Reads a number; returns the index after it, or -1 if there is none or it is not plain. */
     int read(byte[] window, int start) {
         int at;
         if (window[start + 1] == '.') {
@@ -55,7 +55,9 @@ final class PlainNumber {
         return at >= 0 && (window[at] | 0x20) == 'e' ? power(window, at + 1) : at;
     }
 
-    /** Reads an integer without zeros before it, and gives the place behind it; -1 for what is none or not plain. */
+    /**
+     * Reads an integer without leading zeros; returns the index after it, or -1 if there is none or it is not plain.
+     */
     int readInteger(byte[] window, int start) {
         long eight = EightDigits.read(window, start);
         int digits = EightDigits.count(eight);
@@ -72,7 +74,7 @@ final class PlainNumber {
         return further < 8 ? start + 8 + further : more(window, start + 16, DecimalConversion.MAX_DIGITS - 16);
     }
 
-    /** Reads digits behind the point. */
+    /** Reads the digits after the point. */
     private int fraction(byte[] window, int start, int before) {
         long first = EightDigits.read(window, start);
         int digits = EightDigits.count(first);
@@ -80,7 +82,7 @@ final class PlainNumber {
             significand = significand * TENS[digits] + EightDigits.value(first, digits);
             return digits > 0 && before + digits <= DecimalConversion.MAX_DIGITS ? start + digits : NOT_PLAIN;
         }
-        // Both at once, however many the second has: a branch for each length would be guessed wrong too often.
+        // Both at once, whatever the length of the second: a branch per length would be mispredicted too often.
         long second = EightDigits.read(window, start + 8);
         int further = EightDigits.count(second);
         if (before + 8 + further > DecimalConversion.MAX_DIGITS) {
@@ -95,7 +97,7 @@ final class PlainNumber {
         return end < 0 ? withoutZeros(window, start, before) : end;
     }
 
-    /** Reads digits behind the point that are too many, unless zeros before the first other one are not counted. */
+    /** Reads the digits after the point if only leading zeros make them too many. */
     private int withoutZeros(byte[] window, int start, int before) {
         if (before > 0) {
             return NOT_PLAIN;
@@ -108,10 +110,10 @@ final class PlainNumber {
         return more(window, at, DecimalConversion.MAX_DIGITS);
     }
 
-    /** Reads on, eight digits at a time. */
-    private int more(byte[] window, int start, int most) {
+    /** Reads more digits, eight at a time. */
+    private int more(byte[] window, int start, int max) {
         int at = start;
-        int left = most;
+        int left = max;
         int digits;
         do {
             long eight = EightDigits.read(window, at);

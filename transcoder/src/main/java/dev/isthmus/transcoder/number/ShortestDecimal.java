@@ -3,8 +3,8 @@ package dev.isthmus.transcoder.number;
 import java.math.BigInteger;
 
 /**
- * What the printers of floats and of doubles share of Schubfach (R. Giulietti, The Schubfach way to render doubles, 2020),
- * which finds the fewest digits that read back to the same number, and of those the nearest.
+ * The parts of the Schubfach algorithm (R. Giulietti, The Schubfach way to render doubles, 2020) shared by floats and
+ * doubles. It finds the fewest digits that read back to the same number, and of those the nearest.
  */
 final class ShortestDecimal {
     private ShortestDecimal() {}
@@ -24,7 +24,7 @@ final class ShortestDecimal {
         return (int) ((n * 661_971_961_083L - 274_743_187_321L) >> 41);
     }
 
-    /** 10^n, scaled by a power of two to so many bits, and rounded up. */
+    /** 10^n, scaled by a power of two to {@code bits} bits and rounded up. */
     static BigInteger power(int n, int bits) {
         BigInteger power = BigInteger.TEN.pow(Math.abs(n));
         int left = bits - 1 - log2OfPower10(n);
@@ -35,21 +35,21 @@ final class ShortestDecimal {
     }
 
     /**
-     * Chooses one of four integers, of which two end in a zero. All that is given is four times its value, with the last bit
-     * set where something was cut off.
+     * Chooses one of four integers, two of which end in a zero. All arguments are four times their value, with the last
+     * bit set if inexact.
      *
-     * @param value the number that is to be written
-     * @param least the least that reads back to it
-     * @param most the largest that does
+     * @param value the number to write
+     * @param min the smallest number that reads back to it
+     * @param max the largest number that reads back to it
      */
-    static long within(long value, long least, long most) {
-        // Zeros and ones instead of branches, which would be guessed wrong too often.
+    static long within(long value, long min, long max) {
+        // Zeros and ones instead of branches, which would be mispredicted too often.
         long down = value >>> 2;
         long ten = down / 10 * 10;
-        long lowTen = atMost(least, ten << 2);
-        long highTen = atMost((ten + 10) << 2, most);
-        long low = atMost(least, down << 2);
-        long high = atMost((down + 1) << 2, most);
+        long lowTen = atMost(min, ten << 2);
+        long highTen = atMost((ten + 10) << 2, max);
+        long low = atMost(min, down << 2);
+        long high = atMost((down + 1) << 2, max);
         long one = low ^ high;
         long nearer = ((value & 3) + (down & 1) + 1) >>> 2;
         long chosen = down + ((high & one) | (nearer & ~one));
@@ -57,7 +57,7 @@ final class ShortestDecimal {
         return down < 10 ? chosen : chosen + (tenOnly & (ten + 10 * highTen - chosen));
     }
 
-    /** 1 where a number is at most another, 0 where it is larger; of less than 63 bits both. */
+    /** 1 if {@code number} is at most {@code other}, otherwise 0; both have less than 63 bits. */
     private static long atMost(long number, long other) {
         return ((other - number) >>> 63) ^ 1;
     }

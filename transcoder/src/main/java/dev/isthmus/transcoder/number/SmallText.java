@@ -4,7 +4,7 @@ import dev.isthmus.oip.DataType;
 import java.nio.charset.StandardCharsets;
 import java.util.function.IntFunction;
 
-/** The texts of all values of a datatype of one byte, each with a comma, as one store of eight bytes. */
+/** The texts of all values of a one-byte datatype, each with a comma, as one long. */
 final class SmallText {
     private static final int LENGTH = 56;
 
@@ -12,7 +12,7 @@ final class SmallText {
     private static final SmallText SIGNED = new SmallText(value -> Integer.toString((byte) value));
     private static final SmallText BOOL = new SmallText(value -> Boolean.toString(value != 0));
 
-    /** Seven bytes of text, and its length. */
+    /** Seven bytes of text and, in the highest byte, its length. */
     private final long[] texts = new long[256];
 
     private SmallText(IntFunction<String> text) {
@@ -29,7 +29,7 @@ final class SmallText {
         return type == DataType.BOOL ? BOOL : type == DataType.INT8 ? SIGNED : UNSIGNED;
     }
 
-    /** Writes elements, each with a comma behind it; gives the length. Up to eight bytes more are written to. */
+    /** Writes elements, each followed by a comma; returns the length. Overwrites up to eight more bytes. */
     int write(byte[] raw, int count, byte[] to) {
         int at = 0;
         for (int i = 0; i < count; i++) {

@@ -1,13 +1,13 @@
 package dev.isthmus.transcoder.number;
 
 /**
- * Reads floats of one digit before the point and up to 23 behind it, with a comma before each and at most one space behind
- * that. Most floats of tensors are such, of 7 or 8 digits, or of 16 or 17, as it happens: there is no branch between these,
- * which would be guessed wrong half of the time. What it leaves is for others to read, or to refuse.
+ * Reads floats with one digit before the point and up to 23 after it, each after a comma and at most one space. Most
+ * floats of tensors have this form, with 7, 8, 16 or 17 digits; there is no branch on the number of digits, which would
+ * be mispredicted half of the time. Stops at anything else.
  */
 final class UnitFloats {
     private static final int NOT_PLAIN = -1;
-    /** A comma, a space, a sign, a digit, the point, 23 digits and what ends them. */
+    /** A comma, a space, a sign, a digit, the point, 23 digits and the byte that ends them. */
     private static final int LOOKED_AT = 29;
 
     private static final int COMMA_SPACE = ',' | ' ' << 8;
@@ -15,29 +15,29 @@ final class UnitFloats {
     private static final long EIGHT_DIGITS = 100_000_000;
     private static final int FIRST = 0x80;
 
-    /** A significand of which digits may be cut off. */
-    private static final long LEAST_CUT = 100_000_000_000_000L;
+    /** The smallest significand after which digits may be truncated. */
+    private static final long MIN_CUT = 100_000_000_000_000L;
 
-    /** By so many last places the double may be off: 90 for what was cut off, and three roundings. */
-    private static final int OFF = 128;
+    /** The maximum error of the double in ulps: 90 for truncated digits, and three roundings. */
+    private static final int MAX_ERROR = 128;
 
     private int position;
     private double magnitude;
 
     /**
-     * Reads numbers as long as they are such.
+     * Reads numbers up to the first of another form.
      *
-     * @param start behind a value
-     * @param end of what there is in the window
-     * @param to gets the elements
-     * @param before elements that it has
-     * @return elements that it has now; {@link #position()} is behind the last
+     * @param start the index after a value
+     * @param end the end of the data in the window
+     * @param to receives the elements in raw form
+     * @param before the elements it already has
+     * @return the elements it has now; {@link #position()} is after the last
      */
     int read(byte[] window, int start, int end, byte[] to, int before) {
-        int most = to.length / Float.BYTES;
+        int maxElements = to.length / Float.BYTES;
         int count = before;
         int at = start;
-        while (count < most && at + LOOKED_AT <= end) {
+        while (count < maxElements && at + LOOKED_AT <= end) {
             long head = (long) ArrayView.LONGS.get(window, at);
             int begin = at + 1;
             if ((head & 0xffff) == COMMA_SPACE) {
@@ -52,7 +52,7 @@ final class UnitFloats {
                 break;
             }
             int next = fraction(window, begin + sign + 2, whole);
-            if (next < 0 || DecimalConversion.nearHalfWay(magnitude, OFF) || !NumberRun.ends(window[next])) {
+            if (next < 0 || DecimalConversion.nearHalfWay(magnitude, MAX_ERROR) || !NumberRun.ends(window[next])) {
                 break;
             }
             ArrayView.INTS.set(to, Float.BYTES * count, Float.floatToRawIntBits((float) magnitude) | sign << 31);
@@ -67,7 +67,7 @@ final class UnitFloats {
         return position;
     }
 
-    /** Reads digits behind the point, and gives the place behind them. */
+    /** Reads the digits after the point; returns the index after them. */
     private int fraction(byte[] window, int start, int whole) {
         long first = EightDigits.read(window, start);
         long second = EightDigits.read(window, start + 8);
@@ -81,15 +81,15 @@ final class UnitFloats {
         return digits > 0 ? start + digits : NOT_PLAIN;
     }
 
-    /** Reads digits behind the first eight: eight more, and then some that are cut off. */
+    /** Reads the digits after the first eight: eight more, and some that are truncated. */
     private int further(byte[] window, int start, long second, long before) {
         long others = EightDigits.others(second);
         long significand = before * EIGHT_DIGITS + EightDigits.value(EightDigits.before(second, others));
         magnitude = significand * 1e-16;
-        // None where there are not eight before them.
+        // None unless eight digits precede them.
         long third = EightDigits.others(EightDigits.read(window, start + 8)) | ((others | -others) >>> 63 << 7);
         int cut = EightDigits.length(third);
-        boolean exact = cut == 0 || significand >= LEAST_CUT;
+        boolean exact = cut == 0 || significand >= MIN_CUT;
         return exact && cut < 8 ? start + EightDigits.length(others) + cut : NOT_PLAIN;
     }
 }

@@ -1,6 +1,6 @@
 /**
- * Numbers as JSON writes them: read from text into the raw form of elements, and written as the shortest text that reads back
- * the same. Nothing here knows of documents, tensors or their names.
+ * Numbers in JSON text: parsed into raw elements, and written as the shortest text that reads back the same. Nothing
+ * here knows about documents or tensors.
  */
 @NullMarked
 package dev.isthmus.transcoder.number;

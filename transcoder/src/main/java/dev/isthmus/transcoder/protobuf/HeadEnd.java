@@ -3,33 +3,33 @@ package dev.isthmus.transcoder.protobuf;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Finds where the head of a ModelInferRequest ends, all that stands before its raw contents, while the message is still coming.
- * What has been looked at is not looked at again.
+ * Finds the end of a ModelInferRequest's head, which is everything before its raw contents, while the message arrives.
+ * Bytes are examined only once.
  */
 public final class HeadEnd {
-    /** What {@link #in} says until more of the message has come. */
+    /** Returned by {@link #in} if more of the message is needed. */
     public static final int NOT_YET = -1;
 
-    /** What {@link #in} says of a message without such a head: it is malformed, or what comes first is large itself. */
+    /** Returned by {@link #in} for a message without such a head: it is malformed, or its first fields are large. */
     public static final int NONE = -2;
 
-    /** A head that is longer is not one, in bytes. */
-    private static final int MOST = 64 << 10;
+    /** The maximum length of a head, in bytes. */
+    private static final int MAX = 64 << 10;
 
-    private static final int MOST_SHIFT = 63;
+    private static final int MAX_SHIFT = 63;
 
     private int field;
     private int at;
     private long number;
 
     /**
-     * Looks on.
+     * Continues the search.
      *
-     * @param begun the message from its first byte, as far as it has come; borrowed
-     * @return the length of the head, once the beginning of the raw contents has come with it
+     * @param begun the message from its first byte, as far as received; borrowed
+     * @return the length of the head, once the start of the raw contents is received
      */
     public int in(ByteBuf begun) {
-        while (field <= MOST) {
+        while (field <= MAX) {
             at = field;
             int failed = read(begun);
             if (failed != 0) {
@@ -59,7 +59,7 @@ public final class HeadEnd {
                 if (failed != 0) {
                     return failed;
                 }
-                if (number < 0 || number > MOST) {
+                if (number < 0 || number > MAX) {
                     return NONE;
                 }
                 at += (int) number;
@@ -71,10 +71,10 @@ public final class HeadEnd {
         return 0;
     }
 
-    /** Reads the number at {@link #at}, which moves behind it; 0 where that can be done. */
+    /** Reads the varint at {@link #at} and advances; returns 0 if it is complete. */
     private int read(ByteBuf begun) {
         number = 0;
-        for (int shift = 0; shift <= MOST_SHIFT; shift += 7) {
+        for (int shift = 0; shift <= MAX_SHIFT; shift += 7) {
             if (at >= begun.readableBytes()) {
                 return NOT_YET;
             }

@@ -19,8 +19,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parts of a ModelInferRequest or ModelInferResponse, which differ in two field numbers. Holds slices of the message
- * until {@link #takeTensors()}; {@link #release()} gives back what was not taken.
+ * Parses a ModelInferRequest or ModelInferResponse, which differ in two field numbers. Retains slices of the message
+ * until {@link #takeTensors()}; {@link #release()} releases those not taken.
  */
 final class MessageParser {
     static final Kind REQUEST = new Kind(TensorCheck.INPUT, 6 << 3 | ProtoCursor.BYTES, RawRequest.TAG);
@@ -32,7 +32,7 @@ final class MessageParser {
     private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
     private static final int TENSORS = 5 << 3 | ProtoCursor.BYTES;
 
-    /** Of a tensor, whose parameters have the number that the message's have. */
+    /** Fields of a tensor; its parameters have the same number as the message's. */
     private static final int NAME = 1 << 3 | ProtoCursor.BYTES;
 
     private static final int DATATYPE = 2 << 3 | ProtoCursor.BYTES;
@@ -41,7 +41,7 @@ final class MessageParser {
 
     private static final int OUTPUT_PARAMETERS = 2 << 3 | ProtoCursor.BYTES;
 
-    /** What tells the two messages apart: the tags of requested outputs and of raw contents. */
+    /** The differences of the two messages: the tags of requested outputs and of raw contents. */
     record Kind(TensorCheck check, int requestedOutputs, int rawContents) {
         boolean request() {
             return requestedOutputs > 0;
@@ -50,7 +50,7 @@ final class MessageParser {
 
     private static final long[] NONE = {};
 
-    /** @param contents the tensor's message from its first contents on */
+    /** @param contents the tensor's message from its first {@code contents} field on */
     private record Head(
             String name,
             DataType type,
@@ -73,9 +73,9 @@ final class MessageParser {
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<RequestedOutput> outputs = new ArrayList<>();
     private Map<String, Parameter> parameters = Map.of();
-    /** Whether raw contents are still to come. */
+    /** Whether raw contents may follow this part of the message. */
     private boolean rawToCome;
-    /** Whether any tensor has contents, be they empty. */
+    /** Whether any tensor has a {@code contents} field, even an empty one. */
     private boolean contentsGiven;
 
     private Texts texts = new Texts("", "", "");
@@ -86,7 +86,7 @@ final class MessageParser {
         this(message, kind, limits, Map.of());
     }
 
-    /** @param sharedOutputs where the outputs of an answer are that were asked for in shared memory, by name */
+    /** @param sharedOutputs the parameters of a response's outputs that were requested in shared memory, by name */
     MessageParser(ByteBuf message, Kind kind, WireLimits limits, Map<String, Map<String, Parameter>> sharedOutputs) {
         this.message = message;
         this.kind = kind;
@@ -124,13 +124,13 @@ final class MessageParser {
         tensors.clear();
     }
 
-    /** What servers differ about in the message, or in a head whose raw contents are still to come. */
+    /** The features of the message, or of its head, that servers support differently. */
     ProtobufReader.Contested contested() {
         boolean typed = raws.isEmpty() && !rawToCome && unshared() > 0;
-        return new ProtobufReader.Contested(typed, contentsGiven && !typed, entries.wide(), texts.id);
+        return new ProtobufReader.Contested(typed, contentsGiven && !typed, entries.hasWide(), texts.id);
     }
 
-    /** How many tensors have their contents in the message. */
+    /** The number of tensors with their contents in the message. */
     private int unshared() {
         int count = 0;
         for (Head head : heads) {
@@ -149,15 +149,16 @@ final class MessageParser {
         }
     }
 
-    /** Whether tensors in shared memory have raw contents, too, empty ones: so Triton answers. */
+    /** Whether tensors in shared memory have empty raw contents, as in Triton's responses. */
     private boolean rawOfEach() {
         return !kind.request() && raws.size() == heads.size();
     }
 
     /**
-     * Reads a request of which the raw contents are still to come.
+     * Parses the head of a request, whose raw contents follow.
      *
-     * @return what they must be; null where that cannot be said, or not all tensors have any, or none have come
+     * @return the expected raw contents; null if they cannot be predicted, not all tensors have them, or there are no
+     *     tensors
      */
     @Nullable
     List<RawRequest.RawContent> head() {
@@ -176,7 +177,7 @@ final class MessageParser {
         return shared || expected.isEmpty() ? null : expected;
     }
 
-    /** Reads all fields; what the tensors' contents must be is not looked at. */
+    /** Parses all fields without checking the tensors' contents. */
     void fields() {
         ProtoCursor cursor = ProtoCursor.of(message, kind.check().code());
         while (cursor.more()) {
@@ -247,7 +248,7 @@ final class MessageParser {
     private Map<String, Parameter> tensorParameters(String tensor, Map<String, Parameter> own) {
         entries.requireValues(own);
         kind.check().requireMemory(tensor, own, limits);
-        // Says how a REST body is made up; KServe passes it on.
+        // Describes a REST body's layout; KServe forwards it.
         drop(own, "binary_data_size");
         Map<String, Parameter> place = sharedOutputs.get(tensor);
         if (place != null) {
@@ -258,7 +259,7 @@ final class MessageParser {
         return own;
     }
 
-    /** The map may be one that cannot be changed, where it is empty. */
+    /** An empty map may be immutable. */
     private static void drop(Map<String, Parameter> parameters, String name) {
         if (!parameters.isEmpty()) {
             parameters.remove(name);
@@ -298,7 +299,7 @@ final class MessageParser {
         outputs.add(new RequestedOutput(name, own));
     }
 
-    /** MLServer's client and its answers have empty ones beside raw contents. */
+    /** Empty contents are allowed: MLServer's client and responses have them beside raw contents. */
     private void requireNoContents(Head head) {
         ProtoCursor contents = head.contents;
         if (contents != null && !TypedContents.empty(contents)) {
@@ -342,7 +343,7 @@ final class MessageParser {
 
     private void requireAtMost(int limit, int got, String what) {
         if (got > limit) {
-            throw failure(what + ": at most " + limit + " are taken");
+            throw failure(what + ": at most " + limit + " are accepted");
         }
     }
 

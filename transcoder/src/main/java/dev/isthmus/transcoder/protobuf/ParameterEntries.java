@@ -7,7 +7,7 @@ import dev.isthmus.transcoder.message.WireLimits;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Reads the entries of protobuf's maps of parameters. */
+/** Reads the entries of protobuf parameter maps. */
 final class ParameterEntries {
     private static final int KEY = 1 << 3 | ProtoCursor.BYTES;
     private static final int VALUE = 2 << 3 | ProtoCursor.BYTES;
@@ -18,11 +18,14 @@ final class ParameterEntries {
     private static final int DOUBLE = 4 << 3 | ProtoCursor.FIXED64;
     private static final int UINT64 = 5 << 3 | ProtoCursor.VARINT;
 
-    /** An InferParameter in which no choice is set; known by its identity. */
+    /** An InferParameter without a value; compared by identity. */
     private static final Parameter UNSET = new Parameter.Text("");
 
-    /** Of one message, its own and those of its tensors: each takes some 200 bytes of the heap, which nothing counts. */
-    private static final int MOST = 1 << 16;
+    /**
+     * The maximum entries of one message including its tensors: each takes about 200 bytes of heap, which are not
+     * counted.
+     */
+    private static final int MAX = 1 << 16;
 
     private final TensorCheck check;
     private final WireLimits limits;
@@ -34,22 +37,22 @@ final class ParameterEntries {
         this.limits = limits;
     }
 
-    /** Whether any value so far is a double or an unsigned 64-bit integer, which not every server knows. */
-    boolean wide() {
+    /** Whether any value so far is a double or uint64, which not every server supports. */
+    boolean hasWide() {
         return wide;
     }
 
     /**
      * Reads one entry.
      *
-     * @param before those before it; empty and immutable, or what this returned
-     * @return those and the new one, which takes the place of one with its key
-     * @throws OipException where it is malformed, or one more than are taken
+     * @param before the previous entries; empty and immutable, or a result of this method
+     * @return those and the new entry, which replaces one with the same key
+     * @throws OipException if it is malformed, or exceeds a limit
      */
     Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
         entries++;
-        if (entries > MOST) {
-            throw new OipException(check.code(), "parameters: at most " + MOST + " of one message are taken");
+        if (entries > MAX) {
+            throw new OipException(check.code(), "parameters: at most " + MAX + " are accepted in one message");
         }
         String key = "";
         Parameter value = UNSET;
@@ -57,7 +60,7 @@ final class ParameterEntries {
             switch (entry.tag()) {
                 case KEY -> key = entry.string();
                 case VALUE -> value = value(entry.nested(), value);
-                // Parsers disagree: some take the entry, others put all of it among the unknown fields.
+                // Parsers disagree: some accept the entry, others treat all of it as an unknown field.
                 default ->
                     throw new OipException(
                             check.code(),
@@ -68,12 +71,12 @@ final class ParameterEntries {
         Map<String, Parameter> all = before.isEmpty() ? new LinkedHashMap<>() : before;
         all.put(key, value);
         if (all.size() > limits.parameters()) {
-            throw new OipException(check.code(), "parameters: at most " + limits.parameters() + " are taken");
+            throw new OipException(check.code(), "parameters: at most " + limits.parameters() + " are accepted");
         }
         return all;
     }
 
-    /** That each of these, when all entries are read, has a value. */
+    /** Requires, after all entries are read, that each parameter has a value. */
     void requireValues(Map<String, Parameter> parameters) {
         for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
             if (parameter.getValue() == UNSET) {
@@ -82,7 +85,7 @@ final class ParameterEntries {
         }
     }
 
-    /** The value, where one is set; what there was before it where not, for a message in two pieces is one. */
+    /** The value if one is set, else {@code before}: protobuf merges a message field that occurs twice. */
     private Parameter value(ProtoCursor cursor, Parameter before) {
         Parameter value = before;
         while (cursor.more()) {

@@ -8,9 +8,9 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Reads protobuf fields out of a part of a buffer, without moving the buffer's indices (protobuf documentation, Encoding).
- * Where parsers differ about what is malformed (varints that are too long, mostly), it takes what all of them take.
- * Nested messages are read by a cursor of their own over their bytes.
+ * Reads protobuf fields from a range of a buffer, without moving the buffer's indices (protobuf documentation,
+ * Encoding). If parsers disagree on what is malformed (mostly varints that are too long), it accepts only what all of
+ * them accept. Nested messages are read by their own cursor.
  */
 final class ProtoCursor {
     static final int VARINT = 0;
@@ -21,7 +21,7 @@ final class ProtoCursor {
     private static final int GROUP = 3;
     private static final int END_GROUP = 4;
 
-    /** Messages and groups inside each other; all parsers draw the line here. */
+    /** The maximum nesting of messages and groups, which is the limit of all parsers. */
     private static final int MAX_DEPTH = 100;
 
     /** The highest value of the fifth byte of a 32-bit varint, and of the tenth byte of a 64-bit one. */
@@ -52,7 +52,7 @@ final class ProtoCursor {
         return at < end;
     }
 
-    /** The number in a tag. */
+    /** The field number of a tag. */
     static int field(int tag) {
         return tag >>> 3;
     }
@@ -62,8 +62,8 @@ final class ProtoCursor {
     }
 
     /**
-     * The tag of the next field, {@code number << 3 | wire type}; its value must then be read or skipped. A field with a known
-     * number and another wire type is an unknown field.
+     * The tag of the next field, {@code number << 3 | wire type}; its value must be read or skipped. A field with a
+     * known number and another wire type is an unknown field.
      */
     int tag() {
         tag = varint32();
@@ -73,7 +73,7 @@ final class ProtoCursor {
         return tag;
     }
 
-    /** A varint that no parser reads beyond its fifth byte: a tag or a length. */
+    /** Reads a tag or a length, which no parser reads beyond its fifth byte. */
     private int varint32() {
         int value = 0;
         for (int shift = 0; shift < Integer.SIZE; shift += 7) {
@@ -119,17 +119,17 @@ final class ProtoCursor {
         return new ProtoCursor(buffer, start, at, depth + 1, code);
     }
 
-    /** The same part once more, from where a field begins. */
+    /** A cursor over the same range, starting at a field's position. */
     ProtoCursor from(int position) {
         return new ProtoCursor(buffer, position, end, depth, code);
     }
 
-    /** Where this stands in the buffer. */
+    /** The current index in the buffer. */
     int position() {
         return at;
     }
 
-    /** A view of the bytes; the reference is the caller's. */
+    /** A retained slice of a length-delimited field; owned by the caller. */
     ByteBuf retainedBytes() {
         int length = length();
         return buffer.retainedSlice(advance(length), length);
@@ -164,17 +164,17 @@ final class ProtoCursor {
         }
     }
 
-    /** Appends the next bytes to another buffer. */
+    /** Copies the next {@code length} bytes to another buffer. */
     void copy(int length, ByteBuf to) {
         to.writeBytes(buffer, advance(length), length);
     }
 
-    /** Bytes left in this part. */
+    /** The bytes left in this range. */
     int remaining() {
         return end - at;
     }
 
-    /** Steps over bytes that are read elsewhere. */
+    /** Skips bytes; returns the index of the first. */
     int advance(int bytes) {
         if (bytes < 0 || bytes > end - at) {
             throw malformed("it ends within a field");
@@ -201,7 +201,7 @@ final class ProtoCursor {
             case GROUP -> skipGroup(field(tag));
             case END_GROUP -> throw malformed("group " + field(tag) + " ends without having begun");
             case FIXED32 -> advance(Integer.BYTES);
-            default -> throw malformed("there is no wire type " + wireType(tag));
+            default -> throw malformed("wire type " + wireType(tag) + " is unknown");
         }
     }
 

@@ -22,10 +22,10 @@ public final class ProtobufReader {
     private ProtobufReader() {}
 
     /**
-     * What can be seen of a ModelInferRequest from outside.
+     * The fields of a ModelInferRequest that are read without decoding its tensors.
      *
-     * @param raw whether its tensors are raw contents
-     * @param parameters the request's own; none where they break the protocol, which {@link #check} tells
+     * @param raw whether it has raw contents
+     * @param parameters the request's own parameters; empty if they violate the protocol, which {@link #check} reports
      */
     public record Outline(ModelRef model, String id, boolean raw, Map<String, Parameter> parameters) {
 
@@ -34,7 +34,7 @@ public final class ProtobufReader {
         }
 
         /**
-         * The outline of a message of which the head has come, all that stands before its raw contents.
+         * The outline of a message from its head, which is everything before its raw contents.
          *
          * @param head borrowed
          */
@@ -43,7 +43,7 @@ public final class ProtobufReader {
             return new Outline(read.model, read.id, true, read.parameters);
         }
 
-        /** Whether the end of a stream's answers is to be told by an answer without tensors (Triton's decoupled models). */
+        /** Whether a response without tensors must mark the end of a stream's responses (Triton's decoupled models). */
         public boolean emptyFinal() {
             return parameters.get("triton_enable_empty_final_response") instanceof Parameter.Bool asked
                     && asked.value();
@@ -51,10 +51,10 @@ public final class ProtobufReader {
     }
 
     /**
-     * What servers differ about in a ModelInferRequest.
+     * The features of a ModelInferRequest that servers support differently.
      *
-     * @param typed whether its tensors are typed contents
-     * @param emptyContents whether any of its tensors has an empty {@code contents}, and its data elsewhere
+     * @param typed whether its tensors have typed contents
+     * @param emptyContents whether any of its tensors has an empty {@code contents} beside raw contents
      * @param wideParameters whether it has parameters of type double or uint64
      */
     public record Contested(boolean typed, boolean emptyContents, boolean wideParameters, String id) {}
@@ -63,7 +63,7 @@ public final class ProtobufReader {
      * The outline of an encoded ModelInferRequest, without decoding the rest.
      *
      * @param message borrowed
-     * @throws dev.isthmus.oip.OipException when the message is malformed
+     * @throws dev.isthmus.oip.OipException if the message is malformed
      */
     public static Outline outline(ByteBuf message) {
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
@@ -92,10 +92,11 @@ public final class ProtobufReader {
     }
 
     /**
-     * The parameters of an encoded ModelInferRequest itself, as {@link #request} reads them, without decoding the rest.
+     * The request parameters of an encoded ModelInferRequest, as {@link #request} reads them, without decoding the
+     * rest.
      *
      * @param message borrowed
-     * @throws dev.isthmus.oip.OipException when the message is malformed
+     * @throws dev.isthmus.oip.OipException if the message is malformed
      */
     public static Map<String, Parameter> parameters(ByteBuf message) {
         ParameterEntries entries = new ParameterEntries(TensorCheck.INPUT, WireLimits.DEFAULT);
@@ -124,11 +125,11 @@ public final class ProtobufReader {
     }
 
     /**
-     * Checks a ModelInferRequest that is passed on as it is, so that a server sees only what is valid.
+     * Validates a ModelInferRequest that is passed through, so that servers receive only valid messages.
      *
      * @param message borrowed
-     * @return what servers differ about in it
-     * @throws dev.isthmus.oip.OipException when the message breaks the protocol
+     * @return its features that servers support differently
+     * @throws dev.isthmus.oip.OipException if the message violates the protocol
      */
     public static Contested check(ByteBuf message, WireLimits limits) {
         MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits);
@@ -141,10 +142,10 @@ public final class ProtobufReader {
     }
 
     /**
-     * Decodes a ModelInferRequest. Raw tensors become slices of the message, typed contents become raw tensors.
+     * Decodes a ModelInferRequest. Raw contents become slices of the message; typed contents are converted to raw form.
      *
      * @param message taken
-     * @throws dev.isthmus.oip.OipException when the message breaks the protocol
+     * @throws dev.isthmus.oip.OipException if the message violates the protocol
      */
     public static InferRequest request(ByteBuf message, WireLimits limits) {
         MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits);
@@ -159,10 +160,10 @@ public final class ProtobufReader {
     }
 
     /**
-     * Where the outputs go that a ModelInferRequest asks for in shared memory, by name.
+     * The parameters of the outputs that a ModelInferRequest requests in shared memory, by name.
      *
      * @param message borrowed
-     * @throws dev.isthmus.oip.OipException when the message breaks the protocol
+     * @throws dev.isthmus.oip.OipException if the message violates the protocol
      */
     public static Map<String, Map<String, Parameter>> sharedOutputs(ByteBuf message, WireLimits limits) {
         MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits.withSharedMemory(true));
@@ -178,8 +179,8 @@ public final class ProtobufReader {
      * Decodes a ModelInferResponse.
      *
      * @param message taken
-     * @param sharedOutputs where the outputs are that were asked for in shared memory, by name
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when the message breaks the protocol
+     * @param sharedOutputs the parameters of the outputs requested in shared memory, by name
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if the message violates the protocol
      */
     public static InferResponse response(
             ByteBuf message, WireLimits limits, Map<String, Map<String, Parameter>> sharedOutputs) {

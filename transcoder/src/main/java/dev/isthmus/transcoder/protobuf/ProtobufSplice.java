@@ -6,10 +6,7 @@ import dev.isthmus.transcoder.buffer.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
-/**
- * Puts other values into the fields 1 and 2, a model's name and version, of an encoded ModelInferRequest or
- * ModelInferResponse.
- */
+/** Replaces fields 1 and 2, the model's name and version, of an encoded ModelInferRequest or ModelInferResponse. */
 public final class ProtobufSplice {
     private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
     private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
@@ -17,10 +14,10 @@ public final class ProtobufSplice {
     private ProtobufSplice() {}
 
     /**
-     * A ModelInferRequest for another model; an empty version is left out.
+     * The ModelInferRequest with another model; an empty version removes the field.
      *
      * @param message taken
-     * @throws dev.isthmus.oip.OipException when the message is malformed
+     * @throws dev.isthmus.oip.OipException if the message is malformed
      */
     public static ByteBuf request(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
         try {
@@ -32,10 +29,10 @@ public final class ProtobufSplice {
     }
 
     /**
-     * A ModelInferResponse of another model; an empty version leaves the version as it is.
+     * The ModelInferResponse with another model; an empty version leaves the version unchanged.
      *
      * @param message taken
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when the message is malformed
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if the message is malformed
      */
     public static ByteBuf response(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
         try {
@@ -46,7 +43,7 @@ public final class ProtobufSplice {
         }
     }
 
-    /** The version in a message, all of whose fields are looked at, so that what breaks it is found here. */
+    /** The version in a message. Reads all fields, so that a malformed message fails here. */
     private static String version(ByteBuf message, ErrorCode code) {
         ProtoCursor cursor = ProtoCursor.of(message, code);
         String version = "";
@@ -60,7 +57,7 @@ public final class ProtobufSplice {
         return version;
     }
 
-    /** Name and version, then all other fields in the order in which they stand. */
+    /** The name and version, followed by all other fields in their order. */
     private static ByteBuf splice(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
         MessageSplice splice = new MessageSplice(allocator);
         ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_NAME), model.name());

@@ -16,7 +16,7 @@ import io.netty.buffer.CompositeByteBuf;
 import java.util.List;
 import java.util.Map;
 
-/** Writes inference messages for the protobuf wire; tensors go as raw contents, without being copied. */
+/** Encodes inference messages for the protobuf wire; tensors are written as raw contents without copying. */
 public final class ProtobufWriter {
     /** Below this size a copy costs less than one more component. */
     private static final int COPY_BELOW = 1024;
@@ -31,19 +31,19 @@ public final class ProtobufWriter {
      * Encodes a ModelInferRequest.
      *
      * @param request taken
-     * @param dialect the server's: where it knows no parameters of type double and uint64 it gets strings, and an id that it
-     *     cannot take is left out
+     * @param dialect the server's dialect: double and uint64 parameters are sent as strings if it does not support
+     *     them, and an unsupported id is left out
      */
     public static ByteBuf request(ByteBufAllocator allocator, InferRequest request, Dialect dialect) {
         return withRaw(allocator, requestHead(allocator, request, dialect), RAW_INPUT_CONTENTS, request.inputs());
     }
 
     /**
-     * A ModelInferRequest without its raw contents. These follow it, one for each tensor that is in the message: what
-     * {@link #rawInputHead} writes, and the tensor's bytes.
+     * Encodes a ModelInferRequest without its raw contents. For each tensor that is not in shared memory, {@link
+     * #rawInputHead} and the tensor's bytes must follow.
      *
-     * @param request borrowed; the data of its tensors is not looked at
-     * @param dialect as above
+     * @param request borrowed; the data of its tensors is not read
+     * @param dialect as in {@link #request}
      */
     public static ByteBuf requestHead(ByteBufAllocator allocator, InferRequest request, Dialect dialect) {
         boolean wideParameters = dialect.wideParameters();
@@ -62,12 +62,12 @@ public final class ProtobufWriter {
         return head;
     }
 
-    /** Bytes that {@link #rawInputHead} writes. */
+    /** The bytes that {@link #rawInputHead} writes. */
     public static int rawInputHeadSize(long size) {
         return 1 + varintSize(size);
     }
 
-    /** Writes what stands before the bytes of a raw input. */
+    /** Writes the tag and length of a raw input of {@code size} bytes. */
     public static void rawInputHead(ByteBuf out, long size) {
         tag(out, RAW_INPUT_CONTENTS, ProtoCursor.BYTES);
         varint(out, size);
@@ -77,10 +77,11 @@ public final class ProtobufWriter {
      * Encodes a ModelInferResponse.
      *
      * @param response taken
-     * @param typed whether tensors go as typed contents; where one of them has a datatype that knows none, all go raw
+     * @param typed whether tensors are written as typed contents; if any datatype has no such field, all are raw
      */
     public static ByteBuf response(ByteBufAllocator allocator, InferResponse response, boolean typed) {
-        boolean contents = typed && response.outputs().stream().allMatch(output -> TypedWriter.has(output.dataType()));
+        boolean contents =
+                typed && response.outputs().stream().allMatch(output -> TypedWriter.supports(output.dataType()));
         ByteBuf head = allocator.buffer();
         string(head, 1, response.model().name());
         string(head, 2, response.model().version());
@@ -107,7 +108,7 @@ public final class ProtobufWriter {
         }
     }
 
-    /** A tensor's message without its elements. */
+    /** Encodes a tensor without its elements. */
     private static ByteBuf head(ByteBufAllocator allocator, Tensor tensor, boolean wide) {
         ByteBuf nested = allocator.buffer();
         string(nested, 1, tensor.name());
@@ -128,15 +129,15 @@ public final class ProtobufWriter {
         message(out, 3, packed);
     }
 
-    /** Puts the tensors behind the head: small ones copied into it, others as they are. */
+    /** Appends the tensors' raw contents to the head: small ones are copied, others become components. */
     private static ByteBuf withRaw(ByteBufAllocator allocator, ByteBuf head, int field, List<Tensor> tensors) {
         CompositeByteBuf whole = null;
         ByteBuf tail = head;
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
             if (tensor.shared() && field == RAW_INPUT_CONTENTS) {
-                // Servers count these over the tensors that are in the message; clients count outputs over all, as
-                // Triton does.
+                // Servers expect raw inputs only for tensors in the message; clients expect raw outputs for all, as
+                // Triton sends them.
                 data.release();
                 continue;
             }
@@ -159,7 +160,9 @@ public final class ProtobufWriter {
         return whole.addComponent(true, tail);
     }
 
-    /** Without those that protobuf has no form for: answers of REST servers may have some, requests are refused before. */
+    /**
+     * Skips parameters that protobuf cannot represent: REST responses may have them; such requests are rejected before.
+     */
     private static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters, boolean wide) {
         for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
             if (parameter.getValue() instanceof Parameter.Json) {
@@ -209,7 +212,7 @@ public final class ProtobufWriter {
         }
     }
 
-    /** A string field; an empty one is the default and is not written. */
+    /** Writes a string field unless it is empty, which is the default. */
     static void string(ByteBuf out, int field, String value) {
         if (!value.isEmpty()) {
             text(out, field, value);
@@ -222,7 +225,7 @@ public final class ProtobufWriter {
         ByteBufUtil.writeUtf8(out, value);
     }
 
-    /** A length-delimited field (the nested buffer is taken). */
+    /** Writes a length-delimited field; {@code nested} is taken. */
     static void message(ByteBuf out, int field, ByteBuf nested) {
         tag(out, field, ProtoCursor.BYTES);
         varint(out, nested.readableBytes());
@@ -234,7 +237,7 @@ public final class ProtobufWriter {
         varint(out, (long) field << 3 | wireType);
     }
 
-    /** Bytes that {@link #varint} writes. */
+    /** The bytes that {@link #varint} writes. */
     static int varintSize(long value) {
         return Math.max(1, (Long.SIZE - Long.numberOfLeadingZeros(value) + 6) / 7);
     }

@@ -11,30 +11,30 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A ModelInferRequest that is checked while it comes: its head as that of a whole message is, and each raw content's length
- * against its input before the bytes come. Such a message is its head and the raw contents of its inputs, and nothing else.
+ * A ModelInferRequest that is validated while it arrives: first its head, as in a complete message, then the length of
+ * each raw content against its input. Such a message consists of its head and the raw contents of its inputs only.
  */
 public final class RawRequest {
-    /** Of raw_input_contents. */
+    /** The tag of raw_input_contents. */
     static final int TAG = 7 << 3 | ProtoCursor.BYTES;
 
-    private static final int MOST_SHIFT = 63;
+    private static final int MAX_SHIFT = 63;
 
     private final int headLength;
     private final long length;
     private final ProtobufReader.Contested contested;
     private final List<RawContent> contents;
     private final int outputs;
-    /** Of the content that is under way, or that is next. */
+    /** The index of the next content. */
     private int index;
-    /** Bytes of the content under way that have not come. */
+    /** The bytes of the current content not yet received. */
     private long left;
 
     private boolean tagged;
     private long number;
     private int shift;
 
-    /** The raw content of an input, as it must be. */
+    /** The expected raw content of an input. */
     record RawContent(String input, DataType type, Shape shape, long bytes) {}
 
     private RawRequest(
@@ -47,13 +47,13 @@ public final class RawRequest {
     }
 
     /**
-     * Begins with the head of a message.
+     * Validates the head of a message.
      *
-     * @param head all that stands before the raw contents; borrowed
-     * @param length of the whole message
-     * @return null where the message cannot be checked before all of it is there: it has tensors whose bytes say how long they
-     *     are, or that lie in shared memory, or its length is not that of the raw contents that belong to the head
-     * @throws OipException when the head breaks the protocol
+     * @param head everything before the raw contents; borrowed
+     * @param length the length of the whole message
+     * @return null if the message can be validated only when it is complete: it has BYTES tensors or tensors in shared
+     *     memory, or its length does not match the head
+     * @throws OipException if the head violates the protocol
      */
     public static @Nullable RawRequest of(ByteBuf head, long length, WireLimits limits) {
         MessageParser parser = new MessageParser(head, MessageParser.REQUEST, limits.withSharedMemory(true));
@@ -83,36 +83,36 @@ public final class RawRequest {
         return left == 0;
     }
 
-    /** How many inputs it has. */
+    /** The number of inputs. */
     public int inputs() {
         return contents.size();
     }
 
-    /** How many outputs it asks for by name. */
+    /** The number of requested outputs. */
     public int outputs() {
         return outputs;
     }
 
-    /** Bytes of the head. */
+    /** The length of the head, in bytes. */
     public int headLength() {
         return headLength;
     }
 
-    /** Bytes of the whole message. */
+    /** The length of the whole message, in bytes. */
     public long length() {
         return length;
     }
 
-    /** What servers differ about in it. */
+    /** Its features that servers support differently. */
     public ProtobufReader.Contested contested() {
         return contested;
     }
 
     /**
-     * Checks the next bytes behind the head.
+     * Validates the next bytes after the head.
      *
      * @param part borrowed
-     * @throws OipException when these are not the raw contents that the head asks for
+     * @throws OipException if they are not the raw contents that the head requires
      */
     public void check(ByteBuf part) {
         int at = part.readerIndex();
@@ -129,9 +129,9 @@ public final class RawRequest {
         }
     }
 
-    /** A byte of a field's tag or of its length. */
+    /** Adds a byte of a field's tag or length. */
     private void add(byte b) {
-        if (shift > MOST_SHIFT) {
+        if (shift > MAX_SHIFT) {
             throw invalid("malformed protobuf message: a varint has more than ten bytes");
         }
         number |= (long) (b & 0x7f) << shift;
@@ -163,7 +163,7 @@ public final class RawRequest {
         index++;
     }
 
-    /** Whether all raw contents have come. */
+    /** Whether all raw contents have been received. */
     public boolean complete() {
         return left == 0 && index == contents.size() && !tagged && shift == 0;
     }

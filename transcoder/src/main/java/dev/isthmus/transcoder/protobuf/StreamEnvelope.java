@@ -7,8 +7,8 @@ import io.netty.buffer.CompositeByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Triton's ModelStreamInferResponse: an answer, or the text of an error with an answer that has only the request's id. MLServer
- * streams the bare ModelInferResponse instead, under the same method name.
+ * Triton's ModelStreamInferResponse: a response, or an error message with a response that has only the request's id.
+ * MLServer streams the bare ModelInferResponse under the same method name.
  */
 public final class StreamEnvelope {
     private static final int ERROR_MESSAGE = 1 << 3 | ProtoCursor.BYTES;
@@ -18,20 +18,20 @@ public final class StreamEnvelope {
     private StreamEnvelope() {}
 
     /**
-     * What an envelope holds.
+     * The content of an envelope.
      *
-     * @param error empty for an answer
-     * @param id of the request that failed; only read with an error
+     * @param error the error message; empty for a response
+     * @param id the id of the failed request; read only with an error
      * @param response a ModelInferResponse, owned by the caller; null with an error
      */
     public record EnvelopeContent(
             String error, String id, @Nullable ByteBuf response) {}
 
     /**
-     * Opens an envelope.
+     * Decodes an envelope.
      *
      * @param message taken
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it is malformed
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it is malformed
      */
     public static EnvelopeContent open(ByteBuf message) {
         ByteBuf response = null;
@@ -66,8 +66,8 @@ public final class StreamEnvelope {
     }
 
     /**
-     * Whether a message is an envelope and not a bare ModelInferResponse, of a server of which nothing is known: only the bare
-     * one has tensors or raw contents in its fields 5 and 6, and an envelope with an answer has no field 1.
+     * Whether a message of an unknown server is an envelope rather than a bare ModelInferResponse: only the latter has
+     * tensors or raw contents in fields 5 and 6.
      *
      * @param message borrowed
      */
@@ -96,7 +96,7 @@ public final class StreamEnvelope {
     }
 
     /**
-     * Puts an answer into an envelope.
+     * Wraps a response in an envelope.
      *
      * @param response a ModelInferResponse, taken
      */
@@ -108,7 +108,7 @@ public final class StreamEnvelope {
         return whole.addComponent(true, head).addFlattenedComponents(true, response);
     }
 
-    /** An envelope with an error in the midst of a stream. */
+    /** An envelope with an error, which does not end the stream. */
     public static ByteBuf error(ByteBufAllocator allocator, String message, String id) {
         ByteBuf out = allocator.buffer();
         ProtobufWriter.text(out, ProtoCursor.field(ERROR_MESSAGE), message);

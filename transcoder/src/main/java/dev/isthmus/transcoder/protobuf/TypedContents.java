@@ -7,11 +7,11 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
 /**
- * InferTensorContents: elements in the repeated field of their datatype, which become the raw form. Both encodings of
- * repeated numbers, packed and one field each, are read.
+ * Decodes InferTensorContents, whose elements are in the repeated field of their datatype, into raw form. Repeated
+ * numbers may be packed or not.
  */
 final class TypedContents {
-    /** Of a tensor's contents. */
+    /** The tag of a tensor's contents. */
     static final int TAG = 5 << 3 | ProtoCursor.BYTES;
 
     private static final int BOOL = 1;
@@ -29,9 +29,9 @@ final class TypedContents {
     private final long maxBytes;
 
     /**
-     * Contents of one tensor.
+     * A decoder for one tensor.
      *
-     * @param maxBytes a raw form longer than this is refused: a packed element can stand for eight times its bytes
+     * @param maxBytes the maximum size of the raw form: a packed element may become eight times as large
      */
     TypedContents(TensorCheck check, String name, DataType type, long maxBytes) {
         this.check = check;
@@ -41,9 +41,9 @@ final class TypedContents {
     }
 
     /**
-     * Whether there are no elements.
+     * Whether a tensor has no elements in its contents.
      *
-     * @param tensor the message of a tensor from its first contents on; stays where it is
+     * @param tensor the tensor's message from its first {@code contents} field on; not advanced
      */
     static boolean empty(ProtoCursor tensor) {
         ProtoCursor fields = tensor.from(tensor.position());
@@ -67,7 +67,7 @@ final class TypedContents {
         return false;
     }
 
-    /** Whether this field has elements, and not an empty list or something unknown. */
+    /** Whether this field has elements: it is neither an empty list nor unknown. */
     private static boolean elements(ProtoCursor contents, int tag) {
         int field = ProtoCursor.field(tag);
         if (field > BYTES) {
@@ -88,12 +88,12 @@ final class TypedContents {
     }
 
     /**
-     * The elements in raw form; the buffer is the caller's.
+     * The elements in raw form, owned by the caller.
      *
-     * @param tensor the message of a tensor from its first contents on; those in several pieces are put together
+     * @param tensor the tensor's message from its first {@code contents} field on; several such fields are concatenated
      */
     ByteBuf raw(ByteBufAllocator allocator, ProtoCursor tensor, Shape shape) {
-        if (!TypedWriter.has(type)) {
+        if (!TypedWriter.supports(type)) {
             throw check.failure(name, "datatype " + type + " has raw contents only");
         }
         int wanted = field(type);
@@ -136,7 +136,7 @@ final class TypedContents {
             if (ProtoCursor.field(tag) != wanted) {
                 throw check.failure(
                         name,
-                        "datatype " + type + " goes into " + name(wanted) + ", got " + name(ProtoCursor.field(tag)));
+                        "datatype " + type + " belongs in " + name(wanted) + ", got " + name(ProtoCursor.field(tag)));
             }
             if (wanted != BYTES && tag == (wanted << 3 | ProtoCursor.BYTES)) {
                 ProtoCursor packed = contents.nested();
@@ -151,7 +151,7 @@ final class TypedContents {
 
     private void element(ProtoCursor from, int field, ByteBuf raw) {
         if (raw.readableBytes() >= maxBytes) {
-            throw check.failure(name, "at most " + maxBytes + " bytes are taken");
+            throw check.failure(name, "at most " + maxBytes + " bytes are accepted");
         }
         switch (field) {
             case BOOL -> raw.writeByte(from.varint() == 0 ? 0 : 1);
@@ -192,7 +192,7 @@ final class TypedContents {
         }
     }
 
-    /** The number of the field for this datatype. */
+    /** The field number for this datatype. */
     static int field(DataType type) {
         return switch (type) {
             case BOOL -> BOOL;

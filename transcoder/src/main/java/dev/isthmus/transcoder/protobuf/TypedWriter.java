@@ -9,12 +9,12 @@ import io.netty.buffer.ByteBufAllocator;
 final class TypedWriter {
     private TypedWriter() {}
 
-    /** Whether the datatype has a field; half floats have none. */
-    static boolean has(DataType type) {
+    /** Whether the datatype has a field; FP16 and BF16 have none. */
+    static boolean supports(DataType type) {
         return type != DataType.FP16 && type != DataType.BF16;
     }
 
-    /** The message, owned by the caller; the tensor is borrowed. */
+    /** The encoded InferTensorContents, owned by the caller; the tensor is borrowed. */
     static ByteBuf contents(ByteBufAllocator allocator, Tensor tensor) {
         ByteBuf data = tensor.data();
         ByteBuf out = allocator.buffer(data.readableBytes() + 8);

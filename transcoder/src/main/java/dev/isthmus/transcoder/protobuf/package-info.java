@@ -1,6 +1,6 @@
 /**
- * The protobuf wire: ModelInferRequest and ModelInferResponse over ByteBuf, with raw tensors as slices of the message.
- * Nothing here knows gRPC's framing.
+ * The protobuf wire: encodes and decodes ModelInferRequest and ModelInferResponse, with raw tensors as slices of the
+ * message. gRPC framing is done elsewhere.
  */
 @NullMarked
 package dev.isthmus.transcoder.protobuf;

@@ -7,8 +7,8 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.Arrays;
 
 /**
- * How the arrays of one tensor's {@code data} lie in each other, and how many elements they have: one flat array, or arrays
- * that are as long as all others of their level, outermost level 1.
+ * Checks the nesting of the arrays in one tensor's {@code data} and counts the elements: either one flat array, or
+ * nested arrays of equal length per level. The outermost level is 1.
  */
 final class ArrayNesting implements ArrayListener {
     private final TensorCheck check;
@@ -17,8 +17,10 @@ final class ArrayNesting implements ArrayListener {
     private int deepest;
     private boolean elementSeen;
 
-    // Of each level, and of the one below the deepest that a shape has, whose arrays may be elements.
-    /** Items so far at each level, and how many each level had; -1 where none has ended yet. */
+    // One entry per level, plus one level below the deepest of any shape, whose arrays may be BYTES elements.
+    /**
+     * The items of the current array of each level, and the length of its previous arrays; -1 if none has ended yet.
+     */
     private final long[] items = new long[Shape.MAX_RANK + 2];
 
     private final long[] extents = new long[Shape.MAX_RANK + 2];
@@ -41,7 +43,7 @@ final class ArrayNesting implements ArrayListener {
     }
 
     /**
-     * An array begins.
+     * An array starts.
      *
      * @param mayBeElement whether it may turn out to be an element ({@link #element})
      */
@@ -75,7 +77,7 @@ final class ArrayNesting implements ArrayListener {
         count += number;
     }
 
-    /** The array of this level, which has just begun, is an element. */
+    /** The array just opened at this level is an element. */
     void element(int level) {
         int outer = level - 1;
         if (items[level] > 0 || (elementSeen && outer != deepest)) {
@@ -104,7 +106,7 @@ final class ArrayNesting implements ArrayListener {
         elementSeen = markedElementSeen;
     }
 
-    /** Elements so far. */
+    /** The elements so far. */
     long count() {
         return count;
     }
@@ -113,7 +115,7 @@ final class ArrayNesting implements ArrayListener {
         return check.failure(tensor, "data: nested arrays of different sizes");
     }
 
-    /** That what was read has the shape; a flat array has any. */
+    /** Requires that the data has this shape; a flat array matches any shape with as many elements. */
     void requireShape(Shape shape) {
         long expected = check.elementCount(tensor, shape);
         if (count != expected) {

@@ -5,30 +5,30 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 
-/** The bytes behind the JSON: gives them, uncopied, to the tensors that announced them, in order. */
+/** The bytes after the JSON: assigns them, uncopied and in order, to the tensors that announced them. */
 final class BinarySection {
     private final TensorCheck check;
     private final List<TensorBuilder> tensors;
     private int tensor;
     private long taken;
 
-    /** A tail of a message whose JSON, when it is complete, has made these tensors. */
+    /** @param tensors the tensors of the JSON, which is complete when the first bytes are added */
     BinarySection(TensorCheck check, List<TensorBuilder> tensors) {
         this.check = check;
         this.tensors = tensors;
     }
 
-    /** Takes what the chunk (borrowed) has from this index on. */
+    /** Adds the chunk's bytes (borrowed) from this index on. */
     void add(ByteBuf chunk, int from) {
         int at = from;
         skipFull();
         while (at < chunk.writerIndex() && tensor < tensors.size()) {
-            TensorBuilder draft = tensors.get(tensor);
-            int part = (int) Math.min(draft.binarySize() - taken, chunk.writerIndex() - at);
+            TensorBuilder builder = tensors.get(tensor);
+            int part = (int) Math.min(builder.binarySize() - taken, chunk.writerIndex() - at);
             ByteBuf data = chunk.retainedDuplicate();
-            // That of a slice may have the indices of what it is a slice of.
+            // The duplicate of a slice may have the indices of the underlying buffer.
             int shift = data.readerIndex() - chunk.readerIndex();
-            draft.addBinary(data.setIndex(at + shift, at + shift + part));
+            builder.addBinary(data.setIndex(at + shift, at + shift + part));
             at += part;
             taken += part;
             skipFull();
@@ -41,14 +41,14 @@ final class BinarySection {
         }
     }
 
-    /** That every tensor has got what it announced. */
+    /** Requires that every tensor has received its announced bytes. */
     void requireComplete() {
         skipFull();
         if (tensor < tensors.size()) {
-            TensorBuilder draft = tensors.get(tensor);
+            TensorBuilder builder = tensors.get(tensor);
             throw check.failure(
-                    draft.name(),
-                    "a binary_data_size of " + draft.binarySize() + " is announced, but " + taken + " bytes follow");
+                    builder.name(),
+                    "a binary_data_size of " + builder.binarySize() + " is announced, but " + taken + " bytes follow");
         }
     }
 

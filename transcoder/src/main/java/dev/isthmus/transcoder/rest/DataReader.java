@@ -11,11 +11,11 @@ import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads one tensor's {@code data}: flat, or nested as the shape says. Goes on where it stopped when more of the document has
- * come. Owns the raw form until {@link #take()}.
+ * Reads one tensor's {@code data} incrementally: flat, or nested like the shape. Owns the raw form until {@link
+ * #take()}.
  */
 final class DataReader implements TensorData {
-    /** What is allocated at once, however many elements a shape promises. */
+    /** The maximum initial allocation, whatever the shape announces. */
     private static final int FIRST_BYTES = 1 << 20;
 
     private final TensorCheck check;
@@ -24,24 +24,24 @@ final class DataReader implements TensorData {
     private final ElementWriter elements;
     private final long expectedBytes;
     private final long maxBytes;
-    private final int promised;
+    private final int announced;
     private final ByteBuf raw;
     private final int outerDepth;
     private final boolean runs;
     private final ArrayNesting nesting;
     private @Nullable NumberRun numbers;
     private boolean taken;
-    /** Where the length of the BYTES element stands that is being read as an array of its bytes; -1 for none. */
+    /** The index of the length of the BYTES element being read as an array of its bytes; -1 for none. */
     private int bytesAt = -1;
 
     private boolean octets;
 
     /**
-     * A reader that stands before the value of {@code data}.
+     * A reader positioned before the value of {@code data}.
      *
-     * @param expectedBytes of the raw form; 0 where not known
-     * @param maxBytes a raw form longer than this is refused
-     * @param outerDepth of the tensor's object in the document
+     * @param expectedBytes the expected size of the raw form; 0 if unknown
+     * @param maxBytes the maximum size of the raw form
+     * @param outerDepth the depth of the tensor's object in the document
      */
     DataReader(
             TensorCheck check,
@@ -57,7 +57,7 @@ final class DataReader implements TensorData {
         this.elements = new ElementWriter(check, tensor, type);
         this.expectedBytes = expectedBytes;
         this.maxBytes = maxBytes;
-        this.promised = Math.clamp(Math.min(expectedBytes, maxBytes), 0, Integer.MAX_VALUE);
+        this.announced = Math.clamp(Math.min(expectedBytes, maxBytes), 0, Integer.MAX_VALUE);
         this.outerDepth = outerDepth;
         this.runs = NumberRun.takes(type);
         this.raw = allocator.buffer(Math.clamp(expectedBytes, 16, FIRST_BYTES));
@@ -123,7 +123,7 @@ final class DataReader implements TensorData {
         }
     }
 
-    /** Takes the plain numbers that follow. */
+    /** Reads the plain numbers that follow. */
     private void run(int level, JsonTokenizer json) {
         if (numbers == null) {
             numbers = new NumberRun(type, expectedBytes == 0 ? Long.MAX_VALUE : expectedBytes / type.size());
@@ -136,7 +136,7 @@ final class DataReader implements TensorData {
         } while (read > 0);
     }
 
-    /** A BYTES element may be an array of its bytes, 0 to 255; the array is no level of nesting then. */
+    /** A BYTES element may be an array of its bytes, 0 to 255; such an array is not a level of nesting. */
     private void octet(int level, JsonTokenizer json) {
         if (bytesAt < 0) {
             nesting.element(level);
@@ -150,11 +150,11 @@ final class DataReader implements TensorData {
 
     private void requireSize() {
         if (raw.readableBytes() > maxBytes) {
-            throw check.failure(tensor, "data: at most " + maxBytes + " bytes are taken");
+            throw check.failure(tensor, "data: at most " + maxBytes + " bytes are accepted");
         }
-        if (raw.capacity() > FIRST_BYTES && raw.capacity() < promised) {
-            // So much has come that the shape is believed: one allocation instead of many, which copy.
-            raw.capacity(promised);
+        if (raw.capacity() > FIRST_BYTES && raw.capacity() < announced) {
+            // Enough has been received to trust the shape: one allocation instead of many, each of which copies.
+            raw.capacity(announced);
         }
     }
 

@@ -13,8 +13,8 @@ import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes sure of one tensor's {@code data} without reading its numbers: that it is arrays as {@link DataReader} takes them, of
- * as many elements, and of nothing but numbers. What it refuses may be valid all the same; {@link DataReader} is the judge.
+ * Validates one tensor's {@code data} without reading its numbers: the nesting, the number of elements, and that all
+ * are numbers. Data that it refuses may still be valid; {@link DataReader} decides.
  */
 final class DataScanner implements TensorData {
     private final TensorCheck check;
@@ -26,10 +26,10 @@ final class DataScanner implements TensorData {
     private @Nullable NumberScanner numbers;
 
     /**
-     * A skim that stands before the value of {@code data}.
+     * A scanner positioned before the value of {@code data}.
      *
-     * @param type one that {@link #takes} says
-     * @param outerDepth of the tensor's object in the document
+     * @param type one for which {@link #supports} is true
+     * @param outerDepth the depth of the tensor's object in the document
      */
     DataScanner(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
         this.check = check;
@@ -40,8 +40,8 @@ final class DataScanner implements TensorData {
         this.nesting = new ArrayNesting(check, tensor);
     }
 
-    /** Whether a request's elements of this type may be stepped over: not integers, of which servers make others in silence. */
-    static boolean takes(DataType type) {
+    /** Whether a request's elements of this type may be skimmed: not integers, which servers silently convert. */
+    static boolean supports(DataType type) {
         return type == DataType.FP32 || type == DataType.FP64;
     }
 
@@ -61,7 +61,7 @@ final class DataScanner implements TensorData {
         if (numbers.refused() || nesting.count() > limits.bodyBytes() / type.size()) {
             throw refused();
         }
-        // The bracket that closes it.
+        // The closing bracket.
         return closed && json.next() == JsonToken.END_ARRAY;
     }
 

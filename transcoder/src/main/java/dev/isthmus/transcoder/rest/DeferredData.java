@@ -7,14 +7,14 @@ import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
 
-/** A tensor's {@code data} that comes before its datatype: its text, kept until it can be read. */
+/** A tensor's {@code data} that precedes its datatype: its text is retained until it can be read. */
 final class DeferredData implements ValueReader {
     private final TensorCheck check;
     private final String tensor;
     private final WireLimits limits;
     private final RetainedText text;
 
-    /** @param depth of the tensor's object in the document */
+    /** @param depth the depth of the tensor's object in the document */
     DeferredData(TensorCheck check, String tensor, WireLimits limits, int depth, HeldMemory held) {
         this.check = check;
         this.tensor = tensor;
@@ -26,17 +26,17 @@ final class DeferredData implements ValueReader {
     public boolean read(JsonTokenizer json) {
         boolean complete = text.read(json);
         if (text.size() > limits.bodyBytes()) {
-            throw check.failure(tensor, "data: at most " + limits.bodyBytes() + " bytes are taken");
+            throw check.failure(tensor, "data: at most " + limits.bodyBytes() + " bytes are accepted");
         }
         return complete;
     }
 
-    /** The tokens of the value, from its first. */
+    /** A tokenizer of the value. */
     JsonTokenizer tokens() {
         return text.tokens(limits);
     }
 
-    /** It is not needed any more. */
+    /** Releases the text. */
     void release() {
         text.release();
     }

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Reads the JSON document of an inference request or answer. Owns its tensors until {@link #takeTensors()}. */
+/** Reads the JSON document of an inference request or response. Owns its tensors until {@link #takeTensors()}. */
 final class DocumentReader extends ObjectReader {
     private final ReaderSettings settings;
     private final Map<String, String> texts = new HashMap<>();
@@ -26,7 +26,7 @@ final class DocumentReader extends ObjectReader {
         this.outputs = new RequestedOutputs(settings.limits());
     }
 
-    /** A member that is a string; empty where it is absent. */
+    /** The value of a string member; empty if it is absent. */
     String text(String key) {
         return texts.getOrDefault(key, "");
     }
@@ -36,29 +36,29 @@ final class DocumentReader extends ObjectReader {
         return parameters;
     }
 
-    /** The tensors as far as they have been read. */
+    /** The tensors read so far. */
     List<TensorBuilder> tensors() {
         return tensors;
     }
 
-    /** Bytes of binary data that the tensors announce. */
+    /** The bytes of binary data announced by the tensors. */
     long binarySize() {
         long bytes = 0;
-        for (TensorBuilder draft : tensors) {
-            bytes += draft.binarySize();
+        for (TensorBuilder builder : tensors) {
+            bytes += builder.binarySize();
         }
         return bytes;
     }
 
     /**
-     * Bytes of memory that are held.
+     * The memory held, in bytes.
      *
      * @param window as in {@link HeldMemory#bytes}
      */
     long held(int window) {
         if (!tensors.isEmpty()) {
-            // Of the others nothing has changed that was not counted.
-            tensors.getLast().count();
+            // The other tensors are unchanged since they were last counted.
+            tensors.getLast().updateHeld();
         }
         return settings.held().bytes(window);
     }
@@ -67,7 +67,7 @@ final class DocumentReader extends ObjectReader {
         return outputs.list();
     }
 
-    /** The names of the inputs, which are distinct, that came as JSON which every server reads alike. */
+    /** The names of the inputs, which are distinct, received as JSON that every server interprets alike. */
     Set<String> plainInputs() {
         List<String> names = new ArrayList<>();
         for (TensorBuilder tensor : tensors) {
@@ -119,7 +119,7 @@ final class DocumentReader extends ObjectReader {
         return new ObjectArrayReader(settings, key, () -> {
             int limit = settings.limits().tensors();
             if (tensors.size() == limit) {
-                throw settings.failure(key + ": at most " + limit + " are taken");
+                throw settings.failure(key + ": at most " + limit + " are accepted");
             }
             tensors.add(new TensorBuilder(settings));
             return new TensorReader(settings, tensors.getLast());
@@ -142,10 +142,10 @@ final class DocumentReader extends ObjectReader {
     boolean consumes(String parameter, Parameter given) {
         boolean form = parameter.equals("binary_data_output");
         if (form) {
-            // KServe gives back what it was asked.
+            // KServe echoes it in the response.
             binaryByDefault = settings.request() && ParameterValue.bool(parameter, given);
         }
-        // A server that takes any parameter has these names for its models.
+        // A server that accepts any parameter leaves these names to its models.
         if (settings.request() && !settings.foreign().allowed()) {
             ReservedParameters.require(parameter, given);
         }
@@ -157,7 +157,7 @@ final class DocumentReader extends ObjectReader {
         return what;
     }
 
-    /** Whether all tensors are binary data of sizes that are known to be right, and together of so many bytes. */
+    /** Whether all tensors are binary data of validated sizes that add up to {@code bytes}. */
     boolean fixedBinary(long bytes) {
         long left = bytes;
         for (TensorBuilder tensor : tensors) {
@@ -169,7 +169,7 @@ final class DocumentReader extends ObjectReader {
         return left == 0;
     }
 
-    /** The tensors before their binary data has come. */
+    /** The tensors without their data, before their binary data is received. */
     List<Tensor> heads() {
         requireDistinct();
         if (ParameterValue.base64(parameters)) {
@@ -189,8 +189,8 @@ final class DocumentReader extends ObjectReader {
         boolean base64 = settings.request() && ParameterValue.base64(parameters);
         List<Tensor> taken = new ArrayList<>();
         try {
-            for (TensorBuilder draft : tensors) {
-                taken.add(draft.take(base64 || ParameterValue.base64(draft.parameters())));
+            for (TensorBuilder builder : tensors) {
+                taken.add(builder.take(base64 || ParameterValue.base64(builder.parameters())));
             }
             if (base64) {
                 parameters.remove("content_type");

@@ -1,11 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
-/** What is done with the elements in a message's JSON. */
+/** How the elements in a message's JSON are processed. */
 enum ElementUse {
-    /** Their values are read into the raw form. */
+    /** Their values are converted to raw form. */
     READ,
-    /** Numbers are stepped over ({@link DataScanner}); a request that is refused may be valid all the same. */
+    /** Numbers are skimmed ({@link DataScanner}); a request that is refused may still be valid. */
     SKIMMED,
-    /** They are counted, whatever they are ({@link ElementCount}): for answers that go on as they came. */
+    /** They are only counted ({@link ElementCounter}), for responses that are passed through. */
     COUNTED
 }

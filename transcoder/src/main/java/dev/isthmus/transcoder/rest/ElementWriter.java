@@ -11,9 +11,9 @@ import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Appends elements of one tensor, as JSON gives them, to its raw form. */
+/** Appends JSON elements of one tensor to its raw form. */
 final class ElementWriter {
-    /** A number of so many characters is the same float whether it is rounded once or by way of a double. */
+    /** Numbers up to this length yield the same float whether they are rounded directly or via a double. */
     private static final int SURE_DIGITS = 9;
 
     private final TensorCheck check;
@@ -28,7 +28,7 @@ final class ElementWriter {
         this.type = type;
     }
 
-    /** Appends the value of a token that is no array and no object. */
+    /** Appends the value of a scalar token. */
     void write(JsonToken token, JsonTokenizer json, ByteBuf to) {
         switch (token) {
             case NUMBER -> number(json, to);
@@ -41,7 +41,7 @@ final class ElementWriter {
         }
     }
 
-    /** Appends one byte of an element that is written as an array of its bytes. */
+    /** Appends one byte of an element written as an array of its bytes. */
     void octet(JsonTokenizer json, ByteBuf to) {
         number.read(json.window(), json.tokenStart(), json.tokenEnd());
         if (!number.isInteger(false, 8)) {
@@ -74,7 +74,7 @@ final class ElementWriter {
         to.writeLongLE(Double.doubleToRawLongBits(finite(number.toDouble())));
     }
 
-    /** Whether it is written {@code -0}: to some servers that is an integer, which has no sign. */
+    /** Whether it is written {@code -0}, which some servers read as an integer without a sign. */
     private static boolean integerMinusZero(JsonTokenizer json) {
         int start = json.tokenStart();
         return json.tokenEnd() - start == 2 && json.window()[start] == '-' && json.window()[start + 1] == '0';
@@ -117,8 +117,8 @@ final class ElementWriter {
     }
 
     /**
-     * Whether any element is written in a way that servers read differently: NaN and the infinities in whatever form, integers
-     * with a fraction or an exponent, a minus zero without a fraction, floats that are another number when rounded twice.
+     * Whether any element is written in a way that servers interpret differently: NaN and the infinities in any form,
+     * integers with a fraction or an exponent, {@code -0}, and floats whose value changes if rounded via a double.
      */
     boolean contested() {
         return contested;
@@ -144,7 +144,7 @@ final class ElementWriter {
         to.writeBytes(utf8);
     }
 
-    /** The number words as strings, for clients whose JSON has no other way. */
+    /** Non-finite numbers as strings, for clients whose JSON cannot represent them otherwise. */
     private void word(String text, ByteBuf to) {
         switch (text) {
             case "NaN" -> special(Double.NaN, "\"NaN\"", to);

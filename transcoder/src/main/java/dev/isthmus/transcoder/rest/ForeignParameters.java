@@ -2,7 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import org.jspecify.annotations.Nullable;
 
-/** Parameters of a kind that the protocol does not have: whether they are taken, and one that was. */
+/** Whether parameters of a type that the protocol does not define are accepted, and the name of one. */
 final class ForeignParameters {
     private final boolean allowed;
     private @Nullable String name;
@@ -15,7 +15,7 @@ final class ForeignParameters {
         return allowed;
     }
 
-    /** Whether this one is taken. */
+    /** Whether this parameter is accepted. */
     boolean accepts(String parameter) {
         if (allowed) {
             name = parameter;
@@ -23,7 +23,7 @@ final class ForeignParameters {
         return allowed;
     }
 
-    /** A parameter that was taken, or null. */
+    /** The last such parameter accepted, or null. */
     @Nullable
     String name() {
         return name;

@@ -1,14 +1,14 @@
 package dev.isthmus.transcoder.rest;
 
 /**
- * How many bytes of memory a message takes while it is read: its tensors and the text that is kept, exactly, and about what
- * its other parts become on the heap, where that is much more than they are long.
+ * The memory that a message takes while it is read, in bytes: exact for its tensors and retained text, and an estimate
+ * for other parts whose heap objects are much larger than their text.
  */
 final class HeldMemory {
-    /** Of the heap, not counted: any message takes some, and calls are limited in number. */
+    /** Heap bytes that are not counted: every message takes some, and concurrent calls are limited. */
     private static final int FREE = 16 << 10;
 
-    // What is counted for each part beside its text. HeapOfJsonTest compares it with what the heap says.
+    // Estimates per part, in addition to its text. HeapOfJsonTest compares them with the heap.
     static final int TENSOR = 400;
     static final int DATA = 1200;
     static final int OUTPUT = 200;
@@ -18,27 +18,27 @@ final class HeldMemory {
     private long data;
     private long heap;
 
-    /** So much more is held of tensors and text; less where negative. */
+    /** Adds to the bytes held for tensors and text; may be negative. */
     void data(long more) {
         data += more;
     }
 
-    /** So much more is held of the heap. */
+    /** Adds to the heap bytes held; may be negative. */
     void heap(long more) {
         heap += more;
     }
 
-    /** What the name of a member takes while its object is open. */
+    /** The heap bytes of a member's name while its object is open. */
     static long member(String name) {
         return (long) MEMBER + name.length();
     }
 
-    /** @param window bytes of the heap that the text lies in which is being read */
+    /** @param window the size of the tokenizer's window, in bytes */
     long bytes(int window) {
         return data + Math.max(0, heap + window - FREE);
     }
 
-    /** Nothing is held any more. */
+    /** Resets all counts. */
     void clear() {
         data = 0;
         heap = 0;

@@ -9,30 +9,30 @@ import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer for the REST wire that is yet to be written, as a whole or, where it is JSON only, a part at a time. Owns the
- * answer until it was written as a whole, or was {@link #release()}d.
+ * A response to be written for the REST wire, as a whole or, if it is JSON only, in parts. Owns the response until it
+ * is written completely or {@link #release()} is called.
  */
 public final class JsonResponseText {
-    /** Tensors of fewer bytes are not worth writing in parts. */
+    /** Smaller responses are not written in parts, in bytes of tensor data. */
     private static final long LARGE = 1 << 20;
 
-    /** Of a tensor that are written at once, in bytes: about three times as much text. */
+    /** The bytes of a tensor written at once, which yield about three times as much text. */
     private static final int STEP = 32 << 10;
 
-    /** A part is not much longer, in bytes. */
+    /** The approximate size of a part, in bytes. */
     private static final int PART = 128 << 10;
 
     private final ByteBufAllocator allocator;
     private final InferResponse response;
     private final OutputForms forms;
     private @Nullable JsonWriter json;
-    /** The output that is being written. */
+    /** The index of the output being written. */
     private int output;
-    /** Where its next element is; -1 before its first. */
+    /** The index of its next element's bytes; -1 before its first. */
     private int at = -1;
 
     private boolean base64;
-    private boolean over;
+    private boolean finished;
 
     /** @param response taken */
     public JsonResponseText(ByteBufAllocator allocator, InferResponse response, OutputForms forms) {
@@ -41,13 +41,13 @@ public final class JsonResponseText {
         this.forms = forms;
     }
 
-    /** The whole answer; nothing else can be had of it then. */
+    /** The whole response; nothing may be written afterwards. */
     public RestBody whole() {
-        over = true;
+        finished = true;
         return RestWriter.response(allocator, response, forms);
     }
 
-    /** Whether it is large, and can be written in parts. */
+    /** Whether it is large and can be written in parts. */
     public boolean inParts() {
         if (forms.nonFinite() == NonFinite.ERROR) {
             return false;
@@ -60,7 +60,7 @@ public final class JsonResponseText {
         return bytes() > LARGE;
     }
 
-    /** Bytes of the tensors. */
+    /** The size of the tensors, in bytes. */
     public long bytes() {
         long bytes = 0;
         for (Tensor tensor : response.outputs()) {
@@ -69,9 +69,9 @@ public final class JsonResponseText {
         return bytes;
     }
 
-    /** The next part of the JSON, owned by the caller; null where there was the last. */
+    /** The next part of the JSON, owned by the caller; null after the last. */
     public @Nullable ByteBuf next() {
-        if (over) {
+        if (finished) {
             return null;
         }
         JsonWriter to = json;
@@ -93,11 +93,11 @@ public final class JsonResponseText {
         return last;
     }
 
-    /** Writes some more of a tensor. */
+    /** Writes the next step of a tensor. */
     private void write(Tensor tensor, JsonWriter to) {
         if (at < 0) {
             base64 = RestWriter.base64(tensor, forms);
-            RestWriter.beforeData(to, tensor, base64);
+            RestWriter.openTensor(to, tensor, base64);
             to.open('[');
             at = tensor.data().readerIndex();
         }
@@ -109,10 +109,10 @@ public final class JsonResponseText {
         }
     }
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases the response and the part being written; idempotent. */
     public void release() {
-        if (!over) {
-            over = true;
+        if (!finished) {
+            finished = true;
             if (json != null) {
                 json.release();
             }

@@ -8,8 +8,8 @@ import io.netty.buffer.ByteBuf;
 import java.util.List;
 
 /**
- * Reads the body of an inference request or answer in chunks, which may end at any byte: first its JSON, then the binary
- * data behind it.
+ * Reads the body of an inference request or response in chunks that may end at any byte: first the JSON, then the
+ * binary data.
  */
 final class MessageReader {
     private static final int PART = 8 * 1024;
@@ -31,7 +31,7 @@ final class MessageReader {
         this.tail = new BinarySection(settings.check(), document.tensors());
     }
 
-    /** The document, as far as it has been read. */
+    /** The document read so far. */
     DocumentReader document() {
         return document;
     }
@@ -50,7 +50,7 @@ final class MessageReader {
         }
     }
 
-    /** Reads JSON in parts that stay in the processor's cache. */
+    /** Reads JSON in parts that fit into the processor's cache. */
     private void text(ByteBuf chunk, int length) {
         int end = chunk.readerIndex() + length;
         for (int at = chunk.readerIndex(); at < end; at += PART) {
@@ -64,17 +64,17 @@ final class MessageReader {
         }
     }
 
-    /** Whether the JSON is complete, and what follows it in a body of this length is the data of all tensors. */
+    /** Whether the JSON is complete, and the rest of a body of this length is the binary data of all tensors. */
     boolean fixedBinary(long bodyLength) {
         return complete && jsonTaken == jsonLength && document.fixedBinary(bodyLength - jsonLength);
     }
 
-    /** Whether the document has ended. */
+    /** Whether the document is complete. */
     boolean complete() {
         return complete;
     }
 
-    /** Ends the body. */
+    /** Ends the body; returns its tensors, owned by the caller. */
     List<Tensor> finish() {
         if (jsonLength > jsonTaken || jsonLength == 0) {
             throw settings.failure(
@@ -86,12 +86,12 @@ final class MessageReader {
         return document.takeTensors();
     }
 
-    /** That the binary data has come that was announced. */
+    /** Requires that all announced binary data has been received. */
     void requireComplete() {
         tail.requireComplete();
     }
 
-    /** Bytes of memory that are held. */
+    /** The memory held, in bytes. */
     long held() {
         return document.held(json.window().length);
     }
@@ -105,7 +105,7 @@ final class MessageReader {
         try {
             complete = complete || (open() && document.read(json));
             if (complete) {
-                // Something behind the document is found here.
+                // Fails if data follows the document.
                 json.next();
             }
         } catch (JsonException e) {

@@ -7,7 +7,7 @@ import dev.isthmus.transcoder.json.ValueReader;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Reads an array of objects: the tensors or the requested outputs. */
+/** Reads an array of objects: tensors or requested outputs. */
 final class ObjectArrayReader implements ValueReader {
     private final ReaderSettings settings;
     private final String name;
@@ -15,7 +15,7 @@ final class ObjectArrayReader implements ValueReader {
     private boolean opened;
     private @Nullable ObjectReader item;
 
-    /** @param items gives what reads the object that comes next */
+    /** @param items creates the reader of the next object */
     ObjectArrayReader(ReaderSettings settings, String name, Supplier<ObjectReader> items) {
         this.settings = settings;
         this.name = name;

@@ -11,19 +11,19 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads an object that has parameters (the message, a tensor, a requested output), from behind its opening brace. */
+/** Reads an object with parameters (the message, a tensor, a requested output), from after its opening brace. */
 abstract class ObjectReader implements ValueReader {
     private final ReaderSettings settings;
     private final Set<String> keys = new HashSet<>();
     private @Nullable ValueReader value;
-    /** What the names of its members, and of its parameters, take. */
+    /** The heap bytes counted for the names of its members and parameters. */
     private long names;
 
     ObjectReader(ReaderSettings settings) {
         this.settings = settings;
     }
 
-    /** What reads the value of this member, which comes next. */
+    /** The reader of this member's value, which comes next. */
     abstract ValueReader member(String key, int depth);
 
     /** The object is complete. */
@@ -31,10 +31,13 @@ abstract class ObjectReader implements ValueReader {
 
     abstract Map<String, Parameter> parameters();
 
-    /** Takes a parameter that says how the body is made up (binary tensor data extension); false for any other. */
+    /**
+     * Consumes a parameter that describes the body's layout (binary tensor data extension); returns false for any
+     * other.
+     */
     abstract boolean consumes(String parameter, Parameter given);
 
-    /** Puts the object's name, if it has one, before what is said about it. */
+    /** Prefixes a message with the object's name, if it has one. */
     abstract String where(String what);
 
     @Override
@@ -57,26 +60,26 @@ abstract class ObjectReader implements ValueReader {
         return false;
     }
 
-    /** Adds a key; none may come twice. */
+    /** Adds a key; fails if it is duplicated. */
     final void requireNew(String key, Set<String> seen) {
         if (!seen.add(key)) {
             throw settings.failure(where("key '" + key + "' is given twice"));
         }
-        long taken = HeldMemory.member(key);
-        names += taken;
-        settings.held().heap(taken);
+        long bytes = HeldMemory.member(key);
+        names += bytes;
+        settings.held().heap(bytes);
     }
 
     final boolean has(String key) {
         return keys.contains(key);
     }
 
-    /** A reader of what is of no interest. */
+    /** A reader that skips a value. */
     final ValueReader skipped(int depth) {
         return new SkippedValue(depth, !settings.request());
     }
 
-    /** A reader of a string. */
+    /** A reader of a string value. */
     final ValueReader text(String key, Consumer<String> to) {
         return json -> {
             JsonToken token = json.next();

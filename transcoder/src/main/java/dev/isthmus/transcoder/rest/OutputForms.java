@@ -8,10 +8,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * In which form a REST client wants its outputs: as JSON or as binary data behind the JSON. From the request's parameter
- * {@code binary_data_output} and the outputs' parameter {@code binary_data}, which wins (binary tensor data extension).
+ * The form in which a REST client requests its outputs: JSON, or binary data after the JSON. Set by the request's
+ * parameter {@code binary_data_output} and the outputs' parameter {@code binary_data}, which takes precedence (binary
+ * tensor data extension).
  *
- * @param base64 the BYTES outputs that are asked for as base64, by their parameter {@code content_type}
+ * @param base64 the BYTES outputs requested as base64 by their parameter {@code content_type}
  */
 public record OutputForms(
         boolean binaryByDefault, Map<String, Boolean> binaryByName, Set<String> base64, NonFinite nonFinite) {
@@ -22,8 +23,8 @@ public record OutputForms(
     /** All outputs as binary data. */
     public static final OutputForms BINARY = new OutputForms(true, Map.of(), Set.of(), NonFinite.TOKEN);
 
-    /** All as binary data but these. */
-    static OutputForms binaryBut(Set<String> names) {
+    /** All outputs as binary data except these. */
+    static OutputForms binaryExcept(Set<String> names) {
         Map<String, Boolean> forms = new HashMap<>();
         names.forEach(name -> forms.put(name, false));
         return new OutputForms(true, forms, Set.of(), NonFinite.TOKEN);
@@ -47,8 +48,8 @@ public record OutputForms(
     }
 
     /**
-     * Whether the request asks for every output as binary data, and in a way that servers heed: they look at
-     * {@code binary_data_output} only where no output is named.
+     * Whether the request asks for every output as binary data in a way that servers honor: they read {@code
+     * binary_data_output} only if no output is named.
      */
     public boolean allBinary(List<RequestedOutput> outputs) {
         return outputs.isEmpty()
@@ -56,12 +57,12 @@ public record OutputForms(
                 : outputs.stream().allMatch(output -> binaryByName.getOrDefault(output.name(), false));
     }
 
-    /** Whether any output is asked for as binary data. */
+    /** Whether any output is requested as binary data. */
     public boolean anyBinary() {
         return binaryByDefault || binaryByName.containsValue(true);
     }
 
-    /** Whether servers would read the request as its document says: no output relies on the request's default. */
+    /** Whether servers interpret the request as the protocol says: no named output relies on the request's default. */
     public boolean explicit(List<RequestedOutput> outputs) {
         return !binaryByDefault || outputs.stream().allMatch(output -> binaryByName.containsKey(output.name()));
     }

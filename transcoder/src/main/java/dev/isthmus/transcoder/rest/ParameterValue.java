@@ -9,11 +9,11 @@ import java.math.BigDecimal;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Parameters as JSON values. */
+/** Converts JSON values to parameters. */
 final class ParameterValue {
     private ParameterValue() {}
 
-    /** The parameter that a token stands for; null for tokens that stand for none, such as numbers of more than 64 bits. */
+    /** The parameter for a token; null if there is none, as for numbers of more than 64 bits. */
     static @Nullable Parameter of(JsonToken token, JsonTokenizer json) {
         return switch (token) {
             case TRUE -> new Parameter.Bool(true);
@@ -24,7 +24,7 @@ final class ParameterValue {
         };
     }
 
-    /** Integers stay integers, of 64 bits with or without a sign; other numbers are doubles (R8). */
+    /** Integers that fit into 64 bits, signed or unsigned, stay integers; other numbers are doubles. */
     private static @Nullable Parameter number(JsonTokenizer json) {
         JsonNumbers number = new JsonNumbers();
         number.read(json.window(), json.tokenStart(), json.tokenEnd());
@@ -48,7 +48,7 @@ final class ParameterValue {
         throw OipException.invalid("parameter '" + name + "': a boolean is expected");
     }
 
-    /** Whether parameters say that BYTES elements are base64 (R15). */
+    /** Whether the parameters declare BYTES elements as base64. */
     static boolean base64(Map<String, Parameter> parameters) {
         return parameters.get("content_type") instanceof Parameter.Text type
                 && (type.value().equals("base64") || type.value().equals("b64"));

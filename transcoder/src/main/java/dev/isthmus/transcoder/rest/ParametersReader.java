@@ -17,7 +17,7 @@ final class ParametersReader implements ValueReader {
     private final Set<String> keys = new HashSet<>();
     private boolean opened;
     private @Nullable String key;
-    /** What reads an array or an object, and whose it is. */
+    /** The reader of an array or object, and the name of its parameter. */
     private @Nullable ValueReader nested;
 
     private String nestedKey = "";
@@ -64,7 +64,7 @@ final class ParametersReader implements ValueReader {
         owner.requireNew(name, keys);
         int limit = settings.limits().parameters();
         if (keys.size() > limit) {
-            throw settings.failure("parameters: at most " + limit + " are taken");
+            throw settings.failure("parameters: at most " + limit + " are accepted");
         }
         return name;
     }
@@ -77,7 +77,7 @@ final class ParametersReader implements ValueReader {
                 || !settings.foreign().accepts(name)) {
             throw settings.failure(owner.where("parameter '" + name + "': "
                     + (token == JsonToken.NUMBER
-                            ? "at most 64 bits are taken"
+                            ? "at most 64 bits are accepted"
                             : "a string, a number or a boolean is expected")
                     + ", got " + (token == JsonToken.NUMBER ? json.shown() : token)));
         } else {
@@ -85,7 +85,7 @@ final class ParametersReader implements ValueReader {
         }
     }
 
-    /** Kept as its text, but in an answer that goes on as it came, and where it is no JSON. */
+    /** Retained as text, except in a response that is passed through, or if it is not JSON. */
     private void foreign(String name, JsonToken token, JsonTokenizer json) {
         boolean kept = settings.request() || settings.elements() == ElementUse.READ;
         boolean opens = token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY;

@@ -5,11 +5,11 @@ import dev.isthmus.transcoder.json.JsonWriter;
 import io.netty.buffer.ByteBufUtil;
 import java.util.Map;
 
-/** Writes the member {@code parameters} of requests, answers and tensors. */
+/** Writes the member {@code parameters} of requests, responses and tensors. */
 final class ParametersWriter {
     private ParametersWriter() {}
 
-    /** Writes it, if there are any. {@code flag}, when not empty, is added as true. */
+    /** Writes the parameters, if there are any. {@code flag}, if not empty, is added as true. */
     static void write(JsonWriter json, Map<String, Parameter> parameters, String flag) {
         if (!flag.isEmpty()) {
             write(json, parameters, flag, new Parameter.Bool(true));
@@ -20,7 +20,7 @@ final class ParametersWriter {
         }
     }
 
-    /** Writes it with one more parameter, which wins. */
+    /** Writes the parameters with one more, which replaces one of the same name. */
     static void write(JsonWriter json, Map<String, Parameter> parameters, String name, Parameter value) {
         json.key("parameters").open('{');
         parameters.forEach((other, its) -> {

@@ -8,11 +8,11 @@ import io.netty.buffer.ByteBufAllocator;
 import java.util.Map;
 
 /**
- * What one message is read by. Requests are read strictly; answers of upstreams as they are known to come, with nulls for
- * what is absent.
+ * The settings for reading one message. Requests are read strictly; responses leniently, as servers send null for
+ * absent members.
  *
- * @param sharedOutputs where the outputs of an answer are that were asked for in shared memory, by name
- * @param held what the message takes
+ * @param sharedOutputs the parameters of a response's outputs that were requested in shared memory, by name
+ * @param held the memory that the message takes
  */
 record ReaderSettings(
         boolean request,
@@ -23,7 +23,7 @@ record ReaderSettings(
         Map<String, Map<String, Parameter>> sharedOutputs,
         HeldMemory held) {
 
-    /** Of a message of which nothing has come. */
+    /** Settings for a new message. */
     ReaderSettings(
             boolean request,
             ElementUse elements,

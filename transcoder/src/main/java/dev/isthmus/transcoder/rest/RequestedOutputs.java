@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A request's {@code outputs} while they are being read, one object after the other. */
+/** A request's {@code outputs} while they are read, one object after the other. */
 final class RequestedOutputs {
     private final WireLimits limits;
     private final List<RequestedOutput> complete = new ArrayList<>();
@@ -31,7 +31,7 @@ final class RequestedOutputs {
 
     void beginObject() {
         if (complete.size() == limits.tensors()) {
-            throw OipException.invalid("outputs: at most " + limits.tensors() + " are taken");
+            throw OipException.invalid("outputs: at most " + limits.tensors() + " are accepted");
         }
         name = "";
         parameters = new LinkedHashMap<>();

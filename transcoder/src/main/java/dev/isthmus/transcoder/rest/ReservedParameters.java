@@ -3,7 +3,7 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 
-/** The request parameters that protocol documents define, which must have their types: sequence and schedule policy. */
+/** Checks the types of the request parameters that the protocol documents define: sequence and schedule policy. */
 final class ReservedParameters {
     private ReservedParameters() {}
 

@@ -4,10 +4,10 @@ import dev.isthmus.transcoder.buffer.MessageSplice;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The body of an inference request or answer on the REST wire. Owns one reference of {@code content}.
+ * The body of an inference request or response on the REST wire. Owns one reference to {@code content}.
  *
- * @param jsonLength bytes of the JSON at the front, the value of {@code Inference-Header-Content-Length};
- *     {@link #ALL_JSON} when the whole body is JSON and the header is absent
+ * @param jsonLength the bytes of JSON at the front, which is the value of {@code Inference-Header-Content-Length};
+ *     {@link #ALL_JSON} if the header is absent and the whole body is JSON
  */
 public record RestBody(ByteBuf content, long jsonLength) {
 
@@ -21,7 +21,7 @@ public record RestBody(ByteBuf content, long jsonLength) {
         content.release();
     }
 
-    /** The same body once more, uncopied, with a reference of its own. */
+    /** A copy that shares the memory, with its own reference. */
     public RestBody retained() {
         return new RestBody(MessageSplice.retained(content), jsonLength);
     }

@@ -5,13 +5,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decoded REST request, with what its body says beside it.
+ * A decoded REST request with the properties of its body.
  *
- * @param plainInputs the names of the inputs that came as JSON which every server reads alike
- * @param contestedInputs whether any input came as JSON that servers differ about: half floats, NaN and the infinities, BYTES
- *     as arrays of numbers
- * @param base64Inputs whether any input came as base64
- * @param foreignParameter the name of a parameter that the protocol does not have, of those that {@code request} has
+ * @param plainInputs the names of the inputs received as JSON that every server interprets alike
+ * @param contestedInputs whether any input was received as JSON that servers interpret differently: half floats, NaN
+ *     and the infinities, BYTES as arrays of numbers
+ * @param base64Inputs whether any input was received as base64
+ * @param foreignParameter the name of one of its parameters of a type that the protocol does not define, or null
  */
 public record RestRequest(
         InferRequest request,
@@ -25,7 +25,7 @@ public record RestRequest(
         plainInputs = Set.copyOf(plainInputs);
     }
 
-    /** Whether no input came as JSON. */
+    /** Whether no input was received as JSON. */
     public boolean allBinary() {
         return plainInputs.isEmpty() && !contestedInputs && !base64Inputs;
     }

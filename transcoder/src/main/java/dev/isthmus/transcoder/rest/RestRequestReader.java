@@ -11,8 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a REST inference request in chunks as they arrive. Not thread-safe. After {@link #finish()}, {@link #release()} or
- * an exception it holds nothing any more.
+ * Reads a REST inference request in chunks as they arrive. Not thread-safe. Holds no buffers after {@link #finish()},
+ * {@link #release()} or an exception.
  */
 public final class RestRequestReader {
     private final ModelRef model;
@@ -20,12 +20,12 @@ public final class RestRequestReader {
     private final MessageReader reader;
 
     /**
-     * A reader of one request, in full.
+     * A reader that reads all elements.
      *
-     * @param model from the URL
+     * @param model the model in the URL
      * @param jsonLength as in {@link RestBody#jsonLength()}
-     * @param anyParameter whether parameters that the protocol does not have are taken, as {@link dev.isthmus.oip.Parameter.Json};
-     *     {@link RestRequest#foreignParameter()} names one then
+     * @param anyParameter whether parameters of a type that the protocol does not define are accepted, as {@link
+     *     dev.isthmus.oip.Parameter.Json}; {@link RestRequest#foreignParameter()} then names one
      */
     public RestRequestReader(
             ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {
@@ -47,9 +47,9 @@ public final class RestRequestReader {
     }
 
     /**
-     * A reader of one request that is all JSON, for a server that is sent it as it came. It makes sure of the structure, of
-     * shapes and of the number of elements, but only steps over the elements that are numbers: tensors of them have no data
-     * then. Where it fails, the request may still be valid, and must be read in full.
+     * A reader for an all-JSON request that is passed through. Checks structure, shapes and element counts, but skims
+     * numeric elements, whose tensors have no data. If it fails, the request may still be valid and must be read in
+     * full.
      */
     public static RestRequestReader skimming(
             ByteBufAllocator allocator, ModelRef model, boolean anyParameter, WireLimits limits) {
@@ -57,10 +57,10 @@ public final class RestRequestReader {
     }
 
     /**
-     * Takes the next part of the body.
+     * Reads the next chunk of the body.
      *
      * @param chunk borrowed
-     * @throws dev.isthmus.oip.OipException when the body breaks the protocol
+     * @throws dev.isthmus.oip.OipException if the body violates the protocol
      */
     public void feed(ByteBuf chunk) {
         try {
@@ -71,7 +71,7 @@ public final class RestRequestReader {
         }
     }
 
-    /** Whether the whole document has come, and with it all that {@link #finish()} needs. */
+    /** Whether the whole JSON document has been received. */
     public boolean complete() {
         return reader.complete();
     }
@@ -80,7 +80,7 @@ public final class RestRequestReader {
      * Ends the body.
      *
      * @return the request, owned by the caller
-     * @throws dev.isthmus.oip.OipException when the body breaks the protocol or is not complete
+     * @throws dev.isthmus.oip.OipException if the body violates the protocol or is not complete
      */
     public RestRequest finish() {
         try {
@@ -104,14 +104,14 @@ public final class RestRequestReader {
     }
 
     /**
-     * The request before its binary data has come; its tensors are empty. It is there once the JSON is complete, where every
-     * input is binary data of a datatype with a fixed size, and the sizes that are announced are those of the shapes and add
-     * up to the rest of the body. The data may then be had by {@link #takeBinary} as it comes, instead of by
-     * {@link #finish()}.
+     * The request before its binary data is received; its tensors are empty. Available once the JSON is complete, if
+     * every input is binary data of a fixed-size datatype, and the announced sizes match the shapes and add up to the
+     * rest of the body. The data may then be taken by {@link #takeBinary} while it arrives, instead of by {@link
+     * #finish()}.
      *
-     * @param bodyLength of the whole body
-     * @return null where there is no such request, or none yet
-     * @throws dev.isthmus.oip.OipException when the JSON breaks the protocol
+     * @param bodyLength the length of the whole body
+     * @return null if it is not available, or not yet
+     * @throws dev.isthmus.oip.OipException if the JSON violates the protocol
      */
     public @Nullable RestRequest head(long bodyLength) {
         if (!reader.fixedBinary(bodyLength)) {
@@ -126,9 +126,9 @@ public final class RestRequestReader {
     }
 
     /**
-     * Ends the body of a request of which there was a {@link #head}.
+     * Ends the body of a request whose {@link #head} was returned.
      *
-     * @throws dev.isthmus.oip.OipException when it is not complete
+     * @throws dev.isthmus.oip.OipException if it is incomplete
      */
     public void requireComplete() {
         try {
@@ -139,22 +139,22 @@ public final class RestRequestReader {
         }
     }
 
-    /** Bytes of an input's binary data, by its place in the request. */
+    /** The size of an input's binary data in bytes, by the input's index in the request. */
     public long binarySize(int input) {
         return reader.document().tensors().get(input).binarySize();
     }
 
-    /** What has come of an input's binary data and was not taken before, owned by the caller. */
+    /** The bytes of an input's binary data received and not taken before, owned by the caller. */
     public ByteBuf takeBinary(int input) {
         return reader.document().tensors().get(input).takeBinary();
     }
 
-    /** Bytes of memory that are held: tensors as far as they have been read, text that is kept, and about what the heap has. */
+    /** The memory held, in bytes: the tensors read so far, retained text, and an estimate of other heap objects. */
     public long held() {
         return reader.held();
     }
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases what was read and not taken; idempotent. */
     public void release() {
         reader.release();
     }

@@ -10,7 +10,7 @@ import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.Map;
 
-/** Reads an upstream's REST inference answer; as {@link RestRequestReader}, for the other direction. */
+/** Reads an upstream's REST inference response in chunks, as {@link RestRequestReader} does requests. */
 public final class RestResponseReader {
     private final MessageReader reader;
 
@@ -18,7 +18,7 @@ public final class RestResponseReader {
         this(allocator, jsonLength, limits, Map.of());
     }
 
-    /** @param sharedOutputs where the outputs are that were asked for in shared memory, by name */
+    /** @param sharedOutputs the parameters of the outputs requested in shared memory, by name */
     public RestResponseReader(
             ByteBufAllocator allocator,
             long jsonLength,
@@ -39,8 +39,8 @@ public final class RestResponseReader {
     }
 
     /**
-     * A reader of an answer that goes on as it came: it makes sure of structure, shapes and the number of elements, and that
-     * binary data has the sizes that are announced. It keeps nothing of the data, and its tensors have none.
+     * A reader for a response that is passed through. Checks structure, shapes, element counts and the sizes of binary
+     * data. Retains no data; its tensors are empty.
      */
     public static RestResponseReader passing(
             ByteBufAllocator allocator,
@@ -51,9 +51,9 @@ public final class RestResponseReader {
     }
 
     /**
-     * Takes the next part of the body (borrowed).
+     * Reads the next chunk of the body (borrowed).
      *
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it breaks the protocol
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it violates the protocol
      */
     public void feed(ByteBuf chunk) {
         try {
@@ -64,12 +64,12 @@ public final class RestResponseReader {
         }
     }
 
-    /** Whether all of the JSON has come. */
+    /** Whether the whole JSON document has been received. */
     public boolean complete() {
         return reader.complete();
     }
 
-    /** Bytes of binary data that are announced by what has come of the JSON. */
+    /** The bytes of binary data announced by the JSON received so far. */
     public long binarySize() {
         return reader.document().binarySize();
     }
@@ -91,7 +91,7 @@ public final class RestResponseReader {
         }
     }
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases what was read and not taken; idempotent. */
     public void release() {
         reader.release();
     }

@@ -8,16 +8,16 @@ import dev.isthmus.transcoder.json.MemberScanner;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
-/** Puts another value into the top-level member {@code model_name} of an answer's JSON. */
+/** Replaces the top-level member {@code model_name} in a response's JSON. */
 public final class RestSplice {
     private RestSplice() {}
 
     /**
-     * The body with this name; the same body where its JSON has no such member. The first is replaced: readers refuse an
-     * answer that has two.
+     * The body with this model name; the same body if its JSON has no such member. Only the first one is replaced,
+     * because readers reject duplicates.
      *
      * @param body taken
-     * @throws OipException BAD_UPSTREAM_ANSWER when the body is shorter than its JSON
+     * @throws OipException BAD_UPSTREAM_ANSWER if the body is shorter than its announced JSON
      */
     public static RestBody modelName(ByteBufAllocator allocator, RestBody body, String name) {
         ByteBuf content = body.content();
@@ -46,7 +46,7 @@ public final class RestSplice {
         }
     }
 
-    /** Writes a string; how many bytes it took. */
+    /** Writes a JSON string; returns its length in bytes. */
     private static int write(ByteBufAllocator allocator, String name, ByteBuf out) {
         ByteBuf json = new JsonWriter(allocator).text(name).take();
         try {

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Writes inference requests and answers for the REST wire. */
+/** Writes inference requests and responses for the REST wire. */
 public final class RestWriter {
     private RestWriter() {}
 
@@ -26,21 +26,21 @@ public final class RestWriter {
      * Writes a request for an upstream.
      *
      * @param request taken
-     * @param plainInputs the names of inputs that are written as JSON in any case
-     * @param peer where it knows the binary tensor data extension, inputs go as binary data and all outputs are asked for as
+     * @param plainInputs the names of inputs that are always written as JSON
+     * @param peer if it supports the binary tensor data extension, inputs are written and all outputs are requested as
      *     binary data; otherwise everything is JSON
-     * @throws OipException INVALID_ARGUMENT for values that the server's JSON has no form for
+     * @throws OipException INVALID_ARGUMENT for values that the server's JSON cannot represent
      */
     public static RestBody request(
             ByteBufAllocator allocator, InferRequest request, ServerFeatures peer, Set<String> plainInputs) {
         boolean binary = peer.binaryTensorData();
         OutputForms forms = binary
-                ? OutputForms.binaryBut(plainInputs)
+                ? OutputForms.binaryExcept(plainInputs)
                 : OutputForms.JSON.with(peer.dialect().nonFinite());
         JsonWriter json = new JsonWriter(allocator);
         try {
             json.open('{');
-            // An id that is left out here comes back all the same: answers are given the request's.
+            // An id left out here is restored later: responses get the request's id.
             if (!request.id().isEmpty() && peer.dialect().takesId(request.id())) {
                 json.key("id").text(request.id());
             }
@@ -67,7 +67,7 @@ public final class RestWriter {
     }
 
     /**
-     * Writes an answer for a client, in Triton's order of keys.
+     * Writes a response for a client, with keys in Triton's order.
      *
      * @param response taken
      */
@@ -84,7 +84,7 @@ public final class RestWriter {
         }
     }
 
-    /** What stands before the outputs. */
+    /** Writes everything before the outputs. */
     static void head(JsonWriter json, InferResponse response) {
         json.open('{');
         if (!response.id().isEmpty()) {
@@ -97,7 +97,7 @@ public final class RestWriter {
         ParametersWriter.write(json, response.parameters(), "");
     }
 
-    /** That a server which knows no binary data gets nothing that its JSON would lose. */
+    /** Requires that a server without binary data receives no values that its JSON would lose. */
     private static void requireJson(InferRequest request, ServerFeatures peer) {
         if (peer.binaryTensorData()) {
             return;
@@ -105,33 +105,33 @@ public final class RestWriter {
         for (Tensor input : request.inputs()) {
             if (!peer.dialect().base64() && TensorText.needsBase64(input)) {
                 throw OipException.invalid("input '" + input.name()
-                        + "': its BYTES are not UTF-8, and the model's server takes nothing else as JSON");
+                        + "': its BYTES are not UTF-8, and the model's server accepts nothing else as JSON");
             }
             if (peer.dialect().nonFinite() == NonFinite.NULL && TensorText.hasInfinity(input)) {
                 throw OipException.invalid("input '" + input.name()
-                        + "': it has infinite values, for which the model's server has no form in JSON");
+                        + "': it has infinite values, which the model's server cannot read as JSON");
             }
         }
     }
 
-    /** @param requests whether tensors without elements are written as JSON, because some servers want data then */
+    /** @param requests whether tensors without elements are written as JSON, because some servers then require data */
     private static void tensors(
             JsonWriter json, String key, List<Tensor> tensors, OutputForms forms, boolean requests) {
         json.key(key).open('[');
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
-            boolean apart = forms.binary(tensor.name()) && !(requests && !data.isReadable());
+            boolean asBinary = forms.binary(tensor.name()) && !(requests && !data.isReadable());
             Map<String, Parameter> parameters = tensor.parameters();
             if (tensor.shared()) {
                 description(json, tensor);
                 ParametersWriter.write(json, parameters, "");
-            } else if (apart) {
+            } else if (asBinary) {
                 description(json, tensor);
                 Parameter size = new Parameter.Int64(data.readableBytes());
                 ParametersWriter.write(json, parameters, "binary_data_size", size);
             } else {
                 boolean base64 = base64(tensor, forms);
-                beforeData(json, tensor, base64);
+                openTensor(json, tensor, base64);
                 TensorText.write(tensor, base64, forms.nonFinite(), json);
             }
             json.close('}');
@@ -155,8 +155,8 @@ public final class RestWriter {
         json.close(']');
     }
 
-    /** Opens the object of a tensor whose data is JSON; the data comes next. */
-    static void beforeData(JsonWriter json, Tensor tensor, boolean base64) {
+    /** Opens the object of a tensor whose data is JSON; the data must be written next. */
+    static void openTensor(JsonWriter json, Tensor tensor, boolean base64) {
         description(json, tensor);
         if (base64) {
             ParametersWriter.write(json, tensor.parameters(), "content_type", new Parameter.Text("base64"));
@@ -166,7 +166,7 @@ public final class RestWriter {
         json.key("data");
     }
 
-    /** Puts the binary tensors behind the JSON, without copying them. Takes {@code json}; tensors are borrowed. */
+    /** Appends the binary tensors to the JSON without copying them. {@code json} is taken; tensors are borrowed. */
     private static RestBody body(ByteBufAllocator allocator, ByteBuf json, List<Tensor> tensors, OutputForms forms) {
         CompositeByteBuf whole = null;
         for (Tensor tensor : tensors) {

@@ -58,7 +58,7 @@ final class ShapeReader implements ValueReader {
                             + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
         }
         if (rank == Shape.MAX_RANK) {
-            throw check.failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are taken");
+            throw check.failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
         }
         extents[rank++] = number.integer();
     }

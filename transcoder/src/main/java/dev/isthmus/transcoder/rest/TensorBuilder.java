@@ -16,9 +16,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A tensor while its object, and the binary data behind the JSON, are being read. Owns its data until {@link #take}. */
+/** A tensor while its JSON object and its binary data are read. Owns its data until {@link #take}. */
 final class TensorBuilder {
-    /** So many small parts are put together at once; a buffer of many parts is copied by Netty when it is written. */
+    /**
+     * The small parts that are consolidated into one, because Netty copies a buffer of many parts when it is written.
+     */
     private static final int SMALL_PARTS = 256;
 
     private final ReaderSettings settings;
@@ -31,10 +33,10 @@ final class TensorBuilder {
     private @Nullable DeferredData kept;
     private @Nullable ByteBuf data;
     private @Nullable BufferCollector binary;
-    private final ElementWalk walk = new ElementWalk();
+    private final BytesElementCounter walk = new BytesElementCounter();
     private long binarySize = -1;
     private boolean base64;
-    /** What of it is counted. */
+    /** The bytes counted for it. */
     private long counted;
 
     TensorBuilder(ReaderSettings settings) {
@@ -73,12 +75,12 @@ final class TensorBuilder {
         binarySize = size.value();
     }
 
-    /** Bytes behind the JSON that belong to this tensor; 0 for none. */
+    /** The announced size of its binary data, in bytes; 0 for none. */
     long binarySize() {
         return Math.max(binarySize, 0);
     }
 
-    /** What reads the data, which comes next; when the datatype is not known yet, its text is kept. */
+    /** The reader of the data, which comes next. If the datatype is not known yet, the text is retained. */
     ValueReader openData(int depth) {
         settings.held().heap(HeldMemory.DATA);
         DataType type = dataType;
@@ -90,16 +92,16 @@ final class TensorBuilder {
         reader = skims(type)
                 ? new DataScanner(check, name, type, settings.limits(), depth)
                 : counts()
-                        ? new ElementCount(check, name, type, settings.limits(), depth)
+                        ? new ElementCounter(check, name, type, settings.limits(), depth)
                         : reader(type, expected, depth);
         return reader;
     }
 
     private boolean skims(DataType type) {
-        return settings.elements() == ElementUse.SKIMMED && DataScanner.takes(type);
+        return settings.elements() == ElementUse.SKIMMED && DataScanner.supports(type);
     }
 
-    /** Whether an answer goes on as it came. */
+    /** Whether it belongs to a response that is passed through. */
     private boolean counts() {
         return settings.elements() == ElementUse.COUNTED;
     }
@@ -127,7 +129,7 @@ final class TensorBuilder {
         check.requireMemory(name, parameters, settings.limits());
         if (kept != null) {
             reader = counts()
-                    ? new ElementCount(check, name, type, settings.limits(), 0)
+                    ? new ElementCounter(check, name, type, settings.limits(), 0)
                     : reader(type, expectedBytes(type), 0);
             reader.read(kept.tokens());
             kept.release();
@@ -136,7 +138,7 @@ final class TensorBuilder {
         if (reader != null) {
             reader.requireShape(extents);
             data = reader.take();
-            count();
+            updateHeld();
         } else if (!shared() && type.fixedSize() && check.byteSize(name, type, extents) != binarySize) {
             throw check.failure(
                     name,
@@ -168,7 +170,7 @@ final class TensorBuilder {
         return base64;
     }
 
-    /** Whether it came as JSON that servers read differently; most refuse half floats. */
+    /** Whether it was received as JSON that servers interpret differently; most reject half floats. */
     boolean contestedJson() {
         return reader != null && (dataType == DataType.FP16 || dataType == DataType.BF16 || reader.contested());
     }
@@ -181,7 +183,7 @@ final class TensorBuilder {
     }
 
     /**
-     * Adds bytes from behind the JSON.
+     * Adds bytes of its binary data.
      *
      * @param part taken
      */
@@ -196,10 +198,10 @@ final class TensorBuilder {
             binary = parts;
         }
         parts.add(part);
-        count();
+        updateHeld();
     }
 
-    /** Looks at the lengths of BYTES; of other types the size, which is known to be right, says all. */
+    /** Checks the lengths of BYTES; for other datatypes the size has been checked already. */
     private void countBinary(ByteBuf part) {
         if (required(dataType, "datatype") == DataType.BYTES) {
             walk.add(part);
@@ -207,26 +209,26 @@ final class TensorBuilder {
         part.release();
     }
 
-    /** Whether its bytes follow as binary data whose size is known to be right before they have come. */
+    /** Whether its data is binary with a size validated before it is received. */
     boolean fixedBinary() {
         DataType type = dataType;
         return binarySize >= 0 && type != null && type.fixedSize();
     }
 
-    /** The tensor before its data has come. */
+    /** The tensor without its data. */
     Tensor head() {
         return new Tensor(
                 name, required(dataType, "datatype"), required(shape, "shape"), parameters, Unpooled.EMPTY_BUFFER);
     }
 
-    /** What has come of its binary data and was not taken yet, owned by the caller. */
+    /** The binary data received and not taken before, owned by the caller. */
     ByteBuf takeBinary() {
         ByteBuf taken = binary == null ? Unpooled.EMPTY_BUFFER : binary.take();
-        count();
+        updateHeld();
         return taken;
     }
 
-    /** The tensor, owned by the caller; its data is checked, and empty where it was skimmed. */
+    /** The tensor, owned by the caller; its data is validated, or empty if it was skimmed. */
     Tensor take(boolean inBase64) {
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
@@ -246,7 +248,7 @@ final class TensorBuilder {
             complete.release();
             complete = decoded;
             base64 = true;
-            // It spoke of the JSON; a server that saw it would decode once more.
+            // It describes the JSON; a server that received it would decode again.
             parameters.remove("content_type");
         }
         data = null;
@@ -270,8 +272,8 @@ final class TensorBuilder {
         }
     }
 
-    /** Counts what it holds of its data now. */
-    void count() {
+    /** Updates the bytes counted for its data. */
+    void updateHeld() {
         long bytes = (reader == null ? 0 : reader.held()) + (binary == null ? 0 : binary.bytes());
         settings.held().data(bytes - counted);
         counted = bytes;

@@ -4,19 +4,19 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.ValueReader;
 import io.netty.buffer.ByteBuf;
 
-/** Reads one tensor's {@code data}; owns what it makes of it until {@link #take()}. */
-sealed interface TensorData extends ValueReader permits DataReader, DataScanner, ElementCount {
+/** Reads one tensor's {@code data}; owns the result until {@link #take()}. */
+sealed interface TensorData extends ValueReader permits DataReader, DataScanner, ElementCounter {
 
-    /** That what was read has the shape; a flat array has any. */
+    /** Requires that the data has this shape; a flat array matches any shape with as many elements. */
     void requireShape(Shape shape);
 
-    /** Whether any element is written in a way that servers read differently. */
+    /** Whether any element is written in a way that servers interpret differently. */
     boolean contested();
 
-    /** The raw form, owned by the caller; empty where the elements were not read. */
+    /** The raw form, owned by the caller; empty if the elements were not read. */
     ByteBuf take();
 
-    /** Bytes of memory of the raw form, whether it was taken or not. */
+    /** The capacity of the raw form, in bytes, even after it was taken. */
     long held();
 
     void release();

@@ -5,49 +5,49 @@ import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.Map;
 
-/** Reads a tensor's object into its draft. */
+/** Reads a tensor's object into a {@link TensorBuilder}. */
 final class TensorReader extends ObjectReader {
     private final TensorCheck check;
-    private final TensorBuilder draft;
+    private final TensorBuilder builder;
 
-    TensorReader(ReaderSettings settings, TensorBuilder draft) {
+    TensorReader(ReaderSettings settings, TensorBuilder builder) {
         super(settings);
         this.check = settings.check();
-        this.draft = draft;
+        this.builder = builder;
     }
 
     @Override
     ValueReader member(String key, int depth) {
         return switch (key) {
-            case "name" -> text(key, draft::name);
-            case "datatype" -> text(key, draft::dataType);
-            case "shape" -> new ShapeReader(check, draft);
-            case "data" -> draft.openData(depth);
+            case "name" -> text(key, builder::name);
+            case "datatype" -> text(key, builder::dataType);
+            case "shape" -> new ShapeReader(check, builder);
+            case "data" -> builder.openData(depth);
             default -> skipped(depth);
         };
     }
 
     @Override
     void end() {
-        draft.endObject();
+        builder.endObject();
     }
 
     @Override
     Map<String, Parameter> parameters() {
-        return draft.parameters();
+        return builder.parameters();
     }
 
     @Override
     boolean consumes(String parameter, Parameter given) {
         boolean size = parameter.equals("binary_data_size");
         if (size) {
-            draft.binarySize(given);
+            builder.binarySize(given);
         }
         return size;
     }
 
     @Override
     String where(String what) {
-        return check.kind() + " '" + draft.name() + "': " + what;
+        return check.kind() + " '" + builder.name() + "': " + what;
     }
 }

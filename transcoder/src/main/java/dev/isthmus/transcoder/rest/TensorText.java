@@ -13,13 +13,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 
 /**
- * A tensor's elements as a flat JSON array. Floats are written shortest: the fewest digits that read back to the same value.
- * NaN and the infinities, for which JSON has no numbers, are written by policy.
+ * Writes a tensor's elements as a flat JSON array. Floats have the fewest digits that read back to the same value. NaN
+ * and the infinities, which JSON numbers cannot represent, are written by policy.
  */
 final class TensorText {
     private TensorText() {}
 
-    /** Whether a tensor has elements that are no text, so that all of them must be written as base64. */
+    /** Whether a tensor has elements that are not UTF-8, so that all of them must be written as base64. */
     static boolean needsBase64(Tensor tensor) {
         if (tensor.dataType() != DataType.BYTES) {
             return false;
@@ -46,7 +46,7 @@ final class TensorText {
         return false;
     }
 
-    /** An element's value; 0 for types that are no floats. */
+    /** An element's value; 0 for types other than floats. */
     private static double value(DataType type, ByteBuf data, int at) {
         return switch (type) {
             case FP16, BF16 -> HalfFloat.of(type).toFloat(data.getShortLE(at));
@@ -63,11 +63,11 @@ final class TensorText {
     }
 
     /**
-     * Writes the elements of a part of a tensor's data, without the array around them.
+     * Writes the elements of a part of a tensor's data, without the enclosing array.
      *
-     * @param from where the first begins
-     * @param bytes elements that begin after so many are not written
-     * @return where the next one begins; the data's end where there is none
+     * @param from the index of the first element
+     * @param bytes the length of the part; elements that start in it are written completely
+     * @return the index of the next element; the data's end if there is none
      */
     static int elements(Tensor tensor, int from, int bytes, boolean base64, NonFinite policy, JsonWriter json) {
         ByteBuf data = tensor.data();

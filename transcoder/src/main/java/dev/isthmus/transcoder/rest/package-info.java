@@ -1,6 +1,6 @@
 /**
- * The REST wire: JSON and the binary tensor data extension. Readers take a body in chunks as they arrive; writers make one
- * body. Nothing here knows HTTP.
+ * The REST wire: JSON and the binary tensor data extension. Readers are fed a body in chunks; writers return a complete
+ * body or parts of it. Nothing here knows HTTP.
  */
 @NullMarked
 package dev.isthmus.transcoder.rest;

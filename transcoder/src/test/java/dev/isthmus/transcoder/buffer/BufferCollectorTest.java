@@ -27,7 +27,7 @@ class BufferCollectorTest {
         return allocator.directBuffer(text.length()).writeBytes(text.getBytes(US_ASCII));
     }
 
-    /** A part that tells how far its memory goes on. */
+    /** A part whose capacity extends to the end of its memory. */
     private static ByteBuf part(ByteBuf memory, int from, int to) {
         return memory.retainedDuplicate().setIndex(from, to);
     }
@@ -67,7 +67,7 @@ class BufferCollectorTest {
 
     private static final int K = SmallParts.SMALL;
 
-    /** Each character so often that it is no small part. */
+    /** Repeats each character so often that it is not a small part. */
     private static String wide(String text) {
         StringBuilder wide = new StringBuilder();
         text.chars().forEach(c -> wide.repeat(c, K));

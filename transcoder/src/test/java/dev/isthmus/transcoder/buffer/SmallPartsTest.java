@@ -12,7 +12,7 @@ import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** Who sends a body in tiny parts has it kept in few: about one for each KiB. */
+/** A body received in tiny parts is kept in few components: about one per KiB. */
 class SmallPartsTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final int SIZE = 200_000;
@@ -25,7 +25,7 @@ class SmallPartsTest {
         read.writeBytes(content);
     }
 
-    /** Every other byte is skipped: parts that lie behind one another are one part for other reasons. */
+    /** Skips every other byte, because adjacent parts are joined anyway. */
     private byte[] add(IntSupplier length, Consumer<ByteBuf> to) {
         ByteBuf expected = Unpooled.buffer();
         for (int at = 0; at < SIZE; ) {

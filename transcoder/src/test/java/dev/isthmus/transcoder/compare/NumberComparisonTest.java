@@ -106,15 +106,15 @@ class NumberComparisonTest {
         assertThat(numbers.sameArgmax()).isZero();
     }
 
-    /** The widest difference of each type, and the largest elements at its edges. */
+    /** The largest difference of each type, between the limits of its range. */
     @ParameterizedTest
     @CsvSource({
         "UINT8, 0, 255, 255", "UINT16, 0, 65535, 65535", "UINT32, 0, 4294967295, 4294967295",
         "INT8, -128, 127, 255", "INT16, -32768, 32767, 65535", "INT32, -2147483648, 2147483647, 4294967295",
         "FP16, -65504, 65504, 131008", "FP32, -3.4028235E38, 3.4028235E38, 6.805647E38"
     })
-    void edgesOfTheRange_areOrderedAndSubtracted(DataType type, double least, double greatest, double difference) {
-        Numbers numbers = compared(type, Shape.of(2, 2), of(least, greatest, 0, 1), of(greatest, least, 0, 1));
+    void edgesOfTheRange_areOrderedAndSubtracted(DataType type, double min, double max, double difference) {
+        Numbers numbers = compared(type, Shape.of(2, 2), of(min, max, 0, 1), of(max, min, 0, 1));
         assertThat(numbers.maxDifference()).isEqualTo(difference, within(difference * 1e-7));
         assertThat(numbers.sameArgmax()).isEqualTo(0.5);
     }
@@ -128,9 +128,9 @@ class NumberComparisonTest {
         Numbers widest = compared(DataType.INT64, Shape.of(1), longs(Long.MIN_VALUE), longs(Long.MAX_VALUE));
         assertThat(widest.maxDifference()).isEqualTo(0x1p64);
         assertThat(widest.cosine()).isEqualTo(-1);
-        Numbers least =
+        Numbers rows =
                 compared(DataType.INT64, Shape.of(2), longs(Long.MIN_VALUE, Long.MIN_VALUE), longs(Long.MIN_VALUE, 0));
-        assertThat(least.sameArgmax()).isZero();
+        assertThat(rows.sameArgmax()).isZero();
     }
 
     @Test
@@ -146,7 +146,7 @@ class NumberComparisonTest {
                 .isEqualTo(0x1p64);
         assertThat(compared(DataType.UINT64, Shape.of(1), longs(-1), longs(-2)).maxDifference())
                 .isEqualTo(1);
-        // 2^63 + 1025 lies just above the middle of two doubles.
+        // 2^63 + 1025 is just above the midpoint of two doubles.
         assertThat(compared(DataType.UINT64, Shape.of(1), longs(Long.MIN_VALUE + 1025), longs(0))
                         .maxDifference())
                 .isEqualTo(0x1p63 + 2048);
@@ -245,7 +245,7 @@ class NumberComparisonTest {
                 .isOne();
     }
 
-    /** Against the definitions, written down as they stand. */
+    /** Compares with a direct implementation of the definitions. */
     @ParameterizedTest
     @EnumSource(
             mode = Mode.EXCLUDE,

@@ -30,7 +30,7 @@ class TensorComparisonTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     static final List<Samples> SAMPLES = Samples.ALL;
 
-    /** The ways in which bytes may lie, each behind some that are not the tensor's. */
+    /** Buffer layouts of the same bytes, each after bytes that do not belong to the tensor. */
     private static final List<Function<byte[], ByteBuf>> LAYOUTS = List.of(
             raw -> ALLOCATOR.heapBuffer().writeZero(3).skipBytes(3).writeBytes(raw),
             raw -> ALLOCATOR.directBuffer().writeZero(3).skipBytes(3).writeBytes(raw),
@@ -103,7 +103,7 @@ class TensorComparisonTest {
     @FieldSource("SAMPLES")
     void oneElementChanged_isSeenHoweverTheyLie(Samples sample) {
         byte[] changed = sample.raw().clone();
-        // The last byte holds the last element's sign or text; true and false for BOOL.
+        // The last byte has the last element's sign or text; for BOOL it is true or false.
         changed[changed.length - 1] ^= 1;
         OutputComparison expected = compared(
                 sample.type(), Shape.of(6), Unpooled.copiedBuffer(sample.raw()), Unpooled.copiedBuffer(changed));

@@ -72,9 +72,9 @@ class JsonCheckTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             x                            | malformed JSON
-            {                            | ends too early
-            {} x                         | something follows
-            {}{}                         | something follows
+            {                            | is incomplete
+            {} x                         | the document is followed by more data
+            {}{}                         | the document is followed by more data
             []                           | an object is expected
             "text"                       | an object is expected
             1                            | an object is expected
@@ -82,8 +82,8 @@ class JsonCheckTest {
             {"a":01}                     | malformed JSON
             {"a":NaN}                    | got NAN
             {"a":[-Infinity]}            | got NEGATIVE_INFINITY
-            {"a":"\\ud800"}              | half a surrogate pair
-            {"\\udc00":1}                | half a surrogate pair
+            {"a":"\\ud800"}              | an unpaired surrogate
+            {"\\udc00":1}                | an unpaired surrogate
             {"a":"\\x"}                  | unknown escape
             {"a":1,"a":2}                | key 'a' is given twice
             {"b":{"a":1,"\\u0061":2}}    | key 'a' is given twice
@@ -92,7 +92,7 @@ class JsonCheckTest {
         expectRefused(body, message);
     }
 
-    /** Encoded surrogates, an overlong slash, a byte order mark, UTF-16, no UTF-8 at all. */
+    /** Encoded surrogates, an overlong slash, a byte order mark, UTF-16, bytes that are not UTF-8. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -113,8 +113,8 @@ class JsonCheckTest {
     void nothing_isTaken_whereABodyIsOptional() {
         byte[] nothing = {};
         assertThatCode(() -> check(JsonCheck.optional(LIMITS), nothing, 1)).doesNotThrowAnyException();
-        expectRefused("", "ends too early");
-        expectRefused(" ", "ends too early");
+        expectRefused("", "is incomplete");
+        expectRefused(" ", "is incomplete");
     }
 
     @Test
@@ -130,10 +130,11 @@ class JsonCheckTest {
 
     @Test
     void members_areLimited_asLongAsTheirObjectIsOpen() {
-        String most = members(JsonCheck.MOST_MEMBERS - 2);
-        check("{\"a\":" + most + "}");
-        check("{\"a\":" + most + ",\"b\":" + most + "}");
-        assertThatThrownBy(() -> check(members(JsonCheck.MOST_MEMBERS + 1))).hasMessageContaining("members are taken");
+        String maxMembers = members(JsonCheck.MAX_MEMBERS - 2);
+        check("{\"a\":" + maxMembers + "}");
+        check("{\"a\":" + maxMembers + ",\"b\":" + maxMembers + "}");
+        assertThatThrownBy(() -> check(members(JsonCheck.MAX_MEMBERS + 1)))
+                .hasMessageContaining("members are accepted");
     }
 
     private static String members(int count) {
@@ -142,9 +143,9 @@ class JsonCheckTest {
 
     @Test
     void values_areLimited_whereATreeIsMadeOfThem() {
-        String many = "{\"a\":[" + "0,".repeat(JsonCheck.MOST_MEMBERS) + "0]}";
+        String many = "{\"a\":[" + "0,".repeat(JsonCheck.MAX_MEMBERS) + "0]}";
         check(many);
         assertThatThrownBy(() -> check(JsonCheck.optional(LIMITS), many.getBytes(StandardCharsets.UTF_8), 1000))
-                .hasMessageContaining("at most 65536 values and names are taken");
+                .hasMessageContaining("at most 65536 values and names are accepted");
     }
 }

@@ -30,7 +30,7 @@ class NumberScannerTest {
         public void reset() {}
     }
 
-    /** All texts of the characters that matter, of up to six: taken only where the grammar takes them. */
+    /** All texts of up to six relevant characters: accepted only if the grammar accepts them. */
     @Test
     void everyShortText_isTakenOnlyWithinTheGrammar() {
         Pattern grammar = Pattern.compile("-?(0|[1-9][0-9]*)([.][0-9]+)?([eE]-[0-9]+)?");

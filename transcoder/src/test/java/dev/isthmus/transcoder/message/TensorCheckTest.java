@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class TensorCheckTest {
 
-    /** As many tensors as a message may have cost no more than one look each. */
+    /** The check is linear, even for the maximum number of tensors. */
     @Test
     void requireDistinct_looksAtEachNameOnce() {
         List<String> names = new ArrayList<>(IntStream.range(0, WireLimits.DEFAULT.tensors())

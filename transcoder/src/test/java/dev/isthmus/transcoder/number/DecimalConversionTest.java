@@ -8,7 +8,7 @@ import java.math.RoundingMode;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** Against the platform's parser, bit by bit. */
+/** Compares with the platform's parser, bit by bit. */
 class DecimalConversionTest {
     private static final int VALUES = 300_000;
     private static final long LARGEST = 999_999_999_999_999_999L;
@@ -75,7 +75,7 @@ class DecimalConversionTest {
         }
     }
 
-    /** The half itself, cut off and rounded up after so many digits as are taken. */
+    /** The midpoint itself, truncated and rounded up after the maximum number of digits. */
     private static void near(BigDecimal half, boolean wide) {
         for (RoundingMode mode : new RoundingMode[] {RoundingMode.DOWN, RoundingMode.UP}) {
             BigDecimal cut = half.round(new MathContext(DecimalConversion.MAX_DIGITS, mode));

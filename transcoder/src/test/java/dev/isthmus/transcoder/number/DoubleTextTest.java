@@ -20,7 +20,7 @@ class DoubleTextTest {
     private static void same(double value) {
         String text = text(value);
         if (!text.equals(Double.toString(value))) {
-            // Java writes two digits where one is enough, for a few of the smallest.
+            // Java writes two digits for a few of the smallest values, although one is enough.
             assertThat(Double.parseDouble(text)).as(text).isEqualTo(value);
             assertThat(digits(text)).isEqualTo(1).isLessThan(digits(Double.toString(value)));
         }

@@ -20,7 +20,7 @@ class FloatTextTest {
     private static void same(float value) {
         String text = text(value);
         if (!text.equals(Float.toString(value))) {
-            // Java writes two digits where one is enough, for a few of the smallest.
+            // Java writes two digits for a few of the smallest values, although one is enough.
             assertThat(Float.parseFloat(text)).as(text).isEqualTo(value);
             assertThat(digits(text)).isEqualTo(1).isLessThan(digits(Float.toString(value)));
         }

@@ -24,7 +24,7 @@ class HalfFloatTest {
         return format.nearest(numbers);
     }
 
-    /** Of the decimals with the fewest digits that read back to a half, the nearest to it. */
+    /** The nearest of the decimals with the fewest digits that read back to a half float. */
     private static BigDecimal shortest(HalfFloat format, int bits) {
         BigDecimal exact = new BigDecimal(format.toFloat((short) bits));
         for (int digits = 1; ; digits++) {

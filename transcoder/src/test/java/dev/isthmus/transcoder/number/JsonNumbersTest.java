@@ -18,7 +18,7 @@ class JsonNumbersTest {
                 case 0 -> Float.toString(Float.intBitsToFloat(random.nextInt()));
                 case 1 -> Double.toString(random.nextDouble());
                 case 2 -> random.nextInt(1_000_000) + "." + random.nextLong(1L << 60) + "e" + random.nextInt(-60, 30);
-                // Just beside the middle of two floats.
+                // Next to the midpoint of two floats.
                 default ->
                     new java.math.BigDecimal(
                                     Math.nextUp(Float.intBitsToFloat(random.nextInt(0x7f00_0000))) + 0.5 * Math.ulp(1f))
@@ -38,7 +38,7 @@ class JsonNumbersTest {
         }
     }
 
-    /** A slow parser gets no more digits than decide: what it does for each pair of digits stays little. */
+    /** The slow parser, whose time is quadratic, gets only the digits that decide. */
     @Test
     void longNumber_isShortenedForTheParser() {
         String middle = new java.math.BigDecimal(1)

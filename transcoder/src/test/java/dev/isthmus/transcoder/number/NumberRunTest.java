@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class NumberRunTest {
     private final SplittableRandom random = new SplittableRandom(11);
 
-    /** What a run reads of a text, as values; the text goes on behind it. */
+    /** The values that a run reads from a text, which more text follows. */
     private static List<Object> read(DataType type, String text) {
         byte[] window = (text + "5".repeat(NumberRun.PADDING)).getBytes(US_ASCII);
         ByteBuf raw = Unpooled.buffer();
@@ -76,7 +76,7 @@ class NumberRunTest {
             }
             total += values.size();
         }
-        // Some end early, at a number that lies half-way between two floats, which the tokenizer's way reads.
+        // Some end early at a number halfway between two floats, which is left to the tokenizer.
         assertThat(total).isGreaterThan(50_000);
     }
 
@@ -121,11 +121,11 @@ class NumberRunTest {
             }
             boolean signed = type.name().startsWith("INT");
             int bits = 8 * type.size();
-            long most = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
+            long max = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
             for (long edge : edges) {
-                assertThat(read(type, "," + edge + ",1]")).isEqualTo(edge <= most ? List.of(edge, 1L) : List.of());
+                assertThat(read(type, "," + edge + ",1]")).isEqualTo(edge <= max ? List.of(edge, 1L) : List.of());
                 assertThat(read(type, ",-" + edge + "]"))
-                        .isEqualTo(signed && edge <= most ? List.of(-edge) : List.of());
+                        .isEqualTo(signed && edge <= max ? List.of(-edge) : List.of());
             }
         }
     }

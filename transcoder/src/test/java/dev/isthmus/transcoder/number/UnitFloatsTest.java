@@ -16,7 +16,7 @@ class UnitFloatsTest {
     private final UnitFloats floats = new UnitFloats();
     private final byte[] to = new byte[8];
 
-    /** Reads what is behind the start; in the window follows so much that what is there is looked at. */
+    /** Reads the text; enough bytes follow in the window for all of it to be examined. */
     private int read(String text) {
         byte[] window = (text + "7".repeat(NumberRun.PADDING)).getBytes(ISO_8859_1);
         return floats.read(window, 0, text.length(), to, 0);

@@ -37,7 +37,7 @@ class RawRequestTest {
         return input;
     }
 
-    /** Inputs of 1, 2, 3 x 5 elements, and the contents that they need. */
+    /** Inputs of 1, 2, 3 x 5 elements with their contents. */
     private static ModelInferRequest.Builder request(DataType type, int inputs) {
         var request = head(type, inputs);
         for (int i = 1; i <= inputs; i++) {
@@ -62,7 +62,7 @@ class RawRequestTest {
 
     private static ByteString content(int bytes) {
         byte[] content = new byte[bytes];
-        // Bytes that would be fields, were they read as such.
+        // Bytes that are valid fields if they are read as such.
         Arrays.fill(content, (byte) 0x3a);
         return ByteString.copyFrom(content);
     }
@@ -301,7 +301,7 @@ class RawRequestTest {
         byte[] endless = new byte[11];
         Arrays.fill(endless, (byte) 0x80);
         assertThat(new HeadEnd().in(Unpooled.wrappedBuffer(endless))).isEqualTo(HeadEnd.NONE);
-        // Small fields without end.
+        // Many small fields.
         ByteBuf many = Unpooled.buffer();
         while (many.readableBytes() < 70_000) {
             many.writeByte(0x48).writeByte(1);

@@ -30,10 +30,10 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Requests in every form that the wire format has for them, and broken ones, against protobuf-java. What protobuf-java reads,
- * and writes again in the one form that it writes, must be taken or refused as what it was read from, and have the same values.
- * protobuf-java takes varints that are too long, and map entries with unknown fields, which servers do not: these are known
- * by what our reader says of them.
+ * Compares requests in every encoding that the wire format allows, and malformed ones, with protobuf-java. A message
+ * and its canonical form, as written by protobuf-java, must both be accepted with the same values, or both be rejected.
+ * protobuf-java accepts too long varints and map entries with unknown fields, which servers do not: these are
+ * recognized by our reader's messages.
  */
 class WireFormatCorpusTest {
     private static final int MESSAGES = 20_000;
@@ -88,7 +88,7 @@ class WireFormatCorpusTest {
         }
     }
 
-    /** What was read, as our writer writes it. */
+    /** A message that was read, as encoded by our writer. */
     private record InferRequestBytes(String outline, String message) {}
 
     private static Optional<InferRequestBytes> read(byte[] message) {
@@ -119,7 +119,7 @@ class WireFormatCorpusTest {
         }
     }
 
-    /** What protobuf-java makes of it, without what it does not know. */
+    /** The message as encoded by protobuf-java, without unknown fields. */
     private static byte[] canonical(byte[] message) throws InvalidProtocolBufferException {
         return DiscardUnknownFieldsParser.wrap(ModelInferRequest.parser())
                 .parseFrom(message)
@@ -172,7 +172,7 @@ class WireFormatCorpusTest {
         };
     }
 
-    /** The message in any of its encodings. */
+    /** A random encoding of the message. */
     private ByteString form(MessageOrBuilder message) {
         ByteString form = ByteString.EMPTY;
         for (ByteString field : fields(message)) {
@@ -181,7 +181,7 @@ class WireFormatCorpusTest {
         return form;
     }
 
-    /** The fields, those of one number in their order, with unknown ones between them. */
+    /** The fields in random order, except those of the same number, mixed with unknown ones. */
     private List<ByteString> fields(MessageOrBuilder message) {
         List<List<ByteString>> queues = new ArrayList<>();
         message.getAllFields().forEach((field, value) -> queues.add(field(field, value)));
@@ -258,15 +258,15 @@ class WireFormatCorpusTest {
         return varint((long) field.getNumber() << 3 | wireType, 5);
     }
 
-    /** Rarely longer than it must be, but not longer than so many bytes. */
-    private ByteString varint(long value, int most) {
+    /** Occasionally longer than necessary, but at most {@code max} bytes. */
+    private ByteString varint(long value, int max) {
         ByteString.Output out = ByteString.newOutput();
         long rest = value;
         while ((rest & ~0x7fL) != 0) {
             out.write((int) (rest & 0x7f) | 0x80);
             rest >>>= 7;
         }
-        int longer = random.nextInt(30) == 0 ? random.nextInt(most - out.size()) : 0;
+        int longer = random.nextInt(30) == 0 ? random.nextInt(max - out.size()) : 0;
         out.write((int) rest | (longer > 0 ? 0x80 : 0));
         for (; longer > 0; longer--) {
             out.write(longer > 1 ? 0x80 : 0);
@@ -278,7 +278,7 @@ class WireFormatCorpusTest {
         return ByteString.copyFrom(HexFormat.of().parseHex(text));
     }
 
-    /** A few bytes changed, taken out, or put in. */
+    /** The message with a few bytes changed, removed or inserted. */
     private byte[] broken(byte[] message) {
         byte[] bytes = message;
         for (int i = 1 + random.nextInt(2); i > 0 && bytes.length > 1; i--) {

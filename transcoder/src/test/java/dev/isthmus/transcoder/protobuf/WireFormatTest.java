@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the parsers of C++, upb (Python), Go and Java all take is taken, and what one of them refuses is refused. */
+/** Accepts what the parsers of C++, upb (Python), Go and Java all accept, and rejects what one of them rejects. */
 class WireFormatTest {
     private static final ModelInferRequest REQUEST = ModelInferRequest.newBuilder()
             .setModelName("m")
@@ -35,7 +35,7 @@ class WireFormatTest {
             .addRawInputContents(ByteString.copyFrom(new byte[8]))
             .build();
 
-    /** INT32, [2], as typed contents, which stand behind. */
+    /** INT32, [2], with typed contents at the end. */
     private static final ModelInferRequest TYPED = ModelInferRequest.newBuilder()
             .addInputs(REQUEST.getInputs(0).toBuilder()
                     .setContents(
@@ -80,8 +80,8 @@ class WireFormatTest {
             end of another group        | 9b 06 a4 06                            | ends without having begun
             group without end           | 9b 06 08 01                            | ends within a field
             field 0 in a group          | 9b 06 00 00 9c 06                      | number 0
-            wire type 6                 | 9e 06                                  | no wire type 6
-            wire type 7                 | 9f 06                                  | no wire type 7
+            wire type 6                 | 9e 06                                  | wire type 6 is unknown
+            wire type 7                 | 9f 06                                  | wire type 7 is unknown
             name that is not UTF-8      | 0a 01 ff                               | not UTF-8
             surrogate in the name       | 0a 03 ed a0 80                         | not UTF-8
             fixed number cut off        | 99 06 00 00                            | ends within a field
@@ -168,8 +168,8 @@ class WireFormatTest {
 
     @Test
     void contents_ofAnotherList_areRefused() {
-        assertRefused(input("INT32", "2a 06 0a 02 01 01 10 01"), "goes into int_contents, got bool_contents");
-        assertRefused(input("INT32", "2a 04 12 02 01 02 2a 02 42 00"), "goes into int_contents, got bytes_contents");
+        assertRefused(input("INT32", "2a 06 0a 02 01 01 10 01"), "belongs in int_contents, got bool_contents");
+        assertRefused(input("INT32", "2a 04 12 02 01 02 2a 02 42 00"), "belongs in int_contents, got bytes_contents");
     }
 
     @Test
@@ -189,7 +189,7 @@ class WireFormatTest {
     void typed_rawForm_isLimited() {
         assertThatThrownBy(() -> ProtobufReader.request(
                         Unpooled.wrappedBuffer(TYPED.toByteArray()), WireLimits.DEFAULT.withBodyBytes(4)))
-                .hasMessage("input 'x': at most 4 bytes are taken");
+                .hasMessage("input 'x': at most 4 bytes are accepted");
     }
 
     private static Map<String, Parameter> parameters(String entries) {

@@ -25,11 +25,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Requests whose numbers are stepped over, beside the same ones read in full. */
+/** Requests whose numbers are skimmed, compared with the same ones read in full. */
 class DataScannerTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final ModelRef MODEL = ModelRef.of("m");
-    /** Numbers that may be beyond the range, and minus zeros that look like integers. */
+    /** Numbers that may be out of range, and negative zeros that look like integers. */
     private static final Pattern LEFT = Pattern.compile("[0-9][eE][^-]|-0[^.0-9eE]");
 
     static final List<Samples> SAMPLES = Samples.ALL;
@@ -42,7 +42,7 @@ class DataScannerTest {
         return new RestRequestReader(ALLOCATOR, MODEL, RestBody.ALL_JSON, false, limits);
     }
 
-    /** What is read of a text that comes in parts; null where it is refused. */
+    /** The request read from a text in parts; null if it is rejected. */
     private static @Nullable RestRequest read(RestRequestReader reader, String text, int... cuts) {
         byte[] body = text.getBytes(UTF_8);
         try {
@@ -106,7 +106,7 @@ class DataScannerTest {
         assertThat(skimmed.shape()).isEqualTo(full.shape());
         assertThat(skimmed.dataType()).isEqualTo(full.dataType());
         assertThat(skimmed.parameters()).isEqualTo(full.parameters());
-        if (!DataScanner.takes(full.dataType())) {
+        if (!DataScanner.supports(full.dataType())) {
             assertThat(ByteBufUtil.equals(skimmed.data(), full.data())).isTrue();
         }
     }
@@ -115,7 +115,7 @@ class DataScannerTest {
     @FieldSource("SAMPLES")
     void request_cutAnywhere_saysTheSame(Samples sample) {
         for (String values : List.of("[" + sample.json() + "]", sample.nested())) {
-            // Those of larger numbers are read in full.
+            // Positive exponents are read in full.
             String data = values.replaceAll("[eE]\\+?(?=[0-9])", "e-");
             String text = request(sample.type(), "[2,3]", data) + " ";
             for (int cut = 0; cut <= text.length(); cut++) {
@@ -329,11 +329,11 @@ class DataScannerTest {
         for (int depth = 1; depth < 20; depth++) {
             String shape = "[" + "1,".repeat(depth - 1) + "1]";
             String text = request(DataType.FP32, shape, "[".repeat(depth) + 1 + "]".repeat(depth));
-            for (int most = 3; most < 20; most++) {
-                WireLimits limits = new WireLimits(1000, most, 64, 100, 100, 10, 10, false);
+            for (int max = 3; max < 20; max++) {
+                WireLimits limits = new WireLimits(1000, max, 64, 100, 100, 10, 10, false);
                 assertThat(took(read(skimming(limits), text)))
                         .isEqualTo(took(read(full(limits), text)))
-                        .isEqualTo(depth <= 16 && depth + 3 <= most);
+                        .isEqualTo(depth <= 16 && depth + 3 <= max);
             }
         }
     }
@@ -359,7 +359,7 @@ class DataScannerTest {
         halves.request().release();
     }
 
-    /** Any text of these characters, in place of numbers or between them. */
+    /** Random text of these characters, in place of numbers or between them. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4})
     void whateverIsTaken_isReadInFull(long seed) {

@@ -12,12 +12,12 @@ import java.util.function.IntFunction;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What JSON takes of the heap while it is read, compared with what is counted of it. */
+/** Compares the heap that JSON takes while it is read with what is counted. */
 class HeapOfJsonTest {
-    /** Its buffers are not watched: who watches them keeps more than they do. */
+    /** An allocator without leak detection, whose records take more heap than the buffers. */
     private static final ByteBufAllocator PLAIN = new UnpooledByteBufAllocator(true, true);
 
-    /** Bodies that become much more than they are long. */
+    /** Bodies that take much more heap than their length. */
     enum Body {
         TENSORS(
                 4096,
@@ -79,7 +79,7 @@ class HeapOfJsonTest {
         }
     }
 
-    /** What is counted, and what the heap has while the body is held. */
+    /** The bytes counted, and the bytes of heap while the body is held. */
     private record Taken(long counted, long heap) {
         static Taken by(Body body) {
             RestRequestReader reader =

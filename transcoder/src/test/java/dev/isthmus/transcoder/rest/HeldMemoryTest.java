@@ -10,7 +10,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import org.junit.jupiter.api.Test;
 
-/** What a request holds while it is read. */
+/** The memory that a request holds while it is read. */
 class HeldMemoryTest {
     private static final int FLOATS = 4 << 20;
     private static final int CHUNK = 4096;

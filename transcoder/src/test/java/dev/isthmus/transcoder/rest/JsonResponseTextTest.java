@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** An answer in JSON is the same, written as a whole or in parts. */
+/** A JSON response is the same, written as a whole or in parts. */
 class JsonResponseTextTest {
     private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
 
@@ -31,7 +31,7 @@ class JsonResponseTextTest {
         assertThat(allocator.metric().usedHeapMemory()).isZero();
     }
 
-    /** A tensor of any values: bits at random, and of BYTES text of random lengths. */
+    /** A tensor of random bits, or for BYTES of text of random lengths. */
     private Tensor tensor(String name, DataType type, int elements) {
         SplittableRandom random = new SplittableRandom(elements);
         ByteBuf data = allocator.directBuffer();

@@ -40,7 +40,7 @@ class RestCodecTest {
     private static final ModelRef MODEL = new ModelRef("m", "3");
     static final List<Samples> SAMPLES = Samples.ALL;
 
-    /** Reads a request given in the parts that the cuts make. */
+    /** Reads a request in parts, split at these indices. */
     private static RestRequest read(byte[] body, long jsonLength, int... cuts) {
         RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, jsonLength, false, WireLimits.DEFAULT);
         try {
@@ -278,8 +278,8 @@ class RestCodecTest {
             FP32   | [4294967296,4294967296] | [1]    | more elements than can be counted
             FP32   | [1]   | 1                        | an array of FP32 is expected, got a single value
             FP32   | [1]   | {}                       | an array of FP32 is expected, got an object
-            FP99   | [1]   | [1]                      | datatype 'FP99' is not one of the protocol's
-            fp32   | [1]   | [1]                      | datatype 'fp32' is not one of the protocol's
+            FP99   | [1]   | [1]                      | datatype 'FP99' is not defined by the protocol
+            fp32   | [1]   | [1]                      | datatype 'fp32' is not defined by the protocol
             """)
     void tensor_invalid_isRefusedByName(String type, String shape, String data, String message) {
         String members = "\"name\":\"x\",\"shape\":" + shape + ",\"datatype\":\"" + type + "\",\"data\":" + data;
@@ -315,7 +315,7 @@ class RestCodecTest {
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]},{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} | 'x' is given twice
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{"name":"y"},{"name":"y"}]} | output 'y' is given twice
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{}]} | output: 'name' is missing
-            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} 1 | something follows
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} 1 | the document is followed by more data
             """)
     void request_invalid_isRefused(String body, String message) {
         assertThat(failure(body.getBytes(UTF_8), RestBody.ALL_JSON)).contains(message);
@@ -498,7 +498,9 @@ class RestCodecTest {
         }
     }
 
-    /** Answers may have the words of NaN and the infinities anywhere; a parameter with one is no JSON, and is left out. */
+    /**
+     * Responses may have NaN and the infinities anywhere; a parameter that contains one is not JSON and is left out.
+     */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -542,7 +544,7 @@ class RestCodecTest {
         assertThat(doubles("0." + zeros + "1e" + length)).containsExactly(0.1);
         assertThat(doubles("1" + zeros + "e-" + length)).containsExactly(1.0);
         assertThat(doubles("1." + zeros + "1")).containsExactly(1.0);
-        // Beside the middle of two doubles, by a digit that is far behind.
+        // Next to the midpoint of two doubles, by a digit far after.
         String middle = new java.math.BigDecimal(1)
                 .add(new java.math.BigDecimal(Math.scalb(1.0, -53)))
                 .toPlainString();
@@ -563,7 +565,7 @@ class RestCodecTest {
                 .contains("a value of FP32 is expected");
     }
 
-    /** As many digits as a number may have, and an exponent that takes them all back. */
+    /** The maximum number of digits, and an exponent that compensates for them. */
     @Test
     void exponentOfAsManyDigitsAsANumberMayHave_isRead() {
         String zeros = "0".repeat(1_048_000);
@@ -575,9 +577,9 @@ class RestCodecTest {
 
     @Test
     void numberOfMoreCharactersThanTheLimit_isRefused() {
-        String most = "1." + "0".repeat((1 << 20) - 2);
-        assertThat(doubles(most)).containsExactly(1.0);
-        assertThat(failure(input(number("FP64", most + "0")).getBytes(UTF_8), RestBody.ALL_JSON))
+        String max = "1." + "0".repeat((1 << 20) - 2);
+        assertThat(doubles(max)).containsExactly(1.0);
+        assertThat(failure(input(number("FP64", max + "0")).getBytes(UTF_8), RestBody.ALL_JSON))
                 .contains("a number has more than 1048576 characters");
     }
 
@@ -663,11 +665,11 @@ class RestCodecTest {
 
     @Test
     void tensors_asManyAsTheLimit_areTaken() {
-        for (int most : new int[] {1, 300, 4096}) {
-            WireLimits limits = WireLimits.DEFAULT.withTensors(most);
+        for (int max : new int[] {1, 300, 4096}) {
+            WireLimits limits = WireLimits.DEFAULT.withTensors(max);
             for (int extra = 0; extra < 2; extra++) {
                 StringBuilder body = new StringBuilder("{\"inputs\":[");
-                for (int i = 0; i < most + extra; i++) {
+                for (int i = 0; i < max + extra; i++) {
                     body.append(i == 0 ? "" : ",")
                             .append("{\"name\":\"x")
                             .append(i)

@@ -111,13 +111,13 @@ class ErrorTextsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "400,the server behind the gateway refused the request: INVALID_ARGUMENT",
-        "404,the server behind the gateway refused the request: NOT_FOUND",
-        "429,the server behind the gateway refused the request: RESOURCE_EXHAUSTED",
+        "400,the upstream server rejected the request: INVALID_ARGUMENT",
+        "404,the upstream server rejected the request: NOT_FOUND",
+        "429,the upstream server rejected the request: RESOURCE_EXHAUSTED",
         "500,the request failed: INTERNAL",
-        "501,the server behind the gateway does not support the request",
-        "503,the server behind the gateway takes no requests now",
-        "504,the answer did not come in time",
+        "501,the upstream server does not support the request",
+        "503,the upstream server is unavailable",
+        "504,the upstream server did not respond in time",
     })
     void serversText_isHidden_andLogged(int status, String text) throws Exception {
         try (FakeRestServer server = failing(status);
@@ -166,7 +166,7 @@ class ErrorTextsTest {
         Endpoint nobody = new Endpoint("127.0.0.1", 1);
         try (Stage stage = stage(ErrorTexts.GENERIC, TestConfigs.upstream(UpstreamProtocol.REST, nobody))) {
             assertThat(infer(stage).text())
-                    .isEqualTo("{\"error\":\"the server behind the gateway takes no requests now\"}");
+                    .isEqualTo("{\"error\":\"the upstream server is unavailable\"}");
             try (Http1Client client = stage.http1()) {
                 Http1Client.Response ready = client.get("/v2/health/ready").response();
                 assertThat(ready.status()).isEqualTo(400);

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A gateway that is its own upstream responds at once. */
 class LoopTest {
-    private static final String LOOP = "the call came through 5 gateways, at most 5 are expected";
+    private static final String LOOP = "the call passed through 5 gateways, at most 5 are expected";
 
     private static Stage itsOwnUpstream(UpstreamProtocol protocol) throws Exception {
         Endpoint itself = TestConfigs.unusedEndpoint();

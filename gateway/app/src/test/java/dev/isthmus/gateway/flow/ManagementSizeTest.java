@@ -59,7 +59,7 @@ class ManagementSizeTest {
             var response = client.send(what + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + (LIMIT + 1) + "\r\n\r\n")
                     .response();
             assertThat(response.status()).as(what).isEqualTo(413);
-            assertThat(response.text()).as(what).contains("request body: at most 65536 bytes are taken, got 65537");
+            assertThat(response.text()).as(what).contains("request body: at most 65536 bytes are accepted, got 65537");
         }
     }
 
@@ -83,7 +83,7 @@ class ManagementSizeTest {
                 Status status = GrpcClient.ask(stage.channel(), method, new Metadata(), new byte[LIMIT + 1])
                         .status();
                 assertThat(status.getCode()).as(method).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-                assertThat(status.getDescription()).contains("gRPC message: at most 65536 bytes are taken, got 65537");
+                assertThat(status.getDescription()).contains("gRPC message: at most 65536 bytes are accepted, got 65537");
             }
         }
     }

@@ -147,12 +147,12 @@ class MaxTensorsTest {
 
     private static void expectRefused(Status status, String what) {
         assertThat(status.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
-        assertThat(status.getDescription()).isEqualTo(what + ": at most 3 are taken");
+        assertThat(status.getDescription()).isEqualTo(what + ": at most 3 are accepted");
     }
 
     private static void expectRefused(Http1Client.Response response, String what) {
         assertThat(response.status()).isEqualTo(400);
-        assertThat(response.text()).isEqualTo("{\"error\":\"" + what + ": at most 3 are taken\"}");
+        assertThat(response.text()).isEqualTo("{\"error\":\"" + what + ": at most 3 are accepted\"}");
     }
 
     @ParameterizedTest
@@ -176,7 +176,7 @@ class MaxTensorsTest {
             call.data(message, 0, message.length / 2, false);
             assertThat(call.status()).isEqualTo("3");
             assertThat(call.fields.getOrDefault("grpc-message", "").replace("%20", " "))
-                    .isEqualTo(what + ": at most 3 are taken");
+                    .isEqualTo(what + ": at most 3 are accepted");
         }
         assertThat(grpc.messages).isEmpty();
         assertThat(grpc(raw("grpc", 3, 3, LARGE)).getCode()).isEqualTo(Status.Code.OK);
@@ -228,11 +228,11 @@ class MaxTensorsTest {
             Http1Client.Response response =
                     http1.post("/v2/models/grpc/infer", json).response();
             assertThat(response.status()).isEqualTo(502);
-            assertThat(response.text()).contains("outputs: at most 3 are taken");
+            assertThat(response.text()).contains("outputs: at most 3 are accepted");
         } else {
             Status status = grpc(raw("rest", 1, 0, 1).toBuilder().setId("4").build());
             assertThat(status.getCode()).isEqualTo(Status.Code.INTERNAL);
-            assertThat(status.getDescription()).contains("outputs: at most 3 are taken");
+            assertThat(status.getDescription()).contains("outputs: at most 3 are accepted");
         }
     }
 }

@@ -134,10 +134,10 @@ class RawBinaryTest {
     @CsvSource(delimiter = '|', textBlock = """
             FP32:2,3           | 20 | needs
             FP32:2,3           | 28 | needs
-            FP32:-1            | 6  | takes elements of 4 bytes, got 6 bytes
+            FP32:-1            | 6  | has elements of 4 bytes, got 6 bytes
             FP32:-1,4          | 20 | needs
-            FP32:3,-1,-1       | 24 | more than one extent that is not fixed
-            FP32:-1,-1,-1      | 12 | more than one extent that is not fixed
+            FP32:3,-1,-1       | 24 | more than one variable extent
+            FP32:-1,-1,-1      | 12 | more than one variable extent
             FP64:-1,-1,2       | 40 | needs
             BYTES:2            | 12 | needs
             FP32:-1;FP32:-1    | 4  | a model with one input is expected

@@ -61,7 +61,7 @@ class CompressionTest {
         client = ingress.connect();
         Ingress.Response refused = post("gzip", Compressed.GZIP.of(new byte[8 << 20]));
         assertThat(refused.status()).isEqualTo(413);
-        assertThat(refused.body()).contains("at most 100 bytes are taken for each compressed one");
+        assertThat(refused.body()).contains("at most 100 bytes are accepted for each compressed one");
         expectUsable();
     }
 
@@ -166,7 +166,7 @@ class CompressionTest {
             assertThat(call(grpc, token, bomb)).containsEntry("grpc-status", "8");
             assertThat(call(grpc, "identity", good))
                     .containsEntry("grpc-status", "13")
-                    .containsEntry("grpc-message", "gRPC message: compressed, but grpc-encoding does not say how");
+                    .containsEntry("grpc-message", "gRPC message: compressed, but there is no grpc-encoding");
             assertThat(call(grpc, "snappy", good)).containsEntry("grpc-status", "12");
             assertThat(call(grpc, token, good)).containsEntry("grpc-status", "0");
         }

@@ -12,8 +12,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** HTTP/2 has the same limits on a request's headers as HTTP/1.1, with the same responses. */
 class HeadLimitsTest {
-    private static final String TOO_MANY = "header fields: at most 100 of 16384 bytes are taken";
-    private static final String TOO_LONG = "request line: at most 8192 bytes are taken";
+    private static final String TOO_MANY = "header fields: at most 100 fields and 16384 bytes are accepted";
+    private static final String TOO_LONG = "request line: at most 8192 bytes are accepted";
     private static final String LIVE = "/inference.GRPCInferenceService/ServerLive";
     private static final String[] GRPC = {"content-type", "application/grpc", "te", "trailers"};
 

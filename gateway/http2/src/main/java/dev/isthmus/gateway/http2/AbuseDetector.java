@@ -2,7 +2,7 @@ package dev.isthmus.gateway.http2;
 
 import java.util.function.LongSupplier;
 
-/** Weighs what the peer of one connection costs against what it gets done. */
+/** Weighs the cost of one connection's peer against the useful work that it causes. */
 final class AbuseDetector {
     private final AbuseLimits limits;
     private final TokenBucket resetTokens;
@@ -10,10 +10,10 @@ final class AbuseDetector {
     private final TokenBucket controlTokens;
 
     /**
-     * Control frames that DATA and new streams have paid for. Without a limit: a peer may send the WINDOW_UPDATEs for a long
-     * answer when it has read it, a long time after the last DATA.
+     * Control frames still covered by DATA and new streams. Unlimited: a peer may send the WINDOW_UPDATEs for a long
+     * response only when it has read the response, long after the last DATA.
      */
-    private long paid;
+    private long credit;
 
     private long answered;
     private long resets;
@@ -32,71 +32,73 @@ final class AbuseDetector {
     /** DATA was sent or received, or a stream opened. */
     void progress() {
         progress++;
-        paid += limits.controlFramesPerData();
+        credit += limits.controlFramesPerData();
     }
 
-    /** A stream of the peer's has been answered in full. */
-    void answered() {
+    /** A response to one of the peer's streams is complete. */
+    void streamCompleted() {
         answered++;
-        resetTokens.give(1);
+        resetTokens.refund(1);
     }
 
-    /** The peer has reset a stream before anything was answered. */
+    /** The peer reset a stream before any response was sent. */
     void reset() {
         resets++;
         if (!resetTokens.take(1)) {
             throw new Http2Violation(
                     AbuseRule.STREAM_RESETS,
-                    resets + " streams reset before an answer, " + answered + " answered; allowed are "
-                            + limits.streamResets() + ", and as many as are answered");
+                    resets + " streams reset before a response, " + answered + " completed; the limit is "
+                            + limits.streamResets() + ", plus one for each completed stream");
         }
     }
 
-    /** We have reset a stream because the peer broke the protocol on it. */
+    /** We reset a stream because of the peer's protocol error. */
     void error() {
         errors++;
         if (!errorTokens.take(1)) {
             throw new Http2Violation(
                     AbuseRule.STREAM_ERRORS,
-                    errors + " streams on which the protocol was broken; allowed are " + limits.streamErrors());
+                    errors + " streams with protocol errors; the limit is " + limits.streamErrors());
         }
     }
 
-    /** A frame that carries nothing came. */
+    /** A control frame was received. */
     void control() {
         control(1);
     }
 
-    /** @param cost of the frame, in that of a PING */
+    /** @param cost of the frame, in units of one PING */
     void control(int cost) {
         control += cost;
-        if (paid >= cost) {
-            paid -= cost;
+        if (credit >= cost) {
+            credit -= cost;
         } else if (!controlTokens.take(cost)) {
             throw new Http2Violation(
                     AbuseRule.CONTROL_FRAMES,
-                    control + " frames that carry nothing, beside " + progress
-                            + " streams and frames of DATA; allowed are " + limits.controlFrames() + ", and "
-                            + limits.controlFramesPerData() + " for each stream and frame of DATA");
+                    control + " control frames with only " + progress
+                            + " streams and DATA frames; the limit is " + limits.controlFrames() + ", plus "
+                            + limits.controlFramesPerData() + " for each stream and DATA frame");
         }
     }
 
-    /** A frame that no window holds back waits for the peer to read. */
+    /** A frame that is not flow-controlled was queued while the peer is not reading. */
     void queued() {
         queued++;
     }
 
-    /** The peer reads. */
+    /** The peer is reading again. */
     void drained() {
         queued = 0;
     }
 
-    /** Checks what waits; not where it is queued, which is in the midst of an answer. */
+    /**
+     * Checks the number of queued frames. Kept apart from {@link #queued}, which is called while a response is written.
+     */
     void checkQueued() {
         if (queued > limits.queuedFrames() && limits.queuedFrames() > 0) {
             throw new Http2Violation(
                     AbuseRule.QUEUED_FRAMES,
-                    queued + " frames wait for a peer that does not read; allowed are " + limits.queuedFrames());
+                    queued + " frames queued for a peer that is not reading; the limit is " + limits.queuedFrames());
         }
     }
 }

@@ -1,15 +1,14 @@
 package dev.isthmus.gateway.http2;
 
 /**
- * What a peer may cost us on one connection before it is closed (RFC 9113, 10.5). Resets, errors and control frames are
- * token buckets: what costs takes from them, and time fills them again. Answered streams pay for resets, DATA and new
- * streams for control frames.
+ * Limits on the load that a peer may cause on one connection before the connection is closed (RFC 9113, 10.5). Resets,
+ * errors and control frames are token buckets. Completed streams earn resets; DATA and new streams earn control frames.
  *
- * @param streamResets streams that the peer resets before an answer; each stream that is answered gives one back
- * @param streamErrors streams that we reset because the peer broke the protocol on them
- * @param controlFrames frames that carry nothing
- * @param controlFramesPerData control frames that are free for each DATA frame of either side, and for each stream
- * @param queuedFrames frames caused by the peer that may wait while it reads nothing; 0: any number
+ * @param streamResets streams that the peer resets before a response; each completed stream returns one token
+ * @param streamErrors streams that we reset because of the peer's protocol errors
+ * @param controlFrames frames that carry no data: see {@link AbuseRule#CONTROL_FRAMES}
+ * @param controlFramesPerData control frames that are free for each DATA frame in either direction and for each stream
+ * @param queuedFrames frames caused by the peer that may be queued while it is not reading; 0 for no limit
  */
 public record AbuseLimits(
         BucketLimit streamResets,
@@ -18,7 +17,7 @@ public record AbuseLimits(
         int controlFramesPerData,
         int queuedFrames) {
 
-    /** Everything is taken. */
+    /** No limits. */
     public static final AbuseLimits NONE = new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, BucketLimit.ANY, 0, 0);
 
     public AbuseLimits {
@@ -29,8 +28,8 @@ public record AbuseLimits(
     /**
      * A token bucket.
      *
-     * @param burst so many at once; 0: any number
-     * @param perSecond so many come back each second
+     * @param burst capacity in tokens; 0 for no limit
+     * @param perSecond tokens refilled each second
      */
     public record BucketLimit(int burst, int perSecond) {
         public static final BucketLimit ANY = new BucketLimit(0, 0);

@@ -2,7 +2,9 @@ package dev.isthmus.gateway.http2;
 
 import java.net.SocketAddress;
 
-/** Hears of connections that are closed because their peer went beyond {@link AbuseLimits}; on their event loops. */
+/**
+ * Notified when a connection is closed because its peer exceeded {@link AbuseLimits}, on that connection's event loop.
+ */
 @FunctionalInterface
 public interface AbuseListener {
 

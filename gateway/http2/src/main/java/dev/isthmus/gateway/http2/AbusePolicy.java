@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.http2;
 
-/** What peers may cost us, and who hears of those that cost more. */
+/** Limits on the load that peers may cause, and the listener for connections that exceed them. */
 public record AbusePolicy(AbuseLimits limits, AbuseListener listener) {
-    /** Everything is taken. */
+    /** No limits. */
     public static final AbusePolicy NONE = new AbusePolicy(AbuseLimits.NONE, (peer, rule, what) -> {});
 }

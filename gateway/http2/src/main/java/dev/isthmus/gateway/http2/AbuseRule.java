@@ -2,20 +2,20 @@ package dev.isthmus.gateway.http2;
 
 import java.util.Locale;
 
-/** What a connection is closed for with ENHANCE_YOUR_CALM (RFC 9113, 10.5). */
+/** Reasons to close a connection with ENHANCE_YOUR_CALM (RFC 9113, 10.5). */
 public enum AbuseRule {
-    /** The peer resets streams before they are answered. */
+    /** The peer resets streams before a response is sent. */
     STREAM_RESETS,
-    /** The peer breaks the protocol on its streams, so that we reset them. */
+    /** Protocol errors of the peer make us reset its streams. */
     STREAM_ERRORS,
-    /** Frames that carry nothing: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames of closed streams. */
+    /** Frames without data: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames on closed streams. */
     CONTROL_FRAMES,
-    /** The peer causes frames that it does not read. */
+    /** The peer causes frames to be queued and does not read them. */
     QUEUED_FRAMES,
-    /** A header block of too many bytes or frames. */
+    /** A header block has too many bytes, fields or frames. */
     HEADER_BLOCK;
 
-    /** In logs and metrics. */
+    /** The name in logs and metrics. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }

@@ -2,32 +2,32 @@ package dev.isthmus.gateway.http2;
 
 import org.jspecify.annotations.Nullable;
 
-/** Hears how a connection fares; on its event loop. */
+/** Receives the events of one connection, on its event loop. */
 public interface ConnectionListener {
-    /** Hears nothing. */
+    /** Ignores all events. */
     ConnectionListener NONE = new ConnectionListener() {};
 
-    /** The peer's first SETTINGS have arrived: it speaks HTTP/2, and its limits are known. */
+    /** The peer's first SETTINGS were received: it speaks HTTP/2, and its limits are known. */
     default void ready() {}
 
-    /** The peer takes no new streams (GOAWAY); those it still serves go on. Those it does not have been closed. */
+    /** The peer accepts no new streams (GOAWAY). Streams that it will not process were closed; the others continue. */
     default void goingAway(long errorCode) {}
 
     /** A stream has ended, or the peer's limit grew: {@link Http2Connection#takesStreams} may have become true. */
     default void streamClosed() {}
 
     /**
-     * The connection is being closed because the peer went beyond {@link AbuseLimits}. Called once at most.
+     * The connection is being closed because the peer exceeded {@link AbuseLimits}. Called at most once.
      *
      * @param what the peer did, with the counts
      */
     default void abused(AbuseRule rule, String what) {}
 
     /**
-     * The connection is closed, after all its streams: up to a second after, when the peer does not close its side.
-     * Called once.
+     * The connection is closed. Called once, after all its streams were closed: up to one second after, if the peer
+     * does not close its side.
      *
-     * @param cause null where either side closed it in order
+     * @param cause null if either side closed the connection normally
      */
     default void closed(@Nullable Throwable cause) {}
 }

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.http2;
 
 import io.netty.util.concurrent.EventExecutor;
 
-/** Hands what is written to the socket once: after a read, or at the end of the turn of the loop. */
+/** Flushes written frames to the socket in one call: after a read, or in the next task of the event loop. */
 final class Flusher implements Runnable {
     private final EventExecutor loop;
     private final FrameWriter writer;
@@ -16,8 +16,8 @@ final class Flusher implements Runnable {
         this.sender = sender;
     }
 
-    /** Something has been written, or can be. */
-    void touch() {
+    /** Schedules a flush: a frame was written, or queued data became sendable. */
+    void schedule() {
         if (!dirty) {
             dirty = true;
             if (!reading) {
@@ -26,8 +26,8 @@ final class Flusher implements Runnable {
         }
     }
 
-    /** Until {@link #readComplete} nothing is flushed. */
-    void reading() {
+    /** Defers flushes until {@link #readComplete}. */
+    void readBegins() {
         reading = true;
     }
 
@@ -40,9 +40,9 @@ final class Flusher implements Runnable {
     public void run() {
         if (dirty) {
             try {
-                sender.pump();
+                sender.writeQueued();
             } finally {
-                // What the flush itself sets off comes in a turn of its own.
+                // Writes that the flush itself triggers are flushed by a task of their own.
                 dirty = false;
             }
             writer.flush();

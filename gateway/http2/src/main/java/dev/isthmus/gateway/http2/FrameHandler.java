@@ -6,10 +6,10 @@ import io.netty.handler.codec.http2.Http2Error;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What received frames do to a connection and its streams (RFC 9113, 5 and 6). */
+/** Applies received frames to a connection and its streams (RFC 9113, 5 and 6). */
 final class FrameHandler implements FrameSink {
-    /** DATA for a stream that is closed costs the peer its bytes, unless there are as few as this. */
-    private static final int LITTLE = 256;
+    /** DATA on a closed stream counts as a control frame if it has fewer bytes than this. */
+    private static final int SMALL_DATA = 256;
 
     private final Http2Session session;
     private final Function<Http2Stream, StreamListener> accept;
@@ -19,8 +19,8 @@ final class FrameHandler implements FrameSink {
     private final PeerSettings settings;
     private @Nullable Http2Stream current;
 
-    /** What was received on the connection and has not been given back. */
-    private int due;
+    /** Bytes received on the connection since the last WINDOW_UPDATE. */
+    private int unacknowledged;
 
     FrameHandler(Http2Session session, Function<Http2Stream, StreamListener> accept) {
         this.session = session;
@@ -32,14 +32,14 @@ final class FrameHandler implements FrameSink {
     }
 
     @Override
-    public boolean takes() {
+    public boolean acceptsFrames() {
         return !session.isClosed();
     }
 
     @Override
-    public void begins(int type) {
+    public void frameBegins(int type) {
         if (!settings.seen() && type != FrameType.SETTINGS) {
-            throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "the first frame is no SETTINGS");
+            throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "the first frame is not SETTINGS");
         }
         session.abuse().checkQueued();
     }
@@ -50,38 +50,38 @@ final class FrameHandler implements FrameSink {
         Http2Stream stream = session.streams().get(streamId);
         current = stream;
         if (stream == null) {
-            stray(streamId, FrameType.DATA, length < LITTLE);
+            frameOnClosedStream(streamId, FrameType.DATA, length < SMALL_DATA);
             return false;
         }
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
-            session.violated(stream, Http2Error.STREAM_CLOSED, "DATA after the end of the stream");
+            session.streamError(stream, Http2Error.STREAM_CLOSED, "DATA after the end of the stream");
             return false;
         }
         if (!stream.is(StreamFlag.HEAD_SEEN)) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "DATA before the head of the response");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "DATA before the response headers");
             return false;
         }
         if (!stream.received(length)) {
-            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "more DATA than the stream's window takes");
+            session.streamError(stream, Http2Error.FLOW_CONTROL_ERROR, "more DATA than the stream's window allows");
             return false;
         }
         return true;
     }
 
     private void receivedOnConnection(int length) {
-        due += length;
-        if (due > options.connectionWindow()) {
-            throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "more DATA than the connection's window takes");
+        unacknowledged += length;
+        if (unacknowledged > options.connectionWindow()) {
+            throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "more DATA than the connection's window allows");
         }
-        if (due >= options.connectionWindow() / 2) {
-            session.writer().windowUpdate(0, due);
-            session.flusher().touch();
-            due = 0;
+        if (unacknowledged >= options.connectionWindow() / 2) {
+            session.writer().windowUpdate(0, unacknowledged);
+            session.flusher().schedule();
+            unacknowledged = 0;
         }
     }
 
     @Override
-    public void padded(int bytes) {
+    public void padding(int bytes) {
         if (current != null) {
             current.consumed(bytes);
         }
@@ -97,8 +97,7 @@ final class FrameHandler implements FrameSink {
         }
         if (!stream.bodyPart(length, end)) {
             part.release();
-            session.violated(
-                    stream, Http2Error.PROTOCOL_ERROR, "a body that is not as long as its content-length says");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "the body's length differs from its content-length");
             return;
         }
         if (length == 0 && !end) {
@@ -117,7 +116,7 @@ final class FrameHandler implements FrameSink {
         try {
             stream.listener().data(part, end);
         } catch (RuntimeException e) {
-            session.failed(stream, e);
+            session.listenerFailed(stream, e);
         }
         if (end) {
             session.remoteEnded(stream);
@@ -129,22 +128,22 @@ final class FrameHandler implements FrameSink {
         HeaderBlock block = blocks.decode(streamId, in, length);
         Http2Stream stream = session.streams().get(streamId);
         if (stream != null) {
-            further(stream, block, end);
+            furtherHeaders(stream, block, end);
         } else if (server && (streamId & 1) == 1 && session.streams().idle(streamId)) {
             request(streamId, block, end);
             if (length > Http2Options.DEFAULT_FRAME_SIZE) {
-                // Its request is refused; those beside it end before the connection does.
-                session.farewell().goAway(Http2Error.FRAME_SIZE_ERROR);
+                // This request is refused; the connection closes when the other streams have ended.
+                session.shutdown().goAway(Http2Error.FRAME_SIZE_ERROR);
             }
         } else {
-            stray(streamId, FrameType.HEADERS, true);
+            frameOnClosedStream(streamId, FrameType.HEADERS, true);
         }
     }
 
     private void request(int streamId, HeaderBlock block, boolean end) {
         session.streams().openedByPeer(streamId);
-        if (!session.farewell().takesStreamOfPeer()) {
-            // The GOAWAY has told the client, or will.
+        if (!session.shutdown().acceptsPeerStreams()) {
+            // The client learns it from the GOAWAY.
             session.streams().rememberReset(streamId);
             session.abuse().control();
         } else if (session.streams().size() >= options.maxConcurrentStreams()) {
@@ -168,32 +167,33 @@ final class FrameHandler implements FrameSink {
         try {
             stream.listener(accept.apply(stream));
         } catch (RuntimeException e) {
-            session.failed(stream, e);
+            session.listenerFailed(stream, e);
         }
         if (!stream.is(StreamFlag.CLOSED)) {
             head(stream, block, end);
         }
     }
 
-    /** Fields of a stream that is open: the head of a response, or trailers. */
-    private void further(Http2Stream stream, HeaderBlock block, boolean end) {
+    /** Header fields on an open stream: the head of a response, or trailers. */
+    private void furtherHeaders(Http2Stream stream, HeaderBlock block, boolean end) {
         boolean trailers = stream.is(StreamFlag.HEAD_SEEN);
-        HeaderBlock.MessageKind wanted = trailers ? HeaderBlock.MessageKind.TRAILERS : HeaderBlock.MessageKind.RESPONSE;
+        HeaderBlock.MessageKind expected =
+                trailers ? HeaderBlock.MessageKind.TRAILERS : HeaderBlock.MessageKind.RESPONSE;
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
-            session.violated(stream, Http2Error.STREAM_CLOSED, "HEADERS after the end of the stream");
+            session.streamError(stream, Http2Error.STREAM_CLOSED, "HEADERS after the end of the stream");
         } else if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
-            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "more header fields than are taken");
-        } else if (block.use() != wanted || block.problem() != null) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "header fields that do not belong there");
+            session.streamError(stream, Http2Error.ENHANCE_YOUR_CALM, "header fields exceed the limit");
+        } else if (block.use() != expected || block.problem() != null) {
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "malformed or unexpected header fields");
         } else if (trailers ? !end : end && block.interim()) {
-            session.violated(
-                    stream, Http2Error.PROTOCOL_ERROR, "trailers without, or an interim response with, the end");
+            session.streamError(
+                    stream, Http2Error.PROTOCOL_ERROR, "trailers without END_STREAM, or an interim response with it");
         } else if (trailers && !stream.bodyPart(0, true)) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "a body shorter than its content-length says");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "the body is shorter than its content-length");
         } else if (trailers) {
-            tell(stream, block, true);
+            deliverHeaders(stream, block, true);
         } else if (block.interim() && !stream.interimResponse()) {
-            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "more interim responses than are taken");
+            session.streamError(stream, Http2Error.ENHANCE_YOUR_CALM, "too many interim responses");
         } else if (block.interim()) {
             session.abuse().control();
         } else {
@@ -204,21 +204,21 @@ final class FrameHandler implements FrameSink {
     private void head(Http2Stream stream, HeaderBlock block, boolean end) {
         stream.set(StreamFlag.HEAD_SEEN);
         if (server && end && block.contentLength() > 0) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "no body, but a content-length");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "a content-length above 0 without a body");
             return;
         }
         stream.expect(end ? -1 : block.contentLength());
-        tell(stream, block, end);
+        deliverHeaders(stream, block, end);
     }
 
-    private void tell(Http2Stream stream, HeaderBlock block, boolean end) {
+    private void deliverHeaders(Http2Stream stream, HeaderBlock block, boolean end) {
         if (end) {
             stream.set(StreamFlag.REMOTE_ENDED);
         }
         try {
             stream.listener().headers(block.headers(), end);
         } catch (RuntimeException e) {
-            session.failed(stream, e);
+            session.listenerFailed(stream, e);
         }
         if (end) {
             session.remoteEnded(stream);
@@ -226,10 +226,10 @@ final class FrameHandler implements FrameSink {
     }
 
     /**
-     * A frame on a stream that is not open. It is no error where the peer may not know yet that we reset the stream, nor where
-     * a server repeats itself, as Triton does when a call has expired.
+     * A frame on a stream that is not open. Not an error if the peer may not yet know that we reset the stream, nor if
+     * a server sends trailers twice, as Triton does when a call's deadline has expired.
      */
-    private void stray(int streamId, int type, boolean cheap) {
+    private void frameOnClosedStream(int streamId, int type, boolean cheap) {
         checkUsed(streamId, type);
         if (server && session.streams().wasResetByPeer(streamId)) {
             session.writeReset(streamId, Http2Error.STREAM_CLOSED.code());
@@ -248,7 +248,7 @@ final class FrameHandler implements FrameSink {
         if (session.streams().idle(streamId)) {
             throw new Http2Violation(
                     Http2Error.PROTOCOL_ERROR,
-                    "a frame of type " + type + " on stream " + streamId + ", which is idle");
+                    "a frame of type " + type + " on the idle stream " + streamId);
         }
     }
 
@@ -274,12 +274,12 @@ final class FrameHandler implements FrameSink {
     @Override
     public void settings(ByteBuf in, int length) {
         boolean first = !settings.seen();
-        // Each value may cost something: a window for all streams, the table of header fields.
+        // Each setting may be costly to apply: the window of every stream, the table of header fields.
         session.abuse().control(1 + length / PeerSettings.BYTES_EACH);
         settings.read(in, length);
-        session.queues();
+        session.countQueuedFrame();
         session.writer().settingsAck();
-        session.flusher().touch();
+        session.flusher().schedule();
         if (first) {
             session.connection().listener().ready();
         } else {
@@ -296,18 +296,18 @@ final class FrameHandler implements FrameSink {
     public void ping(boolean ack, long payload) {
         session.abuse().control();
         if (ack) {
-            session.farewell().pong(payload);
+            session.shutdown().pingAcknowledged(payload);
         } else {
-            session.queues();
+            session.countQueuedFrame();
             session.writer().ping(true, payload);
-            session.flusher().touch();
+            session.flusher().schedule();
         }
     }
 
     @Override
     public void goAway(int lastStreamId, long errorCode) {
         session.abuse().control();
-        session.farewell().peerGoesAway(lastStreamId, errorCode);
+        session.shutdown().goAwayReceived(lastStreamId, errorCode);
     }
 
     @Override
@@ -315,7 +315,7 @@ final class FrameHandler implements FrameSink {
         session.abuse().control();
         if (streamId == 0) {
             if (increment == 0) {
-                throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
+                throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE with an increment of 0");
             }
             session.sender().peerWindow(increment);
             return;
@@ -324,9 +324,10 @@ final class FrameHandler implements FrameSink {
         if (stream == null) {
             checkUsed(streamId, FrameType.WINDOW_UPDATE);
         } else if (increment == 0) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE with an increment of 0");
         } else if (!session.sender().peerWindow(stream, increment)) {
-            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "the stream's window would be too large");
+            session.streamError(
+                    stream, Http2Error.FLOW_CONTROL_ERROR, "WINDOW_UPDATE makes a stream's window too large");
         }
     }
 

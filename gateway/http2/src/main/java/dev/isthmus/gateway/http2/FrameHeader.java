@@ -17,7 +17,7 @@ import static dev.isthmus.gateway.http2.FrameType.WITH_PRIORITY;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Error;
 
-/** The head of the frame that is being read (RFC 9113, 4.1). */
+/** The header of the frame being read (RFC 9113, 4.1). */
 final class FrameHeader {
     int length;
     int type;
@@ -36,7 +36,7 @@ final class FrameHeader {
         return (flags & flag) != 0;
     }
 
-    /** Checks what can be told from the head alone: the length, and whether a stream is named. */
+    /** Checks the length, and that the stream identifier is 0 or not as the frame type requires. */
     void checkForm() {
         switch (type) {
             case DATA -> {
@@ -73,14 +73,14 @@ final class FrameHeader {
         }
     }
 
-    private void checkStream(boolean wanted) {
-        if ((streamId != 0) != wanted) {
+    private void checkStream(boolean onStream) {
+        if ((streamId != 0) != onStream) {
             throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "a frame of type " + type + " on stream " + streamId);
         }
     }
 
-    private void checkLength(boolean right) {
-        if (!right) {
+    private void checkLength(boolean valid) {
+        if (!valid) {
             throw new Http2Violation(
                     Http2Error.FRAME_SIZE_ERROR, "a frame of type " + type + " with " + length + " bytes");
         }

@@ -23,23 +23,23 @@ import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Error;
 
 /**
- * Finds the frames in what was read, straight in the buffers that come from the socket. DATA goes on as slices as it
- * arrives. Only a frame head, or a frame other than DATA, that is split over two reads is copied together.
+ * Parses frames in place, in the buffers read from the socket. DATA is delivered as slices as it arrives. Copied are
+ * only frame headers, and frames other than DATA, that are split across reads.
  */
 final class FrameReader {
     private final FrameSink sink;
     private final Turn turn;
     private final int maxFrameSize;
     private final int maxOther;
-    private final PartialFrame carry = new PartialFrame();
+    private final PartialFrame partial = new PartialFrame();
     private final HeaderBlockAssembler parts;
     private final FrameHeader head = new FrameHeader();
     private ReaderState state;
     private int remaining;
     private int padding;
-    /** Frames that have begun, those that go on with a header block aside. */
+    /** Frames that have begun, without CONTINUATION. */
     private long begun;
-    /** Nobody wants the payload of the DATA frame. */
+    /** Whether the payload of the DATA frame is skipped. */
     private boolean dropped;
 
     private enum ReaderState {
@@ -52,12 +52,12 @@ final class FrameReader {
     }
 
     /**
-     * A reader of one connection.
+     * A reader for one connection.
      *
-     * @param turn is taken by frames
-     * @param preface whether the peer begins with the client's preface
-     * @param maxFrameSize the largest payload that was announced
-     * @param maxHeaderBlock the largest header block, before it is decoded
+     * @param turn charged for each frame
+     * @param preface whether the peer sends the client connection preface
+     * @param maxFrameSize our SETTINGS_MAX_FRAME_SIZE, in bytes
+     * @param maxHeaderBlock limit of an encoded header block, in bytes
      */
     FrameReader(FrameSink sink, Turn turn, boolean preface, int maxFrameSize, int maxHeaderBlock) {
         this.sink = sink;
@@ -69,12 +69,12 @@ final class FrameReader {
     }
 
     /**
-     * Reads everything, unless the turn is over or nothing is taken any more.
+     * Reads until the buffer is empty, the turn is over, or the sink accepts no more frames.
      *
      * @param in borrowed
      */
     void read(ByteBuf in) {
-        while (in.isReadable() && !turn.over() && sink.takes()) {
+        while (in.isReadable() && !turn.over() && sink.acceptsFrames()) {
             switch (state) {
                 case PREFACE -> preface(in);
                 case HEAD -> head(in);
@@ -86,18 +86,18 @@ final class FrameReader {
         }
     }
 
-    /** Whether the rest of a preface, a frame other than DATA, or a header block is missing. */
+    /** Whether a preface, a frame other than DATA, or a header block is incomplete. */
     boolean incomplete() {
-        return state == ReaderState.PREFACE || state == ReaderState.PAYLOAD || carry.holds() || parts.open();
+        return state == ReaderState.PREFACE || state == ReaderState.PAYLOAD || partial.holds() || parts.open();
     }
 
-    /** Changes with each frame but CONTINUATION. */
-    long begun() {
+    /** The number of frames that have begun, without CONTINUATION. */
+    long framesBegun() {
         return begun;
     }
 
     void release() {
-        carry.release();
+        partial.release();
         parts.release();
     }
 
@@ -105,7 +105,7 @@ final class FrameReader {
         ByteBuf expected = Http2CodecUtil.connectionPrefaceBuf();
         while (in.isReadable() && remaining < expected.readableBytes()) {
             if (in.readByte() != expected.getByte(remaining)) {
-                throw error(Http2Error.PROTOCOL_ERROR, "the connection preface is wrong");
+                throw error(Http2Error.PROTOCOL_ERROR, "invalid connection preface");
             }
             remaining++;
         }
@@ -116,18 +116,19 @@ final class FrameReader {
     }
 
     private void head(ByteBuf in) {
-        ByteBuf from = carry.gather(in, FrameType.HEAD);
+        ByteBuf from = partial.gather(in, FrameType.HEAD);
         if (from == null) {
             return;
         }
         head.read(from);
-        carry.clear();
+        partial.clear();
         turn.took();
         if (head.length > maxFrameSize) {
-            throw error(Http2Error.FRAME_SIZE_ERROR, "a frame of " + head.length + " bytes, at most " + maxFrameSize);
+            throw error(
+                    Http2Error.FRAME_SIZE_ERROR, "a frame of " + head.length + " bytes, the limit is " + maxFrameSize);
         }
         parts.check(head.type, head.streamId);
-        sink.begins(head.type);
+        sink.frameBegins(head.type);
         if (head.type != CONTINUATION) {
             begun++;
         }
@@ -146,7 +147,7 @@ final class FrameReader {
         if (head.length > maxOther) {
             throw new Http2Violation(
                     AbuseRule.HEADER_BLOCK,
-                    "a frame of type " + head.type + " and " + head.length + " bytes, at most " + maxOther);
+                    "a frame of type " + head.type + " and " + head.length + " bytes, the limit is " + maxOther);
         }
         if (head.length == 0) {
             frame(in);
@@ -157,7 +158,7 @@ final class FrameReader {
     }
 
     private void payload(ByteBuf in) {
-        ByteBuf from = carry.gather(in, head.length);
+        ByteBuf from = partial.gather(in, head.length);
         if (from == null) {
             return;
         }
@@ -165,7 +166,7 @@ final class FrameReader {
         state = ReaderState.HEAD;
         frame(from);
         from.readerIndex(end);
-        carry.clear();
+        partial.clear();
     }
 
     private void frame(ByteBuf in) {
@@ -181,7 +182,7 @@ final class FrameReader {
                 priority(in);
                 sink.ignored();
             }
-            case PUSH_PROMISE -> throw error(Http2Error.PROTOCOL_ERROR, "PUSH_PROMISE, which was not allowed");
+            case PUSH_PROMISE -> throw error(Http2Error.PROTOCOL_ERROR, "PUSH_PROMISE, but push is disabled");
             default -> throw new IllegalStateException("frame type " + head.type);
         }
     }
@@ -207,7 +208,7 @@ final class FrameReader {
         }
         length -= padded;
         if (length < 0) {
-            throw error(Http2Error.PROTOCOL_ERROR, "HEADERS: more padding than there is payload");
+            throw error(Http2Error.PROTOCOL_ERROR, "HEADERS: more padding than payload");
         }
         if (head.has(END_HEADERS)) {
             sink.headers(head.streamId, in, length, head.has(END_STREAM));
@@ -216,7 +217,7 @@ final class FrameReader {
         }
     }
 
-    /** Says nothing to us (RFC 9113, 5.3.2), but a stream that depends on itself is an error (RFC 7540, 5.3.1). */
+    /** Priorities are ignored (RFC 9113, 5.3.2), but a stream that depends on itself is an error (RFC 7540, 5.3.1). */
     private void priority(ByteBuf in) {
         if ((in.readInt() & Integer.MAX_VALUE) == head.streamId) {
             throw error(Http2Error.PROTOCOL_ERROR, "stream " + head.streamId + " depends on itself");
@@ -244,10 +245,10 @@ final class FrameReader {
     private void padLength(ByteBuf in) {
         int pad = in.readUnsignedByte();
         if (pad >= head.length) {
-            throw error(Http2Error.PROTOCOL_ERROR, "DATA: more padding than there is payload");
+            throw error(Http2Error.PROTOCOL_ERROR, "DATA: more padding than payload");
         }
         if (!dropped) {
-            sink.padded(pad + 1);
+            sink.padding(pad + 1);
         }
         beginBody(head.length - 1 - pad, pad);
     }

@@ -2,38 +2,41 @@ package dev.isthmus.gateway.http2;
 
 import io.netty.buffer.ByteBuf;
 
-/** Takes the frames that a {@link FrameReader} finds; their own form has been checked. Any method may throw {@link Http2Violation}. */
+/**
+ * Receives the frames that a {@link FrameReader} parses; their layout has been checked. Any method may throw
+ * {@link Http2Violation}.
+ */
 interface FrameSink {
 
-    /** Whether more frames are wanted; asked before each. */
-    boolean takes();
+    /** Whether the sink accepts more frames; checked before each. */
+    boolean acceptsFrames();
 
     /** A frame of this type begins. */
-    void begins(int type);
+    void frameBegins(int type);
 
     /**
-     * The head of a DATA frame.
+     * The header of a DATA frame.
      *
-     * @param length of its payload, padding included
-     * @return whether the payload is wanted; if not, it is skipped
+     * @param length of its payload, including padding
+     * @return whether to deliver the payload; if false, it is skipped
      */
     boolean dataBegins(int streamId, int length);
 
-    /** So many bytes of the DATA frame are padding and its length. */
-    void padded(int bytes);
+    /** The DATA frame has this many bytes of padding, including the length octet. */
+    void padding(int bytes);
 
     /**
      * A part of the DATA frame that has begun.
      *
      * @param part taken
-     * @param end whether it is the stream's last
+     * @param end whether it ends the stream
      */
     void data(ByteBuf part, boolean end);
 
     /**
      * A whole header block.
      *
-     * @param in borrowed, the block is at its reader index; indices need not be kept
+     * @param in borrowed; the block begins at its reader index; the sink may change the indices
      */
     void headers(int streamId, ByteBuf in, int length, boolean end);
 
@@ -42,7 +45,7 @@ interface FrameSink {
     /**
      * The peer's settings.
      *
-     * @param in borrowed, the settings are at its reader index; indices need not be kept
+     * @param in borrowed; the settings begin at its reader index; the sink may change the indices
      */
     void settings(ByteBuf in, int length);
 
@@ -53,12 +56,12 @@ interface FrameSink {
     void goAway(int lastStreamId, long errorCode);
 
     /**
-     * A window grows.
+     * The peer increases a window.
      *
      * @param streamId 0 for the connection
      */
     void windowUpdate(int streamId, int increment);
 
-    /** A frame that means nothing to us: PRIORITY, or of a type we do not know. */
+    /** A frame that is ignored: PRIORITY, or one of an unknown type. */
     void ignored();
 }

@@ -7,15 +7,15 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Has the frames of what was read handled a {@link Turn} at a time. What is left over is kept, and meanwhile the socket is
- * not read.
+ * Handles received frames one {@link Turn} at a time. Buffers left over at the end of a turn are queued, and the socket
+ * is not read until they have been handled.
  */
 final class FrameTurns {
     private final Http2Session session;
     private final ChannelHandlerContext ctx;
     private final Turn turn;
     private final FrameReader reader;
-    /** What is left over, and what was read nevertheless. */
+    /** Buffers left over, followed by those read since. */
     private final Deque<ByteBuf> rest = new ArrayDeque<>(0);
 
     private long turns;
@@ -23,7 +23,7 @@ final class FrameTurns {
     FrameTurns(Http2Session session, ChannelHandlerContext ctx, FrameSink sink) {
         this.session = session;
         this.ctx = ctx;
-        this.turn = new Turn(ctx.executor(), this::goOn);
+        this.turn = new Turn(ctx.executor(), this::handleRest);
         Http2Connection connection = session.connection();
         Http2Options options = connection.options();
         this.reader = new FrameReader(
@@ -38,13 +38,13 @@ final class FrameTurns {
         return reader;
     }
 
-    /** Changes whenever something was read, or what was left over is handled. */
+    /** The number of reads and of turns that handled left-over buffers. */
     long count() {
         return turns;
     }
 
     /**
-     * Something was read; {@link #readComplete} follows.
+     * Handles a buffer that was read; {@link #readComplete} follows.
      *
      * @param in taken
      */
@@ -53,7 +53,7 @@ final class FrameTurns {
         if (session.isClosed()) {
             in.release();
         } else if (rest.isEmpty()) {
-            session.flusher().reading();
+            session.flusher().readBegins();
             handle(in);
             if (!rest.isEmpty()) {
                 ctx.channel().config().setAutoRead(false);
@@ -68,12 +68,12 @@ final class FrameTurns {
         session.flusher().readComplete();
     }
 
-    private void goOn() {
+    private void handleRest() {
         if (rest.isEmpty()) {
             return;
         }
         turns++;
-        session.flusher().reading();
+        session.flusher().readBegins();
         try {
             while (!rest.isEmpty() && !turn.over()) {
                 handle(rest.remove());
@@ -86,14 +86,14 @@ final class FrameTurns {
         }
     }
 
-    /** Takes the buffer, and keeps what is left over of it. */
+    /** Takes the buffer; queues it if the turn ends before all of it was read. */
     private void handle(ByteBuf in) {
         boolean left = false;
         try {
             reader.read(in);
             left = in.isReadable() && !session.isClosed();
         } catch (Http2Violation violation) {
-            session.fail(violation);
+            session.connectionError(violation);
         } finally {
             if (left) {
                 rest.addFirst(in);
@@ -103,7 +103,10 @@ final class FrameTurns {
         }
     }
 
-    /** The channel is closed: what a server has sent by then counts at once, while a client that has gone wants nothing. */
+    /**
+     * The channel is closed. A server drops queued buffers: the client is gone. A client still reads the response in
+     * them.
+     */
     void channelClosed() {
         while (!rest.isEmpty()) {
             if (session.connection().isServer()) {
@@ -115,7 +118,7 @@ final class FrameTurns {
         }
     }
 
-    /** Nothing more comes. */
+    /** Releases partial frames; nothing may be read afterwards. */
     void release() {
         reader.release();
     }

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.http2;
 
-/** Numbers of frame types and flags (RFC 9113, 6). */
+/** Frame types and flags (RFC 9113, 6). */
 final class FrameType {
     static final int DATA = 0;
     static final int HEADERS = 1;
@@ -19,7 +19,7 @@ final class FrameType {
     static final int PADDED = 0x8;
     static final int WITH_PRIORITY = 0x20;
 
-    /** Bytes of a frame's head. */
+    /** Length of a frame header in bytes. */
     static final int HEAD = 9;
 
     private FrameType() {}

@@ -8,14 +8,14 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 
 /**
- * Writes frames. What is small (heads, header blocks, small payloads) is gathered in one buffer; large payloads go
- * between as slices of what was given. Nothing leaves before {@link #flush}.
+ * Writes frames. Frame headers, header blocks and small payloads are collected in one buffer; large payloads are
+ * written between them as slices, without a copy. Nothing is sent before {@link #flush}.
  */
 final class FrameWriter {
-    /** Up to here copying costs less than a buffer of its own. */
+    /** Payloads up to this many bytes are copied: that costs less than a separate write. */
     static final int SMALL = 1024;
 
-    /** More pieces than this in one buffer and the transport would copy it all. */
+    /** A buffer of more pieces than this would be copied whole by the transport. */
     private static final int MAX_PIECES = 512;
 
     private static final int CHUNK = 4096;
@@ -24,7 +24,7 @@ final class FrameWriter {
     private final HeaderEncoder encoder = new HeaderEncoder();
     private int maxFrameSize = Http2Options.DEFAULT_FRAME_SIZE;
 
-    /** What is before its reader index has been passed on as slices. */
+    /** Bytes before its reader index were already written to the channel as slices. */
     private ByteBuf out = Unpooled.EMPTY_BUFFER;
 
     FrameWriter(ChannelHandlerContext ctx) {
@@ -42,10 +42,10 @@ final class FrameWriter {
 
     void preface() {
         ByteBuf preface = Http2CodecUtil.connectionPrefaceBuf();
-        room(preface.readableBytes()).writeBytes(preface);
+        writable(preface.readableBytes()).writeBytes(preface);
     }
 
-    /** Our settings: their identifiers and values in turn. */
+    /** Our settings, as identifier and value pairs. */
     void settings(int... pairs) {
         ByteBuf buffer = frame(pairs.length * 3, FrameType.SETTINGS, 0, 0);
         for (int i = 0; i < pairs.length; i += 2) {
@@ -80,14 +80,14 @@ final class FrameWriter {
             largeHeaders(streamId, fields, bound, flags);
             return;
         }
-        ByteBuf buffer = room(FrameType.HEAD + bound);
+        ByteBuf buffer = writable(FrameType.HEAD + bound);
         int head = buffer.writerIndex();
         head(buffer, 0, FrameType.HEADERS, flags | FrameType.END_HEADERS, streamId);
         encoder.encode(fields, buffer);
         buffer.setMedium(head, buffer.writerIndex() - head - FrameType.HEAD);
     }
 
-    /** Perhaps more than a frame: the rest goes in CONTINUATION frames. */
+    /** A block that may exceed one frame: the rest is sent in CONTINUATION frames. */
     private void largeHeaders(int streamId, HeaderFieldList fields, int bound, int endFlag) {
         ByteBuf block = allocated(bound);
         try {
@@ -106,9 +106,9 @@ final class FrameWriter {
         }
     }
 
-    /** The head of a DATA frame, whose payload must follow. */
+    /** The header of a DATA frame; its payload must follow. */
     void dataHead(int streamId, int length, boolean end) {
-        head(room(FrameType.HEAD), length, FrameType.DATA, end ? FrameType.END_STREAM : 0, streamId);
+        head(writable(FrameType.HEAD), length, FrameType.DATA, end ? FrameType.END_STREAM : 0, streamId);
     }
 
     /**
@@ -118,14 +118,14 @@ final class FrameWriter {
      */
     void payload(ByteBuf data, int length) {
         if (length <= SMALL) {
-            // Into the buffer that goes out anyhow, which costs less than a write of its own.
-            data.readBytes(room(length), length);
+            // A copy into the shared buffer costs less than a separate write.
+            data.readBytes(writable(length), length);
         } else if (data instanceof CompositeByteBuf composite) {
             components(composite, length);
         } else if (data.nioBufferCount() <= MAX_PIECES) {
-            pass(data.readRetainedSlice(length));
+            writePayload(data.readRetainedSlice(length));
         } else {
-            // A slice of a composite counts as all its components, and the transport copies it: do so piece by piece.
+            // A slice of a composite counts as all its components: the transport would copy it whole. Copy in chunks.
             copied(data, length);
         }
     }
@@ -138,7 +138,7 @@ final class FrameWriter {
             int offset = at - data.toByteIndex(i);
             int part = Math.min(end - at, component.readableBytes() - offset);
             if (part > SMALL && component.nioBufferCount() <= MAX_PIECES) {
-                pass(component.retainedSlice(component.readerIndex() + offset, part));
+                writePayload(component.retainedSlice(component.readerIndex() + offset, part));
             } else {
                 copied(data.readerIndex(at), part);
             }
@@ -150,18 +150,18 @@ final class FrameWriter {
     private void copied(ByteBuf data, int length) {
         for (int rest = length; rest > 0; ) {
             int part = Math.min(rest, CHUNK);
-            data.readBytes(room(part), part);
+            data.readBytes(writable(part), part);
             rest -= part;
         }
     }
 
-    /** Hands everything to the socket. */
+    /** Flushes everything to the socket. */
     void flush() {
-        passOut();
+        writeOut();
         ctx.flush();
     }
 
-    /** Hands everything to the socket; the future is of the last byte. */
+    /** Flushes everything to the socket; the future completes with the last byte. */
     ChannelFuture flushLast() {
         ByteBuf last = out;
         out = Unpooled.EMPTY_BUFFER;
@@ -173,7 +173,7 @@ final class FrameWriter {
         out = Unpooled.EMPTY_BUFFER;
     }
 
-    private void passOut() {
+    private void writeOut() {
         ByteBuf full = out;
         out = Unpooled.EMPTY_BUFFER;
         if (full.isReadable()) {
@@ -183,7 +183,7 @@ final class FrameWriter {
         }
     }
 
-    private void pass(ByteBuf payload) {
+    private void writePayload(ByteBuf payload) {
         if (out.isReadable()) {
             ctx.write(out.readRetainedSlice(out.readableBytes()), ctx.voidPromise());
         }
@@ -191,7 +191,7 @@ final class FrameWriter {
     }
 
     private ByteBuf frame(int length, int type, int flags, int streamId) {
-        ByteBuf buffer = room(FrameType.HEAD + length);
+        ByteBuf buffer = writable(FrameType.HEAD + length);
         head(buffer, length, type, flags, streamId);
         return buffer;
     }
@@ -201,18 +201,19 @@ final class FrameWriter {
         buffer.writeByte(streamId);
     }
 
-    /** A buffer with room for so many bytes; it never grows, since slices of it may be under way. */
-    private ByteBuf room(int bytes) {
+    /** A buffer with this many writable bytes. It never grows, since slices of it may be in flight. */
+    private ByteBuf writable(int bytes) {
         if (out.writableBytes() < bytes) {
-            passOut();
+            writeOut();
             out = allocated(Math.max(CHUNK, bytes));
         }
         return out;
     }
 
     /**
-     * Without memory outside the heap frames go into the heap: what throws between two frames leaves a stream without an
-     * end. The transport copies them when they are written; where there is still no memory then, the connection ends.
+     * Falls back to the heap if direct memory is exhausted: an exception between two frames would leave a stream
+     * without an end. The transport copies heap buffers when it writes them; if direct memory is still exhausted then,
+     * the connection fails.
      */
     private ByteBuf allocated(int bytes) {
         try {

@@ -4,29 +4,29 @@ import dev.isthmus.gateway.http2.Http2Stream.StreamFlag;
 import io.netty.handler.codec.http2.Http2Error;
 import org.jspecify.annotations.Nullable;
 
-/** GOAWAY of both sides (RFC 9113, 6.8), and the PINGs that we send. */
+/** Graceful shutdown by GOAWAY from either side (RFC 9113, 6.8), and the PINGs that we send. */
 final class GracefulShutdown {
-    /** Asks whether the peer has seen our first GOAWAY. */
+    /** Payload of the PING whose acknowledgement shows that the peer has seen our first GOAWAY. */
     private static final long DRAINED = 0x6973_7468_6d75_7300L;
 
-    /** Asks for a sign of life. */
-    private static final long ALIVE = 0x6973_7468_6d75_7301L;
+    /** Payload of the keepalive PING. */
+    private static final long KEEPALIVE = 0x6973_7468_6d75_7301L;
 
     private final Http2Session session;
     private final boolean server;
-    private ShutdownState own = ShutdownState.STAYS;
+    private ShutdownState own = ShutdownState.OPEN;
     private Http2Error reason = Http2Error.NO_ERROR;
-    private boolean peerGoes;
+    private boolean peerGoingAway;
     private long peerError;
-    private @Nullable Runnable answered;
+    private @Nullable Runnable onPong;
 
-    /** How far we are in leaving. */
+    /** Progress of our own shutdown. */
     private enum ShutdownState {
-        STAYS,
-        /** The peer has been warned; what it sent before it knew is still taken. */
+        OPEN,
+        /** The first GOAWAY was sent; streams that the peer opened before it knew are still accepted. */
         WARNED,
-        /** Nothing new is taken. */
-        LEAVES
+        /** New streams are no longer accepted. */
+        CLOSING
     }
 
     GracefulShutdown(Http2Session session, boolean server) {
@@ -34,23 +34,23 @@ final class GracefulShutdown {
         this.server = server;
     }
 
-    boolean takesStreams() {
-        return own == ShutdownState.STAYS && !peerGoes;
+    boolean acceptsNewStreams() {
+        return own == ShutdownState.OPEN && !peerGoingAway;
     }
 
-    /** Whether a stream that the peer opens is still served. */
-    boolean takesStreamOfPeer() {
-        return own != ShutdownState.LEAVES;
+    /** Whether a stream that the peer opens is still accepted. */
+    boolean acceptsPeerStreams() {
+        return own != ShutdownState.CLOSING;
     }
 
-    /** The code of the peer's GOAWAY, 0 without one. */
+    /** The error code of the peer's GOAWAY, 0 if there was none. */
     long peerError() {
         return peerError;
     }
 
-    /** Ends the connection once its streams have ended; none is lost by it. */
+    /** Closes the connection when its streams have ended; no accepted stream is lost. */
     void goAway(Http2Error why) {
-        if (own != ShutdownState.STAYS) {
+        if (own != ShutdownState.OPEN) {
             return;
         }
         if (server) {
@@ -59,39 +59,39 @@ final class GracefulShutdown {
             session.writer().goAway(Integer.MAX_VALUE, why.code());
             session.writer().ping(false, DRAINED);
         } else {
-            own = ShutdownState.LEAVES;
+            own = ShutdownState.CLOSING;
             session.writer().goAway(0, why.code());
         }
-        session.flusher().touch();
+        session.flusher().schedule();
         closeIfDone();
     }
 
-    /** Asks for a sign of life: false while an earlier one is unanswered. */
+    /** Sends a keepalive PING; returns false while an earlier one is not acknowledged. */
     boolean ping(Runnable whenAnswered) {
-        if (answered != null) {
+        if (onPong != null) {
             return false;
         }
-        answered = whenAnswered;
-        session.writer().ping(false, ALIVE);
-        session.flusher().touch();
+        onPong = whenAnswered;
+        session.writer().ping(false, KEEPALIVE);
+        session.flusher().schedule();
         return true;
     }
 
-    void pong(long payload) {
+    void pingAcknowledged(long payload) {
         if (payload == DRAINED && own == ShutdownState.WARNED) {
-            own = ShutdownState.LEAVES;
+            own = ShutdownState.CLOSING;
             session.writer().goAway(session.streams().lastOfPeer(), reason.code());
-            session.flusher().touch();
+            session.flusher().schedule();
             closeIfDone();
-        } else if (payload == ALIVE && answered != null) {
-            Runnable told = answered;
-            answered = null;
-            told.run();
+        } else if (payload == KEEPALIVE && onPong != null) {
+            Runnable callback = onPong;
+            onPong = null;
+            callback.run();
         }
     }
 
-    void peerGoesAway(int lastStreamId, long errorCode) {
-        peerGoes = true;
+    void goAwayReceived(int lastStreamId, long errorCode) {
+        peerGoingAway = true;
         peerError = errorCode;
         if (server) {
             return;
@@ -106,8 +106,8 @@ final class GracefulShutdown {
     }
 
     void closeIfDone() {
-        boolean leaves = own == ShutdownState.LEAVES || (peerGoes && !server);
-        if (leaves && !session.isClosed() && session.streams().size() == 0) {
+        boolean closing = own == ShutdownState.CLOSING || (peerGoingAway && !server);
+        if (closing && !session.isClosed() && session.streams().size() == 0) {
             session.closeAfterFlush();
         }
     }

@@ -4,13 +4,13 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decoded header block with what the connection has to know of it.
+ * A decoded header block, with the values that the connection itself needs.
  *
  * @param headers read only
- * @param use what it may be
+ * @param use the kind of message that it belongs to
  * @param status of a response, 0 otherwise
- * @param contentLength -1 where it has none
- * @param problem why it is malformed, null if it is not
+ * @param contentLength in bytes, -1 if absent
+ * @param problem why it is malformed, null if it is well-formed
  */
 record HeaderBlock(
         Http2Headers headers,
@@ -19,13 +19,13 @@ record HeaderBlock(
         long contentLength,
         @Nullable String problem) {
 
-    /** What a block may be, by its pseudo-header fields. */
+    /** The kind of a block, determined by its pseudo-header fields. */
     enum MessageKind {
         REQUEST,
         RESPONSE,
         TRAILERS,
         NOTHING,
-        /** More fields than are taken; the headers are those before the limit. */
+        /** The fields exceed the limit; the headers are those before the limit. */
         TOO_LARGE
     }
 

@@ -5,9 +5,9 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Error;
 import org.jspecify.annotations.Nullable;
 
-/** A header block that comes in HEADERS and CONTINUATION frames. */
+/** Assembles a header block from HEADERS and CONTINUATION frames. */
 final class HeaderBlockAssembler {
-    /** More frames than any block of our limit needs; empty ones cost the peer next to nothing. */
+    /** More frames than a block within the limit needs. Bounds empty frames, which cost the peer next to nothing. */
     private static final int MAX_FRAMES = 64;
 
     private final int maxBytes;
@@ -20,17 +20,19 @@ final class HeaderBlockAssembler {
         this.maxBytes = maxBytes;
     }
 
-    /** Checks that nothing comes between the frames of a block, and no CONTINUATION without one (RFC 9113, 6.10). */
+    /** Checks that no frame interrupts a block, and that CONTINUATION follows an open block (RFC 9113, 6.10). */
     void check(int type, int id) {
-        boolean goesOn = type == FrameType.CONTINUATION;
-        if (goesOn != (streamId != 0) || (goesOn && id != streamId)) {
+        boolean continuation = type == FrameType.CONTINUATION;
+        if (continuation != (streamId != 0) || (continuation && id != streamId)) {
             throw new Http2Violation(
                     Http2Error.PROTOCOL_ERROR,
-                    "a frame of type " + type + " where a header block " + (goesOn ? "has not begun" : "goes on"));
+                    continuation
+                            ? "CONTINUATION on stream " + id + " without an open header block"
+                            : "a frame of type " + type + " within a header block");
         }
     }
 
-    /** Whether a block has begun and not ended. */
+    /** Whether a block is incomplete. */
     boolean open() {
         return streamId != 0;
     }
@@ -74,7 +76,7 @@ final class HeaderBlockAssembler {
 
     private ByteBuf held() {
         if (bytes == null) {
-            throw new IllegalStateException("no header block has begun");
+            throw new IllegalStateException("no open header block");
         }
         return bytes;
     }

@@ -11,41 +11,45 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decodes header blocks. Peers send the same few blocks again and again, made of references to their table and of
- * literals that are not kept: such a block means the same until the table changes, so it is decoded once.
+ * Decodes header blocks, with a cache. Peers send the same few blocks repeatedly, made of table references and of
+ * literals without indexing. Such a block decodes to the same fields until the dynamic table changes, so it is decoded
+ * once.
  */
 final class HeaderBlockDecoder {
-    /** So many times its limit a block may be as it is sent: larger ones cannot be decoded, and so not be refused alone. */
+    /**
+     * An encoded block may exceed the limit of decoded fields by this factor: it is still decoded, so that only its
+     * stream is refused. A larger one closes the connection.
+     */
     static final int MOST_ENCODED = 4;
 
     private static final int SLOTS = 8;
-    private static final int MAX_KEPT = 1024;
+    private static final int MAX_CACHED = 1024;
 
     private final FieldsDecoder decoder;
     private final int maxFields;
-    private final @Nullable CachedBlock[] kept = new @Nullable CachedBlock[SLOTS];
+    private final @Nullable CachedBlock[] cached = new @Nullable CachedBlock[SLOTS];
 
-    /** Hashes of blocks that were seen once: only a block that comes again is worth keeping. */
+    /** Hashes of blocks seen once: only a block that is repeated is cached. */
     private final int[] seen = new int[SLOTS];
 
-    private int nextKept;
+    private int nextCached;
     private int nextSeen;
 
-    /** A block as it was sent and what it says. */
+    /** An encoded block and its decoded form. */
     private record CachedBlock(ByteBuf bytes, HeaderBlock block) {}
 
     /**
-     * The decoder of one connection.
+     * A decoder for one connection.
      *
-     * @param maxHeaderBytes of a message (RFC 9113, 6.5.2)
-     * @param maxFields of a message, without pseudo-header fields
+     * @param maxHeaderBytes limit of a message's header fields, in bytes as RFC 9113, 6.5.2 counts them
+     * @param maxFields limit of a message's header fields, without pseudo-header fields
      */
     HeaderBlockDecoder(int maxHeaderBytes, int maxFields) {
         this.decoder = new FieldsDecoder(maxHeaderBytes);
         this.maxFields = maxFields;
     }
 
-    /** Keeps what it has decoded of a block that turns out to be too large. */
+    /** Keeps the fields decoded from a block that turns out to be too large. */
     private static final class FieldsDecoder extends DefaultHttp2HeadersDecoder {
         private Http2Headers last = EmptyHttp2Headers.INSTANCE;
 
@@ -61,10 +65,10 @@ final class HeaderBlockDecoder {
     }
 
     /**
-     * Decodes a block; each one that arrives must come here, in order.
+     * Decodes a block. Every received block must be decoded, in order.
      *
      * @param in borrowed; the block begins at its reader index
-     * @throws Http2Violation of the connection, if it is no header block or one of far too many fields
+     * @throws Http2Violation a connection error, for an invalid header block or one with far too many fields
      */
     HeaderBlock decode(int streamId, ByteBuf in, int length) {
         int from = in.readerIndex();
@@ -73,17 +77,17 @@ final class HeaderBlockDecoder {
             return known;
         }
         checkFields(in, from, length);
-        boolean plain = HeaderBlockScanner.leavesTableAlone(in, from, length);
+        boolean cacheable = HeaderBlockScanner.leavesTableAlone(in, from, length);
         HeaderBlock block = decodeAnew(streamId, in, length);
-        if (!plain) {
-            forget();
-        } else if (length <= MAX_KEPT && block.problem() == null) {
-            keep(in, from, length, block);
+        if (!cacheable) {
+            clearCache();
+        } else if (length <= MAX_CACHED && block.problem() == null) {
+            cache(in, from, length, block);
         }
         return block;
     }
 
-    /** A byte may stand for a field of 4 KiB: what means far more than is taken is not decoded, not even to be refused. */
+    /** One byte may reference a field of 4 KiB, so a block with far too many fields is not decoded at all. */
     private void checkFields(ByteBuf in, int from, int length) {
         int most = (int) Math.min(Integer.MAX_VALUE, (long) MOST_ENCODED * maxFields);
         if (length > most && HeaderBlockScanner.hasMore(in, from, length, most)) {
@@ -92,7 +96,7 @@ final class HeaderBlockDecoder {
     }
 
     private @Nullable HeaderBlock find(ByteBuf in, int from, int length) {
-        for (CachedBlock each : kept) {
+        for (CachedBlock each : cached) {
             if (each == null) {
                 return null;
             }
@@ -104,13 +108,13 @@ final class HeaderBlockDecoder {
         return null;
     }
 
-    private void keep(ByteBuf in, int from, int length, HeaderBlock block) {
+    private void cache(ByteBuf in, int from, int length, HeaderBlock block) {
         int hash = ByteBufUtil.hashCode(in.slice(from, length));
         for (int each : seen) {
             if (each == hash) {
                 ByteBuf copy = Unpooled.buffer(length, length).writeBytes(in, from, length);
-                kept[nextKept] = new CachedBlock(copy, block);
-                nextKept = (nextKept + 1) % SLOTS;
+                cached[nextCached] = new CachedBlock(copy, block);
+                nextCached = (nextCached + 1) % SLOTS;
                 return;
             }
         }
@@ -118,11 +122,11 @@ final class HeaderBlockDecoder {
         nextSeen = (nextSeen + 1) % SLOTS;
     }
 
-    private void forget() {
-        for (int i = 0; i < SLOTS && kept[i] != null; i++) {
-            kept[i] = null;
+    private void clearCache() {
+        for (int i = 0; i < SLOTS && cached[i] != null; i++) {
+            cached[i] = null;
         }
-        nextKept = 0;
+        nextCached = 0;
     }
 
     private HeaderBlock decodeAnew(int streamId, ByteBuf in, int length) {
@@ -132,14 +136,14 @@ final class HeaderBlockDecoder {
             return HeaderBlockValidator.of(decoder.decodeHeaders(streamId, in), maxFields);
         } catch (Http2Exception e) {
             if (!Http2Exception.isStreamError(e)) {
-                throw new Http2Violation(e.error(), "a header block that cannot be decoded");
+                throw new Http2Violation(e.error(), "invalid header block");
             }
             return e instanceof Http2Exception.HeaderListSizeException
                     ? HeaderBlockValidator.tooLarge(decoder.last)
                     : HeaderBlockValidator.INVALID;
         } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-            // Netty's answer to a block that ends too early.
-            throw new Http2Violation(Http2Error.COMPRESSION_ERROR, "a header block that cannot be decoded");
+            // Netty throws these for a truncated block.
+            throw new Http2Violation(Http2Error.COMPRESSION_ERROR, "invalid header block");
         } finally {
             in.writerIndex(writerIndex);
         }

@@ -2,15 +2,15 @@ package dev.isthmus.gateway.http2;
 
 import io.netty.buffer.ByteBuf;
 
-/** Looks through a header block without decoding it (RFC 7541, 6). */
+/** Scans a header block without decoding it (RFC 7541, 6). */
 final class HeaderBlockScanner {
     private static final int INDEXED = 0x80;
-    private static final int INSERTS = 0x40;
-    private static final int RESIZES = 0x20;
+    private static final int INCREMENTAL = 0x40;
+    private static final int SIZE_UPDATE = 0x20;
 
     private HeaderBlockScanner() {}
 
-    /** Whether no representation of the block changes the dynamic table. False also where it is cut off. */
+    /** Whether no representation of the block changes the dynamic table. Also false for a truncated block. */
     static boolean leavesTableAlone(ByteBuf in, int from, int length) {
         int end = from + length;
         int at = from;
@@ -18,7 +18,7 @@ final class HeaderBlockScanner {
             int first = in.getByte(at);
             if ((first & INDEXED) != 0) {
                 at = afterInteger(in, at, end, 7);
-            } else if ((first & (INSERTS | RESIZES)) != 0) {
+            } else if ((first & (INCREMENTAL | SIZE_UPDATE)) != 0) {
                 return false;
             } else {
                 at = afterLiteral(in, at, end, first, 4);
@@ -27,7 +27,7 @@ final class HeaderBlockScanner {
         return at == end;
     }
 
-    /** Whether a block has more representations than so many; false also where it is cut off. */
+    /** Whether a block has more than {@code most} representations; one that is truncated counts. */
     static boolean hasMore(ByteBuf in, int from, int length, int most) {
         int end = from + length;
         int at = from;
@@ -44,10 +44,10 @@ final class HeaderBlockScanner {
         if ((first & INDEXED) != 0) {
             return afterInteger(in, at, end, 7);
         }
-        if ((first & INSERTS) == 0 && (first & RESIZES) != 0) {
+        if ((first & INCREMENTAL) == 0 && (first & SIZE_UPDATE) != 0) {
             return afterInteger(in, at, end, 5);
         }
-        return afterLiteral(in, at, end, first, (first & INSERTS) != 0 ? 6 : 4);
+        return afterLiteral(in, at, end, first, (first & INCREMENTAL) != 0 ? 6 : 4);
     }
 
     private static int afterLiteral(ByteBuf in, int at, int end, int first, int prefix) {
@@ -58,7 +58,7 @@ final class HeaderBlockScanner {
         return afterText(in, next, end);
     }
 
-    /** Past the end where the text is cut off. */
+    /** The index after a string literal; beyond {@code end} if it is truncated. */
     private static int afterText(ByteBuf in, int at, int end) {
         if (at >= end) {
             return end + 1;

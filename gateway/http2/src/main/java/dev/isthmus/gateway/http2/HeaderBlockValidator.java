@@ -6,22 +6,22 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads of decoded fields what makes them a request, a response or trailers (RFC 9113, 8.1 and 8.3). */
+/** Determines whether decoded fields are a valid request, response or trailers (RFC 9113, 8.1 and 8.3). */
 final class HeaderBlockValidator {
     static final HeaderBlock INVALID = new HeaderBlock(
-            EmptyHttp2Headers.INSTANCE, HeaderBlock.MessageKind.NOTHING, 0, -1, "header fields that must not be");
+            EmptyHttp2Headers.INSTANCE, HeaderBlock.MessageKind.NOTHING, 0, -1, "invalid header fields");
 
     private static final int NONE = -1;
     private static final int BAD = -2;
 
     private HeaderBlockValidator() {}
 
-    /** @param headers those that were decoded before there were too many, or the bytes of all too many */
+    /** @param headers the fields decoded before the limit was reached */
     static HeaderBlock tooLarge(Http2Headers headers) {
         return new HeaderBlock(headers, HeaderBlock.MessageKind.TOO_LARGE, 0, -1, "too many header fields");
     }
 
-    /** @param maxFields without pseudo-header fields */
+    /** @param maxFields limit, without pseudo-header fields */
     static HeaderBlock of(Http2Headers headers, int maxFields) {
         if (headers.size() > maxFields && headers.size() - pseudo(headers) > maxFields) {
             return tooLarge(headers);
@@ -29,10 +29,10 @@ final class HeaderBlockValidator {
         long length = contentLength(headers);
         CharSequence status = headers.status();
         CharSequence method = headers.method();
-        String lengthProblem = length == BAD ? "a content-length that is no number" : null;
+        String lengthProblem = length == BAD ? "an invalid content-length" : null;
         if (status != null) {
             int code = number(status);
-            String problem = code < 100 || code > 999 ? "a :status that is no status" : lengthProblem;
+            String problem = code < 100 || code > 999 ? "an invalid :status" : lengthProblem;
             return new HeaderBlock(headers, HeaderBlock.MessageKind.RESPONSE, code, length, problem);
         }
         if (method != null) {
@@ -72,14 +72,14 @@ final class HeaderBlockValidator {
             return NONE;
         }
         List<CharSequence> all = headers.getAll(HttpHeaderNames.CONTENT_LENGTH);
-        return all.size() == 1 ? number19(first) : BAD;
+        return all.size() == 1 ? decimal(first) : BAD;
     }
 
     private static int number(CharSequence digits) {
-        return digits.length() == 3 ? (int) number19(digits) : BAD;
+        return digits.length() == 3 ? (int) decimal(digits) : BAD;
     }
 
-    private static long number19(CharSequence digits) {
+    private static long decimal(CharSequence digits) {
         if (digits.isEmpty() || digits.length() > 18) {
             return BAD;
         }

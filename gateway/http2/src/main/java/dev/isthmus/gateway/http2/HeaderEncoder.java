@@ -6,42 +6,42 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes header blocks (RFC 7541). Constant fields enter the peer's table while it has room; nothing is ever evicted,
- * so an entry's place is known from when it entered. Everything else goes as it is. Nothing is Huffman coded: on the
- * networks this is for, bytes of a header cost less than coding them.
+ * Encodes header blocks (RFC 7541). Constant fields are added to the dynamic table while it has space; entries are
+ * never evicted, so an entry's index follows from the order of insertion. All other fields are literals. Huffman coding
+ * is not used: on the networks this is for, it costs more than the bytes it saves.
  */
 final class HeaderEncoder {
-    /** The most bytes of an encoded integer. */
+    /** Maximum length of an encoded integer in bytes. */
     static final int MAX_INTEGER = 6;
 
-    /** The most bytes that go before the fields of a block. */
+    /** Maximum length of the table size updates before the fields of a block, in bytes. */
     static final int MAX_PREFIX = MAX_INTEGER;
 
-    /** What a decoder has room for unless its SETTINGS say otherwise (RFC 7541, 4.2). */
+    /** The default of SETTINGS_HEADER_TABLE_SIZE in bytes (RFC 7541, 4.2). */
     private static final int DEFAULT_TABLE = 4096;
 
-    /** No more of the peer's memory is used. */
+    /** Our own limit of the table size in bytes. */
     private static final int MAX_TABLE = 3072;
 
     private static final int ENTRY_OVERHEAD = 32;
     private static final int SLOTS = 256;
 
-    /** Sparse: an entry is at the slot of its hash or after it. Entries are at most 3072 / 32, so there are free slots. */
+    /** A hash table with linear probing. There are at most 3072 / 32 entries, so slots are always free. */
     private @Nullable HeaderField[] fields = new @Nullable HeaderField[0];
 
     private int[] insertedAs = new int[0];
     private int inserted;
     private int used;
-    private int room = MAX_TABLE;
+    private int capacity = MAX_TABLE;
     private int announce = -1;
 
-    /** The peer's SETTINGS_HEADER_TABLE_SIZE. The table begins anew, which the next block says (RFC 7541, 4.2). */
+    /** The peer's SETTINGS_HEADER_TABLE_SIZE. Clears the table; the next block announces it (RFC 7541, 4.2). */
     void peerTableSize(long size) {
         if (size >= DEFAULT_TABLE && announce < 0) {
             return;
         }
-        room = (int) Math.min(size, MAX_TABLE);
-        announce = room;
+        capacity = (int) Math.min(size, MAX_TABLE);
+        announce = capacity;
         fields = new @Nullable HeaderField[0];
         insertedAs = new int[0];
         inserted = 0;
@@ -49,13 +49,13 @@ final class HeaderEncoder {
     }
 
     /**
-     * Writes a block.
+     * Encodes a block.
      *
-     * @param out has room for {@link #MAX_PREFIX} and {@link HeaderFieldList#bound()} bytes
+     * @param out has at least {@link #MAX_PREFIX} + {@link HeaderFieldList#bound()} writable bytes
      */
     void encode(HeaderFieldList message, ByteBuf out) {
         if (announce >= 0) {
-            // To nothing first: whatever the decoder still holds goes, as it went here.
+            // A size of 0 first, so that the decoder evicts all entries, too.
             integer(out, 0x20, 5, 0);
             if (announce > 0) {
                 integer(out, 0x20, 5, announce);
@@ -90,7 +90,7 @@ final class HeaderEncoder {
             return;
         }
         int size = field.name().length() + field.value().length() + ENTRY_OVERHEAD;
-        if (used + size > room) {
+        if (used + size > capacity) {
             literal(field, 0x00, 4, out);
             return;
         }
@@ -109,7 +109,7 @@ final class HeaderEncoder {
         used += size;
     }
 
-    /** Where the field is or would be; -1 while there is no table. */
+    /** The slot of the field, or the free slot for it; -1 while there is no table. */
     private int slotOf(HeaderField field) {
         if (fields.length == 0) {
             return -1;
@@ -139,7 +139,7 @@ final class HeaderEncoder {
         }
     }
 
-    /** An integer with a prefix of so many bits (RFC 7541, 5.1). */
+    /** An integer with a prefix of {@code prefix} bits (RFC 7541, 5.1). */
     private static void integer(ByteBuf out, int pattern, int prefix, int value) {
         int max = (1 << prefix) - 1;
         if (value < max) {

@@ -11,7 +11,7 @@ public final class HeaderField {
     private final int staticEntry;
     private final int hash;
 
-    /** Whether the peer is to remember a field (RFC 7541, 6.2). */
+    /** Whether the peer may index a field (RFC 7541, 6.2). */
     enum Indexing {
         CONSTANT,
         LITERAL,
@@ -30,17 +30,20 @@ public final class HeaderField {
         this.hash = constant ? 31 * this.name.hashCode() + value.hashCode() : 0;
     }
 
-    /** A field that is the same in many messages: it enters the peer's table once and takes a byte from then on. */
+    /**
+     * A field that is the same in many messages: it is added to the dynamic table, so that later blocks only reference
+     * it.
+     */
     public static HeaderField constant(CharSequence name, CharSequence value) {
         return new HeaderField(name, AsciiString.of(value), Indexing.CONSTANT);
     }
 
-    /** A field whose value is this message's own. */
+    /** A field with a value specific to this message; not indexed. */
     public static HeaderField of(CharSequence name, CharSequence value) {
         return new HeaderField(name, value, Indexing.LITERAL);
     }
 
-    /** A field that no table of any hop may hold, such as a credential (RFC 7541, 7.1.3). */
+    /** A field that no hop may index, such as a credential (RFC 7541, 7.1.3). */
     public static HeaderField secret(CharSequence name, CharSequence value) {
         return new HeaderField(name, value, Indexing.NEVER);
     }
@@ -57,41 +60,41 @@ public final class HeaderField {
         return indexing;
     }
 
-    /** The most bytes that it takes in a block. */
+    /** Maximum encoded length in bytes. */
     int bound() {
         return name.length() + value.length() + 1 + 2 * HeaderEncoder.MAX_INTEGER;
     }
 
-    /** The static table's entry of this name, 0 if there is none. */
+    /** Index of this name in the static table, 0 if absent. */
     int staticName() {
         return staticName;
     }
 
-    /** Of a constant: the static table's entry of this name and value, 0 if there is none. */
+    /** For a constant: index of this name and value in the static table, 0 if absent. */
     int staticEntry() {
         return staticEntry;
     }
 
-    /** Of a constant: the same for all that are {@link #same}. */
+    /** For a constant: a hash consistent with {@link #same}. */
     int hash() {
         return hash;
     }
 
-    /** Whether two constants say the same. */
+    /** Whether two constants have the same name and value. */
     boolean same(HeaderField other) {
         return this == other
                 || (hash == other.hash && name.equals(other.name) && AsciiString.contentEquals(value, other.value));
     }
 
-    /** Upper case makes a message malformed (RFC 9113, 8.2). */
+    /** Upper-case letters make a message malformed (RFC 9113, 8.2). */
     private void checkName() {
         if (name.isEmpty()) {
-            throw new IllegalArgumentException("a header field without a name");
+            throw new IllegalArgumentException("a header field name must not be empty");
         }
         for (int i = 0; i < name.length(); i++) {
             byte b = name.byteAt(i);
             if (b <= ' ' || b == 0x7f || (b >= 'A' && b <= 'Z') || (b == ':' && i > 0)) {
-                throw new IllegalArgumentException("header field name '" + name + "' has a character it must not have");
+                throw new IllegalArgumentException("header field name '" + name + "' has an illegal character");
             }
         }
     }
@@ -100,7 +103,7 @@ public final class HeaderField {
         for (int i = 0; i < value.length(); i++) {
             char c = value.charAt(i);
             if (c == 0 || c == '\r' || c == '\n') {
-                throw new IllegalArgumentException("header field '" + name + "' has a line end in its value");
+                throw new IllegalArgumentException("header field '" + name + "' has NUL, CR or LF in its value");
             }
         }
     }

@@ -3,8 +3,8 @@ package dev.isthmus.gateway.http2;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Header fields to send, in order, pseudo-header fields first. Immutable: what many messages have in common is made
- * once, what is a message's own is added with {@link #with}.
+ * Header fields to send, in order, pseudo-header fields first. Immutable: fields common to many messages are built
+ * once, those of a single message are added with {@link #with}.
  */
 public final class HeaderFieldList {
     private final @Nullable HeaderFieldList base;
@@ -25,12 +25,12 @@ public final class HeaderFieldList {
         return new HeaderFieldList(null, fields.clone());
     }
 
-    /** These fields and, after them, one more. */
+    /** These fields followed by one more. */
     public HeaderFieldList with(HeaderField field) {
         return new HeaderFieldList(this, field);
     }
 
-    /** These fields and, after them, one more whose value is this message's own. */
+    /** These fields followed by one more whose value is specific to this message. */
     public HeaderFieldList with(CharSequence name, CharSequence value) {
         return with(HeaderField.of(name, value));
     }
@@ -44,7 +44,7 @@ public final class HeaderFieldList {
         return own;
     }
 
-    /** The most bytes that they take in a block. */
+    /** Maximum encoded length in bytes. */
     int bound() {
         return bound;
     }

@@ -13,8 +13,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * HTTP/2 on one channel, in either role: the last handler of its pipeline, which gets bytes and writes bytes. It says
- * hello as soon as the channel is active. All methods are for the channel's event loop.
+ * HTTP/2 on one channel, in either role: the last handler of its pipeline, which reads and writes bytes. It sends its
+ * preface as soon as the channel is active. All methods must be called on the channel's event loop.
  */
 public final class Http2Connection extends ChannelInboundHandlerAdapter {
     private final boolean server;
@@ -25,8 +25,8 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     private @Nullable Http2Session session;
     private @Nullable FrameTurns frames;
     private @Nullable Http2Timers timers;
-    private boolean greeted;
-    private boolean toldClosed;
+    private boolean prefaceSent;
+    private boolean closeNotified;
 
     Http2Connection(
             boolean server,
@@ -42,31 +42,31 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     }
 
     /**
-     * The server's end.
+     * The server side of a connection.
      *
-     * @param accept called for each request, before its head is delivered, gives the stream's listener
+     * @param accept called for each request before its headers are delivered; returns the stream's listener
      */
     public static Http2Connection server(
             Http2Options options, Function<Http2Stream, StreamListener> accept, ConnectionListener listener) {
         return new Http2Connection(true, options, accept, listener, System::nanoTime);
     }
 
-    /** The client's end. */
+    /** The client side of a connection. */
     public static Http2Connection client(Http2Options options, ConnectionListener listener) {
         return new Http2Connection(false, options, stream -> NoopStreamListener.INSTANCE, listener, System::nanoTime);
     }
 
     /**
-     * Opens a stream with a request's head.
+     * Opens a stream by sending a request's headers.
      *
-     * @return null where {@link #takesStreams} is false
+     * @return null if {@link #takesStreams} is false
      */
-    public @Nullable Http2Stream open(HeaderFieldList head, boolean end, StreamListener heard) {
+    public @Nullable Http2Stream open(HeaderFieldList head, boolean end, StreamListener events) {
         Http2Session open = session;
-        return open != null && open.takesStreams() ? open.open(head, end, heard) : null;
+        return open != null && open.takesStreams() ? open.open(head, end, events) : null;
     }
 
-    /** Whether {@link #open} opens a stream: the channel is active, neither side goes away, the peer's limit is not met. */
+    /** Whether {@link #open} may open a stream: the channel is active, no GOAWAY, below the peer's stream limit. */
     public boolean takesStreams() {
         return session != null && session.takesStreams();
     }
@@ -76,22 +76,23 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     }
 
     /**
-     * Asks the peer for a sign of life.
+     * Sends a keepalive PING.
      *
-     * @param answered called when it comes
-     * @return false, and nothing is done, while an earlier one is unanswered or the connection is closed
+     * @param answered called when it is acknowledged
+     * @return false, without effect, while an earlier PING is not acknowledged or the connection is closed
      */
     public boolean ping(Runnable answered) {
-        return session != null && !session.isClosed() && session.farewell().ping(answered);
+        return session != null && !session.isClosed() && session.shutdown().ping(answered);
     }
 
     /**
-     * Takes no new streams, and closes the connection when the open ones have ended. A server first warns and goes on
-     * taking what was on its way (RFC 9113, 6.8). How long that may take is the caller's matter: see {@link #close}.
+     * Shuts down gracefully: accepts no new streams, and closes the connection when the open ones have ended. A server
+     * first sends a warning GOAWAY and still accepts streams in flight (RFC 9113, 6.8). There is no timeout: the caller
+     * may {@link #close}.
      */
     public void goAway() {
         if (session != null && !session.isClosed()) {
-            session.farewell().goAway(Http2Error.NO_ERROR);
+            session.shutdown().goAway(Http2Error.NO_ERROR);
         }
     }
 
@@ -103,7 +104,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     /**
      * As {@link #close()}.
      *
-     * @param why the listeners of the streams hear it as the cause of their end
+     * @param why the cause reported to the listeners of open streams
      */
     public void closeWith(@Nullable Throwable why) {
         if (session != null) {
@@ -112,10 +113,10 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     }
 
     /**
-     * Looks at how long the peer takes, and ends what takes too long. To be called from time to time.
+     * Enforces the timeouts on the connection and its streams. To be called periodically.
      *
-     * @param now of one clock, in nanoseconds
-     * @param expired told of each limit that is met
+     * @param now from the same clock on each call, in nanoseconds
+     * @param expired called for each timeout that has expired
      */
     public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
         Http2Session open = session;
@@ -149,22 +150,22 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
         session = begun;
         frames = new FrameTurns(begun, ctx, new FrameHandler(begun, accept));
         if (ctx.channel().isActive()) {
-            greet(begun);
+            sendPreface(begun);
         }
     }
 
     @Override
     public void channelActive(ChannelHandlerContext ctx) {
         if (session != null) {
-            greet(session);
+            sendPreface(session);
         }
         ctx.fireChannelActive();
     }
 
-    private void greet(Http2Session begun) {
-        if (!greeted) {
-            greeted = true;
-            begun.hello();
+    private void sendPreface(Http2Session begun) {
+        if (!prefaceSent) {
+            prefaceSent = true;
+            begun.sendPreface();
         }
     }
 
@@ -189,7 +190,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     public void channelWritabilityChanged(ChannelHandlerContext ctx) {
         if (session != null && ctx.channel().isWritable()) {
             session.abuse().drained();
-            session.flusher().touch();
+            session.flusher().schedule();
         }
         ctx.fireChannelWritabilityChanged();
     }
@@ -214,14 +215,14 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
 
     private void gone() {
         Http2Session lost = session;
-        if (lost == null || toldClosed) {
+        if (lost == null || closeNotified) {
             return;
         }
-        toldClosed = true;
+        closeNotified = true;
         if (frames != null) {
             frames.channelClosed();
         }
-        lost.lost(null);
+        lost.connectionLost(null);
         lost.writer().release();
         if (frames != null) {
             frames.release();

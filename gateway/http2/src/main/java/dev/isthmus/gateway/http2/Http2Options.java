@@ -1,15 +1,15 @@
 package dev.isthmus.gateway.http2;
 
 /**
- * What we announce to the peer, and hold against it.
+ * Limits that we announce to the peer and enforce.
  *
  * @param streamWindow bytes that the peer may send on a stream before {@link Http2Stream#consumed}
- * @param connectionWindow bytes that the peer may send on all streams before it hears from us; at least 65,535
- * @param maxFrameSize bytes of a frame's payload that we take, 16,384 to 16,777,215
- * @param maxConcurrentStreams streams that the peer may have open at once; a client takes none, whatever is given
- * @param maxHeaderBytes bytes of a message's header fields, names, values and 32 for each field (RFC 9113, 6.5.2)
- * @param maxHeaderFields header fields of a message, those that begin with a colon aside
- * @param abuse what the peer may cost
+ * @param connectionWindow bytes that the peer may send on all streams before a WINDOW_UPDATE; at least 65,535
+ * @param maxFrameSize largest payload of a received frame in bytes, 16,384 to 16,777,215
+ * @param maxConcurrentStreams streams that the peer may have open at once; ignored by a client, which accepts none
+ * @param maxHeaderBytes bytes of a message's header fields: names, values and 32 for each field (RFC 9113, 6.5.2)
+ * @param maxHeaderFields header fields of a message, without pseudo-header fields
+ * @param abuse limits on the load that the peer may cause
  */
 public record Http2Options(
         int streamWindow,
@@ -19,10 +19,10 @@ public record Http2Options(
         int maxHeaderBytes,
         int maxHeaderFields,
         AbuseLimits abuse) {
-    /** The window of a connection, and of a stream before SETTINGS, unless something is said (RFC 9113, 6.9.2). */
+    /** The initial window of a connection, and of streams before SETTINGS (RFC 9113, 6.9.2). */
     static final int DEFAULT_WINDOW = 65_535;
 
-    /** The least that every endpoint takes in a frame (RFC 9113, 4.2). */
+    /** The frame size that every endpoint accepts (RFC 9113, 4.2). */
     static final int DEFAULT_FRAME_SIZE = 16_384;
 
     static final int MAX_FRAME_SIZE = (1 << 24) - 1;

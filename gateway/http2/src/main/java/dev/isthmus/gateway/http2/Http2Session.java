@@ -10,13 +10,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a connection is while it has a channel: its streams, and how they and it end. */
+/** The state of a connection while it has a channel: its streams, and how streams and connection end. */
 final class Http2Session {
     private static final Logger LOG = LoggerFactory.getLogger(Http2Session.class);
 
     /**
-     * A client that was answered early is asked to stop only after this time. What it sends by then, as much as its window
-     * takes, is dropped, but still held against the protocol.
+     * A client that received its response early is asked to stop sending only after this time. Data that it sends until
+     * then, up to its window, is dropped but still checked against the protocol.
      */
     private static final long STOP_MILLIS = 1_000;
 
@@ -27,7 +27,7 @@ final class Http2Session {
     private final FrameWriter writer;
     private final OutboundFlowControl sender;
     private final Flusher flusher;
-    private final GracefulShutdown farewell;
+    private final GracefulShutdown shutdown;
     private boolean closed;
     private @Nullable Throwable cause;
 
@@ -39,7 +39,7 @@ final class Http2Session {
         this.writer = new FrameWriter(ctx);
         this.sender = new OutboundFlowControl(this, writer, ctx.channel(), abuse);
         this.flusher = new Flusher(ctx.executor(), writer, sender);
-        this.farewell = new GracefulShutdown(this, connection.isServer());
+        this.shutdown = new GracefulShutdown(this, connection.isServer());
     }
 
     Http2Connection connection() {
@@ -62,8 +62,8 @@ final class Http2Session {
         return flusher;
     }
 
-    GracefulShutdown farewell() {
-        return farewell;
+    GracefulShutdown shutdown() {
+        return shutdown;
     }
 
     AbuseDetector abuse() {
@@ -84,7 +84,7 @@ final class Http2Session {
     }
 
     /** The first frames of the connection (RFC 9113, 3.4). */
-    void hello() {
+    void sendPreface() {
         Http2Options options = connection.options();
         boolean server = connection.isServer();
         if (!server) {
@@ -102,15 +102,15 @@ final class Http2Session {
         if (options.connectionWindow() > Http2Options.DEFAULT_WINDOW) {
             writer.windowUpdate(0, options.connectionWindow() - Http2Options.DEFAULT_WINDOW);
         }
-        flusher.touch();
+        flusher.schedule();
     }
 
     boolean takesStreams() {
-        return !closed && ctx.channel().isActive() && farewell.takesStreams() && streams.mayOpen();
+        return !closed && ctx.channel().isActive() && shutdown.acceptsNewStreams() && streams.mayOpen();
     }
 
     Http2Stream newStream(int id) {
-        // Until the peer has our SETTINGS it may send as much as it may unless something is said.
+        // Until the peer has our SETTINGS, it may send up to the default window.
         int window = Math.max(streamWindow(), Http2Options.DEFAULT_WINDOW);
         Http2Stream stream = new Http2Stream(this, id, sender.streamWindow(), window);
         streams.add(stream);
@@ -131,25 +131,25 @@ final class Http2Session {
             return;
         }
         stream.set(StreamFlag.LOCAL_ENDED);
-        abuse.answered();
+        abuse.streamCompleted();
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
             end(stream);
         } else if (connection.isServer()) {
-            StreamListener heard = stream.listener();
+            StreamListener listener = stream.listener();
             stream.listener(NoopStreamListener.INSTANCE);
-            heard.ended();
+            listener.ended();
             ctx.executor().schedule(() -> stop(stream), STOP_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    /** Asks the peer to send no more of a request that has been answered (RFC 9113, 8.1). */
+    /** Asks the peer to stop sending a request whose response is complete (RFC 9113, 8.1). */
     private void stop(Http2Stream stream) {
         if (!closed && !stream.is(StreamFlag.CLOSED)) {
             reset(stream, Http2Error.NO_ERROR.code());
         }
     }
 
-    /** END_STREAM has been received and told. */
+    /** END_STREAM was received and delivered. */
     void remoteEnded(Http2Stream stream) {
         if (!stream.is(StreamFlag.CLOSED) && stream.is(StreamFlag.LOCAL_ENDED)) {
             end(stream);
@@ -162,27 +162,27 @@ final class Http2Session {
     }
 
     void writeReset(int streamId, long errorCode) {
-        queues();
+        countQueuedFrame();
         writer.reset(streamId, errorCode);
         streams.rememberReset(streamId);
-        flusher.touch();
+        flusher.schedule();
     }
 
-    /** A frame is written that no window of the peer's holds back. */
-    void queues() {
+    /** A frame that is not flow-controlled is about to be written. */
+    void countQueuedFrame() {
         if (!ctx.channel().isWritable()) {
             abuse.queued();
         }
     }
 
-    /** The peer broke the protocol on one stream. */
-    void violated(Http2Stream stream, Http2Error error, String message) {
+    /** A stream error: resets the stream and reports it to its listener. */
+    void streamError(Http2Stream stream, Http2Error error, String message) {
         writeReset(stream.id(), error.code());
         abort(stream, new StreamEnd(StreamEnd.Cause.VIOLATION, error.code(), new Http2Violation(error, message)));
         abuse.error();
     }
 
-    /** Ends a stream early and tells its listener. */
+    /** Ends a stream early and notifies its listener. */
     void abort(Http2Stream stream, StreamEnd how) {
         StreamListener listener = stream.listener();
         end(stream);
@@ -193,8 +193,8 @@ final class Http2Session {
         }
     }
 
-    /** The listener of a stream failed, which is our own fault. */
-    void failed(Http2Stream stream, RuntimeException e) {
+    /** The listener of a stream threw an exception: resets the stream with INTERNAL_ERROR. */
+    void listenerFailed(Http2Stream stream, RuntimeException e) {
         LOG.error("the listener of a stream failed", e);
         if (!stream.is(StreamFlag.CLOSED)) {
             writeReset(stream.id(), Http2Error.INTERNAL_ERROR.code());
@@ -202,12 +202,12 @@ final class Http2Session {
         }
     }
 
-    /** The peer took too long on a stream: its listener answers, or it is reset. */
+    /** A timeout on a stream expired: its listener responds, or the stream is reset. */
     void timedOut(Http2Stream stream, TimeoutRule rule) {
         try {
             stream.listener().peerTimedOut(rule);
         } catch (RuntimeException e) {
-            failed(stream, e);
+            listenerFailed(stream, e);
         }
         if (!stream.is(StreamFlag.CLOSED)) {
             writeReset(stream.id(), Http2Error.CANCEL.code());
@@ -219,21 +219,21 @@ final class Http2Session {
         try {
             stream.listener().writabilityChanged();
         } catch (RuntimeException e) {
-            failed(stream, e);
+            listenerFailed(stream, e);
         }
     }
 
     private void end(Http2Stream stream) {
         stream.set(StreamFlag.CLOSED);
-        sender.forget(stream);
+        sender.remove(stream);
         streams.remove(stream);
         stream.listener().ended();
         connection.listener().streamClosed();
-        farewell.closeIfDone();
+        shutdown.closeIfDone();
     }
 
-    /** The connection fails: the peer is told why. */
-    void fail(Http2Violation violation) {
+    /** A connection error: sends GOAWAY and closes. */
+    void connectionError(Http2Violation violation) {
         if (!closed) {
             writer.goAway(streams.lastOfPeer(), violation.error().code());
             cause = violation;
@@ -245,37 +245,37 @@ final class Http2Session {
         }
     }
 
-    /** Tells the peer that the connection is over, and ends it. */
-    void leave(Http2Error error) {
+    /** Sends GOAWAY and closes, with all open streams. */
+    void closeWithGoAway(Http2Error error) {
         if (!closed) {
             writer.goAway(streams.lastOfPeer(), error.code());
             closeAfterFlush();
         }
     }
 
-    /** Closes when what is written has gone out. */
+    /** Closes after all written bytes were flushed. */
     void closeAfterFlush() {
         if (!closed) {
             writer.flushLast().addListener(LingeringClose.INSTANCE);
-            lost(cause);
+            connectionLost(cause);
         }
     }
 
     void close(@Nullable Throwable why) {
         if (!closed) {
-            lost(why);
+            connectionLost(why);
             ctx.close();
         }
     }
 
-    /** No byte comes or goes any more. */
-    void lost(@Nullable Throwable why) {
+    /** The connection is gone: ends all its streams. */
+    void connectionLost(@Nullable Throwable why) {
         if (closed) {
             return;
         }
         closed = true;
         cause = why;
-        long code = why instanceof Http2Violation violation ? violation.error().code() : farewell.peerError();
+        long code = why instanceof Http2Violation violation ? violation.error().code() : shutdown.peerError();
         for (Http2Stream stream : streams.all()) {
             if (!stream.is(StreamFlag.CLOSED)) {
                 abort(stream, new StreamEnd(StreamEnd.Cause.LOST, code, why));

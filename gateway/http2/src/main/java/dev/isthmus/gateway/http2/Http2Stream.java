@@ -7,11 +7,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request and its response. All methods are for the event loop of the connection; once the stream has ended they
- * are without effect (buffers are released).
+ * One request and its response. All methods must be called on the connection's event loop. They have no effect once the
+ * stream has ended; buffers are released.
  */
 public final class Http2Stream {
-    private static final int MOST_INTERIM = 32;
+    private static final int MAX_INTERIM = 32;
 
     private final Http2Session session;
     private final int id;
@@ -19,44 +19,45 @@ public final class Http2Stream {
     private @Nullable SendQueue queue;
     private int sendWindow;
     private int receiveWindow;
-    /** What the peer may send before {@link #consumed}. */
+    /** Bytes that the peer may send before {@link #consumed}. */
     private int window;
 
-    /** What was consumed and is not yet given back to the peer. */
-    private int due;
+    /** Bytes consumed since the last WINDOW_UPDATE. */
+    private int unacknowledged;
 
-    /** What is missing of the content-length; -1 where none was given. */
+    /** Bytes of the content-length not yet received; -1 without content-length. */
     private long contentLeft = -1;
 
-    /** Bytes of bodies, of both sides. */
+    /** Bytes of the peer's body. */
     private long received;
 
+    /** Bytes of our body. */
     private long sent;
 
-    /** Made when the stream has been open for a while. */
+    /** Created by the first check of timeouts, since most streams end before it. */
     private @Nullable StreamTimer timer;
 
-    private int marks;
+    private int flags;
     private int interim;
 
-    /** A fact about a stream. */
+    /** The state of a stream. */
     enum StreamFlag {
-        /** All that is to be sent has been given to us. */
+        /** Everything to send was written to the stream or queued. */
         COMPLETE(1),
-        /** END_STREAM has been written. */
+        /** END_STREAM was written. */
         LOCAL_ENDED(2),
-        /** END_STREAM has been received. */
+        /** END_STREAM was received. */
         REMOTE_ENDED(4),
-        /** The peer's head has been received. */
+        /** The peer's headers were received. */
         HEAD_SEEN(8),
-        /** It waits in the ring of those that can send. */
+        /** Queued in the ring of streams that can send. */
         IN_RING(16),
-        /** Its listener wants to hear that it is writable. */
+        /** Its listener is to be notified when the stream becomes writable. */
         AWAITING(32),
         CLOSED(64),
-        /** DATA has been sent. */
+        /** DATA was sent. */
         ANSWERED(128),
-        /** The request's head was too large to be read in full. */
+        /** The request's headers exceed the limit and were not read in full. */
         HEAD_TOO_LARGE(256);
 
         private final int bit;
@@ -83,11 +84,11 @@ public final class Http2Stream {
     }
 
     /**
-     * Sends header fields: of a response the head, then, with {@code end}, trailers. They go out after all data given
-     * before.
+     * Sends header fields: a response's headers or, with {@code end}, its trailers. They are sent after all data
+     * written before.
      *
-     * @param end whether nothing more is sent. A server that ends a response before the request has ended makes the
-     *     client stop it (RST_STREAM with NO_ERROR; RFC 9113, 8.1)
+     * @param end whether they end the stream. If a server ends a response before the request has ended, the client is
+     *     asked to stop sending it (RST_STREAM with NO_ERROR; RFC 9113, 8.1)
      */
     public void headers(HeaderFieldList fields, boolean end) {
         if (!is(StreamFlag.CLOSED) && !is(StreamFlag.COMPLETE)) {
@@ -96,9 +97,9 @@ public final class Http2Stream {
     }
 
     /**
-     * Sends a part of the body. What the peer's windows or the socket do not take at once is queued.
+     * Sends a part of the body. Bytes beyond the peer's windows or the socket's capacity are queued.
      *
-     * @param data taken; of any size and any number of components. A {@code CompositeByteBuf} goes out in slices of its
+     * @param data taken; of any size and any number of components. A {@code CompositeByteBuf} is sent as slices of its
      *     components; a slice of one with more than 512 components is copied
      */
     public void data(ByteBuf data, boolean end) {
@@ -109,30 +110,30 @@ public final class Http2Stream {
         }
     }
 
-    /** Whether little is queued and the socket takes more. If not, the listener hears when that changes. */
+    /** Whether little is queued and the channel is writable. If not, the listener is notified when that changes. */
     public boolean isWritable() {
         return session.sender().writable(this);
     }
 
-    /** Bytes of the body that were given to it and wait for the peer's windows, or for the socket. */
+    /** Bytes of the body that are queued for the peer's windows or for the socket. */
     public long queued() {
         return queue == null ? 0 : queue.bytes();
     }
 
-    /** Lets the peer send as many bytes more as were received. */
+    /** Returns flow-control credit to the peer for bytes received. */
     public void consumed(int bytes) {
         if (bytes > 0 && !is(StreamFlag.CLOSED) && !is(StreamFlag.REMOTE_ENDED)) {
-            due += bytes;
-            if (due >= (window + 1) / 2) {
-                receiveWindow += due;
-                session.writer().windowUpdate(id, due);
-                session.flusher().touch();
-                due = 0;
+            unacknowledged += bytes;
+            if (unacknowledged >= (window + 1) / 2) {
+                receiveWindow += unacknowledged;
+                session.writer().windowUpdate(id, unacknowledged);
+                session.flusher().schedule();
+                unacknowledged = 0;
             }
         }
     }
 
-    /** Lets the peer send so much before {@link #consumed} from now on, where it is more than before. */
+    /** Raises the stream's window to this many bytes; it never shrinks. */
     public void widen(int bytes) {
         if (bytes > window) {
             int more = bytes - window;
@@ -142,7 +143,7 @@ public final class Http2Stream {
     }
 
     /**
-     * Whether the request's head is larger than is taken. The listener is given what was read of it before the limit, and
+     * Whether the request's headers exceed the limit. The listener receives the fields read before the limit, and
      * refuses the request.
      */
     public boolean headTooLarge() {
@@ -150,8 +151,8 @@ public final class Http2Stream {
     }
 
     /**
-     * Ends the stream at once in both directions (RST_STREAM); what is queued is dropped, the listener hears no more. Without
-     * effect where both sides have ended it, as in the callback of the last frame: servers count resets.
+     * Ends the stream at once in both directions (RST_STREAM); queued data is dropped, and the listener gets no more
+     * events. Has no effect if both sides have ended it, as in the callback of the last frame: servers count resets.
      */
     public void reset(long errorCode) {
         boolean over = is(StreamFlag.LOCAL_ENDED) && is(StreamFlag.REMOTE_ENDED);
@@ -160,7 +161,7 @@ public final class Http2Stream {
         }
     }
 
-    /** Whether anything of the peer's body has come. */
+    /** Whether any byte of the peer's body was received. */
     public boolean bodyBegan() {
         return received > 0;
     }
@@ -169,27 +170,27 @@ public final class Http2Stream {
         return listener;
     }
 
-    void listener(StreamListener heard) {
-        listener = heard;
+    void listener(StreamListener replacement) {
+        listener = replacement;
     }
 
-    boolean is(StreamFlag mark) {
-        return (marks & mark.bit) != 0;
+    boolean is(StreamFlag flag) {
+        return (flags & flag.bit) != 0;
     }
 
-    void set(StreamFlag mark) {
-        marks |= mark.bit;
+    void set(StreamFlag flag) {
+        flags |= flag.bit;
     }
 
-    void clear(StreamFlag mark) {
-        marks &= ~mark.bit;
+    void clear(StreamFlag flag) {
+        flags &= ~flag.bit;
     }
 
     int sendWindow() {
         return sendWindow;
     }
 
-    /** Whether it moved: false where it would be more than a window can be. */
+    /** Returns false if the window would exceed 2^31-1. */
     boolean moveSendWindow(int by) {
         long moved = (long) sendWindow + by;
         if (moved > Integer.MAX_VALUE) {
@@ -199,23 +200,23 @@ public final class Http2Stream {
         return true;
     }
 
-    /** DATA has been written. */
+    /** DATA was written. */
     void sent(int bytes) {
         sendWindow -= bytes;
         sent += bytes;
     }
 
-    /** Bytes of the peer's body that have come. */
+    /** Bytes of the peer's body received so far. */
     long received() {
         return received;
     }
 
-    /** Bytes of our body that have gone out. */
+    /** Bytes of our body sent so far. */
     long sent() {
         return sent;
     }
 
-    /** Looks at how long the peer takes. */
+    /** Enforces the stream's timeouts; the first call only starts the timer. */
     void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
         StreamTimer started = timer;
         if (started == null) {
@@ -229,24 +230,24 @@ public final class Http2Stream {
         }
     }
 
-    /** Counts what the peer sends: false where it is more than it may. */
+    /** Charges received DATA to the window; returns false if it exceeds the window. */
     boolean received(int bytes) {
         receiveWindow -= bytes;
         return receiveWindow >= 0;
     }
 
-    /** Counts an interim response: false where there are more than are of use to anybody. */
+    /** Counts an interim response; returns false if there are too many. */
     boolean interimResponse() {
         interim++;
-        return interim <= MOST_INTERIM;
+        return interim <= MAX_INTERIM;
     }
 
-    /** What the message's head says of its body. */
+    /** Sets the content-length to check the body against; -1 for none. */
     void expect(long contentLength) {
         contentLeft = contentLength;
     }
 
-    /** Counts the body: false where it is not what its content-length says (RFC 9113, 8.1.1). */
+    /** Counts a part of the body; returns false if it contradicts the content-length (RFC 9113, 8.1.1). */
     boolean bodyPart(int bytes, boolean end) {
         received += bytes;
         if (contentLeft < 0) {
@@ -261,7 +262,7 @@ public final class Http2Stream {
         return queue;
     }
 
-    SendQueue startedQueue() {
+    SendQueue queueOrNew() {
         SendQueue started = queue;
         if (started == null) {
             started = new SendQueue();
@@ -270,7 +271,7 @@ public final class Http2Stream {
         return started;
     }
 
-    /** Nothing more is sent from the queue. */
+    /** Releases the queue with everything in it. */
     void dropQueue() {
         if (queue != null) {
             queue.release();

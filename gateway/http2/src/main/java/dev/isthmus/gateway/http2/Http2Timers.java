@@ -6,7 +6,7 @@ import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.handler.codec.http2.Http2Error;
 import java.util.function.Consumer;
 
-/** Tells how long the peer of a connection has let us wait, from looks at it from time to time. */
+/** Enforces the timeouts of a connection, by periodic checks. */
 final class Http2Timers {
     private final Http2Session session;
     private final FrameReader reader;
@@ -18,7 +18,7 @@ final class Http2Timers {
     private long incompleteSince;
     private int lastStream;
     private long idleSince;
-    private boolean leaving;
+    private boolean goAwaySent;
 
     Http2Timers(Http2Session session, FrameReader reader, long now) {
         this.session = session;
@@ -27,7 +27,7 @@ final class Http2Timers {
         this.idleSince = now;
     }
 
-    /** @param readsNow how often something was read so far */
+    /** @param readsNow number of reads so far */
     void check(long readsNow, long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
         if (readsNow != reads) {
             reads = readsNow;
@@ -50,12 +50,12 @@ final class Http2Timers {
 
     private void end(TimeoutRule rule, Http2Error error, Consumer<TimeoutRule> expired) {
         expired.accept(rule);
-        session.leave(error);
+        session.closeWithGoAway(error);
     }
 
     private boolean incompleteFor(long timeout, long now) {
-        if (!reader.incomplete() || reader.begun() != begun) {
-            begun = reader.begun();
+        if (!reader.incomplete() || reader.framesBegun() != begun) {
+            begun = reader.framesBegun();
             incompleteSince = now;
             return false;
         }
@@ -67,26 +67,26 @@ final class Http2Timers {
             return ConnectionTimeouts.passed(timeouts.keepaliveTimeout(), pingedAt, now);
         }
         if (ConnectionTimeouts.passed(timeouts.keepaliveInterval(), readAt, now)
-                && session.farewell().ping(() -> {})) {
+                && session.shutdown().ping(() -> {})) {
             pinged = true;
             pingedAt = now;
         }
         return false;
     }
 
-    /** A client without streams is told to leave; one that does not is left. */
+    /** Sends GOAWAY to a client without streams, and closes the connection if the client does not. */
     private void idle(ConnectionTimeouts timeouts, long now, Consumer<TimeoutRule> expired) {
         int last = session.streams().lastOfPeer();
         if (session.streams().size() > 0 || last != lastStream) {
             lastStream = last;
             idleSince = now;
-        } else if (leaving && ConnectionTimeouts.passed(timeouts.requestHeaders(), idleSince, now)) {
-            session.leave(Http2Error.NO_ERROR);
-        } else if (!leaving && ConnectionTimeouts.passed(timeouts.idle(), idleSince, now)) {
-            leaving = true;
+        } else if (goAwaySent && ConnectionTimeouts.passed(timeouts.requestHeaders(), idleSince, now)) {
+            session.closeWithGoAway(Http2Error.NO_ERROR);
+        } else if (!goAwaySent && ConnectionTimeouts.passed(timeouts.idle(), idleSince, now)) {
+            goAwaySent = true;
             idleSince = now;
             expired.accept(TimeoutRule.IDLE);
-            session.farewell().goAway(Http2Error.NO_ERROR);
+            session.shutdown().goAway(Http2Error.NO_ERROR);
         }
     }
 }

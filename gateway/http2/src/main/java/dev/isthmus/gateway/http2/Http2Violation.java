@@ -3,7 +3,7 @@ package dev.isthmus.gateway.http2;
 import io.netty.handler.codec.http2.Http2Error;
 import org.jspecify.annotations.Nullable;
 
-/** What a peer did against the protocol or our limits. Thrown, it ends the connection. */
+/** A protocol error of the peer, or a limit that it exceeded. When thrown, it closes the connection. */
 final class Http2Violation extends RuntimeException {
     private final Http2Error error;
     private final @Nullable AbuseRule rule;
@@ -12,7 +12,7 @@ final class Http2Violation extends RuntimeException {
         this(error, null, message);
     }
 
-    /** The peer costs more than it may. */
+    /** The peer exceeded one of {@link AbuseLimits}. */
     Http2Violation(AbuseRule rule, String message) {
         this(Http2Error.ENHANCE_YOUR_CALM, rule, message);
     }
@@ -27,7 +27,7 @@ final class Http2Violation extends RuntimeException {
         return error;
     }
 
-    /** The limit that was exceeded; null where the protocol was broken. */
+    /** The limit that was exceeded; null for a protocol error. */
     @Nullable
     AbuseRule rule() {
         return rule;

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.http2;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** Hears nothing: the listener of a stream that has none yet. */
+/** Ignores all events and releases data: the listener of a stream that has none yet, or no longer. */
 enum NoopStreamListener implements StreamListener {
     INSTANCE;
 

@@ -10,14 +10,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends what the peer's windows and the socket take (RFC 9113, 5.2). What they do not take waits in its stream's queue;
- * streams that can send take turns, a frame each.
+ * Sends DATA within the peer's windows and while the channel is writable (RFC 9113, 5.2). Other data is queued by
+ * stream; streams that can send are served round-robin, one frame each.
  */
 final class OutboundFlowControl {
-    /** With this much queued a stream is not writable, in bytes. */
+    /** Queued bytes from which a stream is not writable. */
     static final int QUEUE_LIMIT = 64 * 1024;
 
-    /** Larger frames make other streams wait longer and save nothing. */
+    /** Largest payload in bytes. Larger frames delay other streams and save nothing. */
     private static final int MAX_FRAME = 128 * 1024;
 
     private final Http2Session session;
@@ -37,7 +37,7 @@ final class OutboundFlowControl {
         this.abuse = abuse;
     }
 
-    /** The window of a new stream. */
+    /** The initial send window of a new stream. */
     int streamWindow() {
         return streamWindow;
     }
@@ -48,32 +48,34 @@ final class OutboundFlowControl {
         writer.peerFrameSize(size);
     }
 
-    /** The peer's SETTINGS_INITIAL_WINDOW_SIZE, which moves the windows of open streams too (RFC 9113, 6.9.2). */
+    /** The peer's SETTINGS_INITIAL_WINDOW_SIZE, which also changes the windows of open streams (RFC 9113, 6.9.2). */
     void peerStreamWindow(int size) {
         int by = size - streamWindow;
         streamWindow = size;
         for (Http2Stream stream : session.streams().all()) {
             if (!stream.moveSendWindow(by)) {
-                throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "SETTINGS that make a window too large");
+                throw new Http2Violation(
+                        Http2Error.FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE makes a window too large");
             }
-            enlist(stream);
+            addToRing(stream);
         }
     }
 
     void peerWindow(int increment) {
         if ((long) window + increment > Integer.MAX_VALUE) {
-            throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "the connection's window would be too large");
+            throw new Http2Violation(
+                    Http2Error.FLOW_CONTROL_ERROR, "WINDOW_UPDATE makes the connection's window too large");
         }
         window += increment;
-        session.flusher().touch();
+        session.flusher().schedule();
     }
 
-    /** The peer takes more on a stream: false where its window would be too large. */
+    /** Increases a stream's window; returns false if it would be too large. */
     boolean peerWindow(Http2Stream stream, int increment) {
         if (!stream.moveSendWindow(increment)) {
             return false;
         }
-        enlist(stream);
+        addToRing(stream);
         return true;
     }
 
@@ -86,9 +88,9 @@ final class OutboundFlowControl {
             queue.end(fields);
             return;
         }
-        session.queues();
+        session.countQueuedFrame();
         writer.headers(stream.id(), fields, end);
-        session.flusher().touch();
+        session.flusher().schedule();
         if (end) {
             session.localEnded(stream);
         }
@@ -100,26 +102,26 @@ final class OutboundFlowControl {
             stream.set(StreamFlag.COMPLETE);
         }
         int length = data.readableBytes();
-        if (stream.queue() == null && takesNow(stream, length)) {
+        if (stream.queue() == null && canWriteNow(stream, length)) {
             writeNow(stream, data, length, end);
         } else {
             queue(stream, data, end);
         }
     }
 
-    private boolean takesNow(Http2Stream stream, int length) {
+    private boolean canWriteNow(Http2Stream stream, int length) {
         if (length == 0) {
             return true;
         }
-        boolean turn = length <= FrameWriter.SMALL || (length <= maxFrame && ring.isEmpty());
-        return turn && length <= window && length <= stream.sendWindow() && channel.isWritable();
+        boolean fair = length <= FrameWriter.SMALL || (length <= maxFrame && ring.isEmpty());
+        return fair && length <= window && length <= stream.sendWindow() && channel.isWritable();
     }
 
     private void writeNow(Http2Stream stream, ByteBuf data, int length, boolean end) {
         if (length > 0 || end) {
             frame(stream, length, end);
             writer.payload(data, length);
-            session.flusher().touch();
+            session.flusher().schedule();
         }
         data.release();
         if (end) {
@@ -128,25 +130,25 @@ final class OutboundFlowControl {
     }
 
     private void queue(Http2Stream stream, ByteBuf data, boolean end) {
-        SendQueue queue = stream.startedQueue();
+        SendQueue queue = stream.queueOrNew();
         queue.add(data);
         if (end) {
             queue.end();
         }
-        enlist(stream);
+        addToRing(stream);
     }
 
-    /** Puts a stream that can send into the ring. */
-    private void enlist(Http2Stream stream) {
+    /** Adds a stream to the ring if it can send. */
+    private void addToRing(Http2Stream stream) {
         if (stream.queue() != null && stream.sendWindow() > 0 && !stream.is(StreamFlag.IN_RING)) {
             stream.set(StreamFlag.IN_RING);
             ring.add(stream);
-            session.flusher().touch();
+            session.flusher().schedule();
         }
     }
 
-    /** Writes what can be sent now. */
-    void pump() {
+    /** Writes queued data until the ring is empty, the window is exhausted or the channel is not writable. */
+    void writeQueued() {
         while (window > 0 && channel.isWritable()) {
             Http2Stream stream = ring.poll();
             if (stream == null) {
@@ -155,19 +157,19 @@ final class OutboundFlowControl {
             stream.clear(StreamFlag.IN_RING);
             SendQueue queue = stream.queue();
             if (queue != null && stream.sendWindow() > 0) {
-                turn(stream, queue);
+                writeFrame(stream, queue);
             }
         }
     }
 
-    private void turn(Http2Stream stream, SendQueue queue) {
+    private void writeFrame(Http2Stream stream, SendQueue queue) {
         int allowed = Math.min(maxFrame, Math.min(window, stream.sendWindow()));
         int length = (int) Math.min(queue.bytes(), allowed);
         boolean last = length == queue.bytes();
         frame(stream, length, last && queue.ends());
         queue.write(writer, length);
         if (!last) {
-            enlist(stream);
+            addToRing(stream);
             return;
         }
         stream.dropQueue();
@@ -201,7 +203,7 @@ final class OutboundFlowControl {
         return false;
     }
 
-    /** Tells those that wait for it that they are writable. */
+    /** Notifies the waiting streams that have become writable. */
     void notifyWritable() {
         if (awaiting.isEmpty() || !channel.isWritable()) {
             return;
@@ -221,8 +223,8 @@ final class OutboundFlowControl {
         }
     }
 
-    /** The stream has ended: nothing of it waits any more. */
-    void forget(Http2Stream stream) {
+    /** The stream has ended: drops its queue and its entries in the ring and among the waiting. */
+    void remove(Http2Stream stream) {
         stream.dropQueue();
         if (stream.is(StreamFlag.IN_RING)) {
             ring.remove(stream);

@@ -4,15 +4,16 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
-/** The bytes of something that is split over two reads or more. */
+/** Collects the bytes of a frame, or of a frame header, that is split across reads. */
 final class PartialFrame {
     private @Nullable ByteBuf bytes;
 
     /**
-     * Where {@code wanted} bytes lie in one piece: in {@code in}, or in the carry if an earlier read brought some of them.
+     * A buffer with {@code wanted} contiguous readable bytes: {@code in}, or a copy if earlier reads brought some of
+     * them.
      *
      * @param in borrowed
-     * @return borrowed; null if they are not all there yet
+     * @return borrowed; null if more bytes are needed
      */
     @Nullable
     ByteBuf gather(ByteBuf in, int wanted) {
@@ -28,12 +29,12 @@ final class PartialFrame {
         return held.readableBytes() == wanted ? held : null;
     }
 
-    /** Whether it has a part of something. */
+    /** Whether bytes of an earlier read are held. */
     boolean holds() {
         return bytes != null;
     }
 
-    /** What {@link #gather} gave has been read. */
+    /** The buffer returned by {@link #gather} was read and is no longer needed. */
     void clear() {
         release();
     }

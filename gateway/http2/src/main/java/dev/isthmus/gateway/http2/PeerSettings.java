@@ -5,7 +5,7 @@ import io.netty.handler.codec.http2.Http2Error;
 
 /** Reads the peer's SETTINGS (RFC 9113, 6.5.2). */
 final class PeerSettings {
-    /** Of a setting in a frame. */
+    /** Length of one setting in bytes. */
     static final int BYTES_EACH = 6;
 
     static final int HEADER_TABLE_SIZE = 1;
@@ -24,7 +24,7 @@ final class PeerSettings {
         this.peerIsServer = peerIsServer;
     }
 
-    /** Whether the first SETTINGS have come; nothing may come before (RFC 9113, 3.4). */
+    /** Whether the first SETTINGS were received; they must be the first frame (RFC 9113, 3.4). */
     boolean seen() {
         return seen;
     }
@@ -59,7 +59,7 @@ final class PeerSettings {
 
     private static void require(boolean allowed, Http2Error error, int setting) {
         if (!allowed) {
-            throw new Http2Violation(error, "SETTINGS with a value that setting " + setting + " cannot have");
+            throw new Http2Violation(error, "invalid value of setting " + setting);
         }
     }
 }

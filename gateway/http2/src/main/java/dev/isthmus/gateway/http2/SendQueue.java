@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
-/** What a stream has to send and may not yet. */
+/** Data and trailers of one stream that cannot be sent yet. */
 final class SendQueue {
     private final ArrayDeque<ByteBuf> buffers = new ArrayDeque<>(4);
     private long bytes;
@@ -17,12 +17,12 @@ final class SendQueue {
         buffers.add(data);
     }
 
-    /** Nothing comes after what is queued. */
+    /** The queued data ends the stream. */
     void end() {
         end = true;
     }
 
-    /** These come after what is queued, and nothing after them. */
+    /** Trailers that follow the queued data and end the stream. */
     void end(HeaderFieldList fields) {
         trailers = fields;
     }
@@ -31,7 +31,7 @@ final class SendQueue {
         return bytes;
     }
 
-    /** Whether the last frame of DATA ends the stream. */
+    /** Whether the last DATA frame ends the stream. */
     boolean ends() {
         return end;
     }
@@ -41,7 +41,7 @@ final class SendQueue {
         return trailers;
     }
 
-    /** Writes the payload of a DATA frame whose head has been written. */
+    /** Writes the payload of a DATA frame whose header was written. */
     void write(FrameWriter writer, int length) {
         int rest = length;
         while (rest > 0) {

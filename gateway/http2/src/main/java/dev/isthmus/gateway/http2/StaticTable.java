@@ -4,7 +4,7 @@ import io.netty.util.AsciiString;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The table that every HTTP/2 endpoint knows (RFC 7541, A). */
+/** The static table of HPACK (RFC 7541, A). */
 final class StaticTable {
     private static final String[][] ENTRIES = {
         {":authority", ""},
@@ -76,13 +76,13 @@ final class StaticTable {
 
     private StaticTable() {}
 
-    /** The first entry with this name, 0 if there is none. */
+    /** Index of the first entry with this name, 0 if absent. */
     static int indexOf(AsciiString name) {
         Integer index = NAMES.get(name);
         return index == null ? 0 : index;
     }
 
-    /** The entry with this name and value, 0 if there is none. */
+    /** Index of the entry with this name and value, 0 if absent. */
     static int indexOf(AsciiString name, CharSequence value) {
         int index = indexOf(name);
         while (index > 0 && index <= SIZE && name.contentEquals(ENTRIES[index - 1][0])) {

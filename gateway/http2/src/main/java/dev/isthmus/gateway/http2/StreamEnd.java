@@ -6,29 +6,29 @@ import org.jspecify.annotations.Nullable;
  * Why a stream ended early.
  *
  * @param errorCode of RST_STREAM or GOAWAY (RFC 9113, 7)
- * @param cause what closed the connection, where that is known
+ * @param cause why the connection was closed, if known
  */
 public record StreamEnd(
         Cause kind, long errorCode, @Nullable Throwable cause) {
 
-    /** What happened. */
+    /** The kind of end. */
     public enum Cause {
         /** The peer reset the stream. */
         RESET,
-        /** The peer has processed nothing of it: RST_STREAM with REFUSED_STREAM, or a GOAWAY that leaves it out. */
+        /** The peer did not process it: RST_STREAM with REFUSED_STREAM, or a GOAWAY with a lower last stream. */
         REFUSED,
-        /** The peer broke the protocol on this stream, which we have reset for it. */
+        /** We reset the stream because of the peer's protocol error. */
         VIOLATION,
-        /** The connection is closed or failed. Whether the peer has processed the stream is unknown. */
+        /** The connection closed or failed. It is unknown whether the peer processed the stream. */
         LOST
     }
 
-    /** Whether the connection was closed because the peer broke the protocol, or went beyond our limits. */
+    /** Whether the cause is a protocol error of the peer, or a limit that it exceeded. */
     public boolean peerBrokeRules() {
         return cause instanceof Http2Violation;
     }
 
-    /** Whether the peer has certainly not begun to process the request, so that it may be sent once more. */
+    /** Whether the peer has certainly not processed the request, so that it is safe to retry. */
     public boolean unprocessed() {
         return kind == Cause.REFUSED;
     }

@@ -5,60 +5,60 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /**
- * Hears what arrives on one stream; on the event loop of its connection. A listener may call anything of its stream
- * from here. After {@link Http2Stream#reset} and after {@link #closed} it hears nothing more.
+ * Receives the events of one stream, on the event loop of its connection. A listener may call any method of its stream.
+ * After {@link Http2Stream#reset} and after {@link #closed} it receives no more events.
  */
 public interface StreamListener {
 
     /**
-     * Header fields: of a request its head, then perhaps trailers; of a response its final head (never a 1xx), then
-     * perhaps trailers.
+     * Header fields of a request, or of a final response (never a 1xx), optionally followed by trailers.
      *
-     * @param headers to be read only; other streams may be given the same object, so it may also be kept
-     * @param end whether the peer sends nothing more; always true of trailers
+     * @param headers read only, since other streams may share the object; may be kept
+     * @param end whether the peer has ended the stream; always true for trailers
      */
     void headers(Http2Headers headers, boolean end);
 
     /**
-     * A part of the body, which need not be a whole frame. What it holds is not given back to the peer's window until
-     * {@link Http2Stream#consumed} is called with its readable bytes.
+     * A part of the body, not necessarily a whole frame. Its bytes are charged to the peer's window until
+     * {@link Http2Stream#consumed} is called with their number.
      *
-     * @param data taken by the listener; a slice of what was read from the socket; empty only with {@code end}
-     * @param end whether the peer sends nothing more
+     * @param data taken by the listener; a slice of the buffer read from the socket; empty only with {@code end}
+     * @param end whether the peer has ended the stream
      */
     void data(ByteBuf data, boolean end);
 
-    /** What a stream waits for. */
+    /** What a stream is waiting for. */
     enum PeerWait {
-        /** Nothing that its peer does. */
+        /** Nothing from its peer. */
         NOTHING,
-        /** That the peer sends something: nothing is half there. */
+        /** The next message: none is incomplete. */
         ANYTHING,
-        /** The rest of a body, or of a message, that has begun. */
+        /** The rest of a body or message that has begun. */
         BODY
     }
 
-    /** What of the peer is waited for; asked of open streams from time to time, while nothing is queued for the peer. */
+    /**
+     * What the stream expects from its peer. Called periodically on open streams while nothing is queued for the peer.
+     */
     default PeerWait awaited() {
         return PeerWait.NOTHING;
     }
 
-    /** The peer took too long. The listener may end the stream; otherwise it is reset. */
+    /** A timeout has expired. The listener may end the stream; otherwise it is reset. */
     default void peerTimedOut(TimeoutRule rule) {}
 
-    /** {@link Http2Stream#isWritable} said no, and would say yes now. */
+    /** {@link Http2Stream#isWritable} has returned false and would now return true. */
     default void writabilityChanged() {}
 
     /**
-     * The stream is over, however it ended; before {@link #closed}. Of a server that has answered before the request ended:
-     * all of the answer has been written.
+     * The stream has ended, in whatever way; called before {@link #closed}. If a server responds before the request has
+     * ended: the whole response was written.
      */
     default void ended() {}
 
     /**
-     * The stream has ended otherwise than by the END_STREAM of both sides or by our own {@link Http2Stream#reset}.
-     * Called once at most. A server that has answered before the request ended hears nothing: the rest of the request
-     * is dropped.
+     * The stream has ended other than by END_STREAM from both sides or by our own {@link Http2Stream#reset}. Called at
+     * most once. Not called if a server responded before the request ended: the rest of the request is dropped.
      */
     void closed(StreamEnd end);
 }

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The streams of a connection: those that are open, and which identifiers have been used (RFC 9113, 5.1.1). */
+/** The streams of a connection: the open ones, and the identifiers in use or used (RFC 9113, 5.1.1). */
 final class StreamRegistry {
     private static final int REMEMBERED = 128;
 
@@ -15,7 +15,7 @@ final class StreamRegistry {
     private int nextOwn = 1;
     private long peerLimit = 100;
 
-    /** Streams that we reset, on which the peer may send until it knows; negative: those that the peer reset. */
+    /** Streams that we reset, on which the peer may still send; negative: streams that the peer reset. */
     private int[] reset = new int[0];
 
     private int resets;
@@ -42,12 +42,12 @@ final class StreamRegistry {
         return open.size();
     }
 
-    /** All that are open, in no order; a copy. */
+    /** A copy of the open streams, in no particular order. */
     List<Http2Stream> all() {
         return List.copyOf(open.values());
     }
 
-    /** All that are open, the oldest first; a copy. */
+    /** A copy of the open streams, the oldest first. */
     List<Http2Stream> inOrder() {
         return open.values().stream()
                 .sorted(Comparator.comparingInt(Http2Stream::id))
@@ -85,12 +85,12 @@ final class StreamRegistry {
         lastOfPeer = id;
     }
 
-    /** We reset the stream, so what still comes on it is no error. */
+    /** We reset the stream, so further frames on it are not an error. */
     void rememberReset(int id) {
         remember(id);
     }
 
-    /** The peer reset the stream, so what still comes on it is an error of the stream alone (RFC 9113, 5.1). */
+    /** The peer reset the stream, so further frames on it are a stream error only (RFC 9113, 5.1). */
     void rememberResetByPeer(int id) {
         remember(-id);
     }
@@ -104,7 +104,7 @@ final class StreamRegistry {
         reset[slot] = id;
     }
 
-    /** Whether a closed stream was reset by us, as far as is remembered. */
+    /** Whether a closed stream was reset by us; assumed for streams too old to be remembered. */
     boolean wasReset(int id) {
         if (id <= forgotten) {
             return true;
@@ -112,7 +112,7 @@ final class StreamRegistry {
         return remembers(id);
     }
 
-    /** Whether a closed stream was reset by the peer, as far as is remembered. */
+    /** Whether a closed stream was reset by the peer; false for streams too old to be remembered. */
     boolean wasResetByPeer(int id) {
         return remembers(-id);
     }

@@ -7,29 +7,31 @@ import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import org.jspecify.annotations.Nullable;
 
-/** Tells how long the peer of one stream has let us wait, from looks at it from time to time. */
+/** Enforces the timeouts of one stream, by periodic checks. */
 final class StreamTimer {
     private final Http2Stream stream;
     private final BodyProgress body = new BodyProgress();
     private boolean inBody;
-    private long moved;
-    private long movedAt;
+    /** Bytes sent and received at the last progress. */
+    private long transferred;
+
+    private long progressAt;
 
     StreamTimer(Http2Stream stream, long now) {
         this.stream = stream;
-        moved(now);
+        progress(now);
     }
 
-    private void moved(long now) {
-        moved = stream.received() + stream.sent();
-        movedAt = now;
+    private void progress(long now) {
+        transferred = stream.received() + stream.sent();
+        progressAt = now;
     }
 
-    /** The limit that the stream has met. */
+    /** The timeout that has expired, null if none. */
     @Nullable
     TimeoutRule check(long now, ConnectionTimeouts timeouts) {
-        if (stream.received() + stream.sent() != moved) {
-            moved(now);
+        if (stream.received() + stream.sent() != transferred) {
+            progress(now);
         }
         if (stream.queue() != null) {
             inBody = false;
@@ -38,11 +40,11 @@ final class StreamTimer {
         return awaited(now, timeouts);
     }
 
-    /** What is complete is taken by a client that is well; a stream's client may let it wait for a while. */
+    /** A complete response must be read within the write timeout; a stream may pause for the stream idle timeout. */
     private @Nullable TimeoutRule queued(long now, ConnectionTimeouts timeouts) {
         boolean complete = stream.is(StreamFlag.COMPLETE);
         long timeout = complete ? timeouts.write() : timeouts.streamIdle();
-        if (!ConnectionTimeouts.passed(timeout, movedAt, now)) {
+        if (!ConnectionTimeouts.passed(timeout, progressAt, now)) {
             return null;
         }
         return complete ? TimeoutRule.WRITE : TimeoutRule.STREAM_IDLE;
@@ -59,12 +61,12 @@ final class StreamTimer {
         }
         return switch (awaited) {
             case NOTHING -> {
-                movedAt = now;
+                progressAt = now;
                 yield null;
             }
             case BODY -> body.check(stream.received(), now, timeouts);
             case ANYTHING ->
-                ConnectionTimeouts.passed(timeouts.streamIdle(), movedAt, now) ? TimeoutRule.STREAM_IDLE : null;
+                ConnectionTimeouts.passed(timeouts.streamIdle(), progressAt, now) ? TimeoutRule.STREAM_IDLE : null;
         };
     }
 }

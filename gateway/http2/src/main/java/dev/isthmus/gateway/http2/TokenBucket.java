@@ -3,36 +3,36 @@ package dev.isthmus.gateway.http2;
 import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import java.util.function.LongSupplier;
 
-/** Full at first; what is taken comes back with time, or is given back. Of one event loop. */
+/** A token bucket, initially full. Tokens are refilled over time and may be returned. For one event loop. */
 final class TokenBucket {
-    private static final double NANOS_A_SECOND = 1e9;
+    private static final double NANOS_PER_SECOND = 1e9;
 
-    private final BucketLimit allowance;
+    private final BucketLimit limit;
     private final LongSupplier nanos;
     private double tokens;
-    private long filled;
+    private long refilledAt;
 
-    TokenBucket(BucketLimit allowance, LongSupplier nanos) {
-        this.allowance = allowance;
+    TokenBucket(BucketLimit limit, LongSupplier nanos) {
+        this.limit = limit;
         this.nanos = nanos;
-        this.tokens = allowance.burst();
-        this.filled = nanos.getAsLong();
+        this.tokens = limit.burst();
+        this.refilledAt = nanos.getAsLong();
     }
 
-    /** Takes so many: false where there are too few. */
+    /** Takes tokens; returns false if there are too few. */
     boolean take(long count) {
-        if (allowance.burst() == 0) {
+        if (limit.burst() == 0) {
             return true;
         }
         long now = nanos.getAsLong();
-        give((now - filled) / NANOS_A_SECOND * allowance.perSecond());
-        filled = now;
+        refund((now - refilledAt) / NANOS_PER_SECOND * limit.perSecond());
+        refilledAt = now;
         tokens -= count;
         return tokens >= 0;
     }
 
-    /** Gives so many back; it never holds more than the burst. */
-    void give(double count) {
-        tokens = Math.min(allowance.burst(), tokens + count);
+    /** Returns tokens; the bucket never holds more than the burst. */
+    void refund(double count) {
+        tokens = Math.min(limit.burst(), tokens + count);
     }
 }

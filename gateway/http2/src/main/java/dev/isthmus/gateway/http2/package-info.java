@@ -1,6 +1,6 @@
 /**
- * HTTP/2 (RFC 9113) over one channel, as server or as client: one channel handler, streams as plain objects on the
- * channel's event loop. What a request or response means, gRPC included, must not be here.
+ * HTTP/2 (RFC 9113) on one channel, as server or client: one channel handler, with streams as plain objects on the
+ * channel's event loop. Semantics of requests and responses, including gRPC, do not belong here.
  */
 @NullMarked
 package dev.isthmus.gateway.http2;

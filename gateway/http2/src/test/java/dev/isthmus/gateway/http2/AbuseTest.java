@@ -12,13 +12,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Peers that cost more than they get done, and peers that only look so (RFC 9113, 10.5). The clock stands still. */
+/** Abusive peers, and legitimate peers that resemble them (RFC 9113, 10.5). The clock does not advance. */
 class AbuseTest {
-    /** Those of clients by default. */
+    /** The default limits of clients. */
     private static final AbuseLimits LIMITS = new AbuseLimits(
             new BucketLimit(5000, 100), new BucketLimit(1000, 33), new BucketLimit(10_000, 1000), 10, 10_000);
 
-    /** Those of servers by default. */
+    /** The default limits of servers. */
     private static final AbuseLimits OF_SERVERS =
             new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, new BucketLimit(100_000, 10_000), 100, 100_000);
 
@@ -150,7 +150,7 @@ class AbuseTest {
         cut(bench, AbuseRule.STREAM_ERRORS);
     }
 
-    /** Stream 1 is open. */
+    /** Frames on the open stream 1. */
     @ParameterizedTest
     @CsvSource({
         "0, 0, 1, ''", // DATA
@@ -200,7 +200,7 @@ class AbuseTest {
         serves();
     }
 
-    /** As gRPC's C core up to 1.57 does: one for the stream and one for the connection. */
+    /** As gRPC C-core up to 1.57 does: one for the stream and one for the connection. */
     @Test
     void twoWindowUpdatesForEachSmallAnswer_areNoFlood() {
         bench.send(RawFrames.request(1, true));
@@ -214,7 +214,7 @@ class AbuseTest {
         serves();
     }
 
-    /** A client that reads a long answer late. */
+    /** A client that reads a long response late. */
     @Test
     void windowUpdatesLongAfterTheAnswers_areNoFlood() {
         bench.send(RawFrames.request(1, true), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00100000"));
@@ -242,7 +242,7 @@ class AbuseTest {
             deaf.channel.pipeline().addFirst(new ChannelOutboundHandlerAdapter() {
                 @Override
                 public void flush(ChannelHandlerContext ctx) {
-                    // The peer's window of TCP is closed.
+                    // The peer's TCP window is full.
                 }
             });
             for (int i = 0; i < 10_000 && deaf.channel.isOpen(); i++) {
@@ -263,7 +263,7 @@ class AbuseTest {
         }
     }
 
-    /** Triton answers each call that has expired four times. */
+    /** Triton sends four responses to each expired call. */
     @Test
     void answersToCallsThatExpired_leaveOthersAlone() {
         try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {

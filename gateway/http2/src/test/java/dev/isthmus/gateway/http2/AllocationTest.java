@@ -17,12 +17,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** A stream costs little heap: no object for each frame, field or write. */
+/** A stream allocates little heap: no object per frame, field or write. */
 class AllocationTest {
-    /** For both ends of a stream with all its buffers; the buffers alone, which are not pooled here, are most of it. */
+    /** Bytes for both ends of a stream, mostly buffers, which are not pooled here. */
     private static final long MOST_BYTES_A_STREAM = 4_000;
 
-    /** Netty's leak detector, which is on in tests, would be most of what is measured. */
+    /** Netty's leak detector, which is enabled in tests, would dominate the measurement. */
     private static final ByteBufAllocator UNTRACKED = new UnpooledByteBufAllocator(true, true);
 
     private static final ByteBuf MESSAGE = Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[21]));
@@ -62,7 +62,7 @@ class AllocationTest {
         chain.done.get(60, TimeUnit.SECONDS);
     }
 
-    /** One request after the other. */
+    /** Sequential requests. */
     private static final class Chain implements StreamListener {
         final CompletableFuture<Boolean> done = new CompletableFuture<>();
         private final Http2Connection client;

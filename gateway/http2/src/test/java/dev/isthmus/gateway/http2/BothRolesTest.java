@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Our client against our server over real sockets. */
+/** Our client and our server over real sockets. */
 class BothRolesTest {
     static final Http2Options OPTIONS = new Http2Options(1 << 20, 16 << 20, 16_384, 100, 16_384, 100, AbuseLimits.NONE);
     static final HeaderFieldList HEAD = HeaderFieldList.of(
@@ -214,7 +214,7 @@ class BothRolesTest {
         await().until(() -> answers.get() == 2);
     }
 
-    /** Writes down what a connection's listener hears. */
+    /** Records the events of a connection. */
     static final class Watch implements ConnectionListener {
         volatile boolean ready;
         volatile boolean goingAway;

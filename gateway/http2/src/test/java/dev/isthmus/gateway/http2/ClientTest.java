@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a client makes of a server's frames, and both sides of a farewell. */
+/** How a client handles a server's frames, and graceful shutdown in both roles. */
 class ClientTest {
     private final EmbeddedHttp2Connection bench =
             EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready();
@@ -216,7 +216,7 @@ class ClientTest {
         assertThat(bench.connection.openStreams()).isZero();
     }
 
-    /** As Triton does when a call has expired. */
+    /** As Triton does when a call's deadline has expired. */
     @Test
     void serverThatRepeatsItself_isNoViolation() {
         bench.ask(true);

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a server does with frames that are wrong, or too many (RFC 9113; numbers of its sections beside each case). */
+/** How a server handles invalid frames and too many frames (RFC 9113; sections are given for each case). */
 class DefencesTest {
     private static final int PROTOCOL_ERROR = 1;
     private static final int FLOW_CONTROL_ERROR = 3;
@@ -31,7 +31,7 @@ class DefencesTest {
         bench.close();
     }
 
-    /** The connection has failed with this code, and takes nothing more. */
+    /** Asserts that the connection failed with this code and ignores further frames. */
     private void failed(int code) {
         assertThat(bench.written().getLast()).matches("GOAWAY \\d+ " + code);
         assertThat(bench.channel.isOpen()).isFalse();
@@ -39,7 +39,7 @@ class DefencesTest {
         assertThat(bench.connectionEvents.getLast()).startsWith("closed ");
     }
 
-    /** Stream 1 was reset with this code, and the connection still serves. */
+    /** Asserts that stream 1 was reset with this code and the connection still works. */
     private void reset(int code) {
         assertThat(bench.written()).contains("RST 1 " + code);
         assertThat(bench.connection.openStreams()).isZero();
@@ -79,13 +79,13 @@ class DefencesTest {
         "6, 0, 0, 00000000000000, 6", // 6.7 PING of 7 bytes
         "7, 0, 1, 0000000000000000, 1", // 6.8 GOAWAY on a stream
         "7, 0, 0, 00000000000000, 6", // 6.8 GOAWAY of 7 bytes
-        "8, 0, 0, 00000000, 1", // 6.9 WINDOW_UPDATE by 0
+        "8, 0, 0, 00000000, 1", // 6.9 WINDOW_UPDATE with increment 0
         "8, 0, 0, 000000, 6", // 6.9 WINDOW_UPDATE of 3 bytes
         "8, 0, 0, 7fffffff, 3", // 6.9.1 the connection's window beyond 2^31 - 1
         "8, 0, 3, 00000001, 1", // 5.1 WINDOW_UPDATE on an idle stream
         "0, 0, 3, 00, 1", // 5.1 DATA on an idle stream
         "9, 4, 1, 838684, 1", // 6.10 CONTINUATION without HEADERS
-        "1, 4, 3, ff, 9", // 4.3 a block that is cut off
+        "1, 4, 3, ff, 9", // 4.3 a truncated block
         "1, 4, 3, 80, 9", // RFC 7541, 6.1 index 0
         "1, 4, 3, c6, 9", // RFC 7541, 2.3.3 an index beyond the table
         "1, 4, 3, 3fe21f, 9", // RFC 7541, 6.3 a table larger than was allowed
@@ -125,7 +125,7 @@ class DefencesTest {
         }
     }
 
-    /** 8.1 to 8.3: messages that are malformed end their stream alone. */
+    /** 8.1 to 8.3: malformed messages are stream errors. */
     @ParameterizedTest
     @CsvSource({
         ":method=GET :scheme=http", // no :path
@@ -145,7 +145,7 @@ class DefencesTest {
         ":method=GET :scheme=http :path=/ content-length=a",
         ":method=GET :scheme=http :path=/ content-length=-1",
         ":method=GET :scheme=http :path=/ content-length=0 content-length=0",
-        ":method=GET :scheme=http :path=/ content-length=5", // 8.1.1: but END_STREAM
+        ":method=GET :scheme=http :path=/ content-length=5", // 8.1.1: with END_STREAM
         ":method=CONNECT :scheme=http :path=/ :authority=a", // 8.5
         "a=b",
     })
@@ -328,7 +328,7 @@ class DefencesTest {
         assertThat(bench.connectionEvents).contains("abused HEADER_BLOCK");
     }
 
-    /** What means far more than is taken ends the connection, before any of it is decoded. */
+    /** A block of far too many fields closes the connection before it is decoded. */
     @Test
     void headOfFarMoreFields_failsTheConnection_10_5_1() {
         bench.send(RawFrames.frame(FrameType.HEADERS, 5, 1, bomb(1000)));
@@ -336,7 +336,7 @@ class DefencesTest {
         assertThat(bench.connectionEvents).contains("abused HEADER_BLOCK");
     }
 
-    /** Heads that are too large are answered with 431, but not without end. */
+    /** Requests with too large headers get 431, up to a limit. */
     @Test
     void headsTooLarge_countAsErrors_10_5_1() {
         AbuseLimits few = new AbuseLimits(
@@ -352,7 +352,7 @@ class DefencesTest {
         }
     }
 
-    /** One field of 4000 bytes enters the table, then references to it of a byte each. */
+    /** One field of 4000 bytes is indexed, followed by references to it of one byte each. */
     private static ByteBuf bomb(int count) {
         byte[] value = new byte[4000];
         Arrays.fill(value, (byte) 'a');
@@ -364,7 +364,7 @@ class DefencesTest {
                 Unpooled.wrappedBuffer(references));
     }
 
-    /** The listener, which answers with 431, is given the fields before the limit. */
+    /** The listener, which responds with 431, receives the fields before the limit. */
     @Test
     void largerHeadThanAnnounced_isToldToTheListener_10_5_1() {
         bench.send(RawFrames.frame(FrameType.HEADERS, 5, 1, bomb(300)));
@@ -374,7 +374,7 @@ class DefencesTest {
         serves();
     }
 
-    /** One frame of 20 KB, which a client may send that was told of frames of 1 MiB. */
+    /** One frame of 20 KB, which a client may send, since SETTINGS_MAX_FRAME_SIZE is 1 MiB. */
     @Test
     void headLargerThanAFrameOfTheDefaultSize_isAnsweredAndEndsTheConnectionOnceTheOthersHave_4_2() {
         try (EmbeddedHttp2Connection large = EmbeddedHttp2Connection.server(
@@ -397,7 +397,7 @@ class DefencesTest {
         }
     }
 
-    /** 100 fields are taken, however they are packed; the cookie's crumbs count one by one. */
+    /** 100 fields are accepted in any encoding; the crumbs of a cookie count individually. */
     @ParameterizedTest
     @CsvSource({"100, false", "101, true"})
     void fields_areCountedDecoded(int fields, boolean tooLarge) {
@@ -473,12 +473,12 @@ class DefencesTest {
         assertThat(bench.connection.openStreams()).isZero();
     }
 
-    /** 8.1, 6.9, 6.9.1: what breaks the protocol behind an early answer is still an error. */
+    /** 8.1, 6.9, 6.9.1: protocol errors after an early response are still errors. */
     @ParameterizedTest
     @CsvSource({
         "1, 4, 838684, 1", // HEADERS without END_STREAM
         "1, 5, 838684, 1", // pseudo-header fields in trailers
-        "8, 0, 00000000, 1", // WINDOW_UPDATE by 0
+        "8, 0, 00000000, 1", // WINDOW_UPDATE with increment 0
         "8, 0, 7fffffff, 3", // a window beyond 2^31 - 1
     })
     void answerBeforeTheEndOfTheRequest_isFollowedByAnError(int type, int flags, String payload, int code) {

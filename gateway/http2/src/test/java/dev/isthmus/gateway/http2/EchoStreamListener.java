@@ -3,7 +3,9 @@ package dev.isthmus.gateway.http2;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** A server's listener that answers with the body it gets, and with trailers; it takes no more than it can pass on. */
+/**
+ * A server's listener that echoes the body with trailers. It applies back-pressure: it consumes only what it can write.
+ */
 final class EchoStreamListener implements StreamListener {
     static final HeaderFieldList HEAD = HeaderFieldList.of(
             HeaderField.constant(":status", "200"), HeaderField.constant("content-type", "application/echo"));

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** One of our connections without a socket, with a clock that is moved by hand. */
+/** One of our connections without a socket, with a manual clock. */
 final class EmbeddedHttp2Connection implements AutoCloseable {
     final List<RecordingStreamListener> heard = new ArrayList<>();
     final List<String> connectionEvents = new ArrayList<>();
@@ -21,7 +21,7 @@ final class EmbeddedHttp2Connection implements AutoCloseable {
             boolean server, Http2Options options, Function<Http2Stream, StreamListener> accept) {
         connection = new Http2Connection(server, options, accept, new Events(), () -> now);
         channel = new EmbeddedChannel(connection);
-        // How long a turn takes is no matter here: it is the most of its parts.
+        // Turns have no time limit here, only that of parts.
         channel.freezeTime();
     }
 

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Netty's own HTTP/2 at the other end. */
+/** Netty's HTTP/2 implementation as the peer. */
 class ForeignPeersTest {
     private final Loopback loopback = new Loopback();
 
@@ -138,7 +138,7 @@ class ForeignPeersTest {
         }
     }
 
-    /** One request of Netty's client. */
+    /** One request from Netty's client. */
     private static final class NettysRequest extends ChannelInboundHandlerAdapter {
         final CompletableFuture<byte[]> answer = new CompletableFuture<>();
         volatile String status = "";
@@ -180,7 +180,7 @@ class ForeignPeersTest {
         }
     }
 
-    /** Netty's server, which answers with what it gets. */
+    /** Netty's server, which echoes requests. */
     @ChannelHandler.Sharable
     private static final class NettysEcho extends ChannelInboundHandlerAdapter {
         @Override

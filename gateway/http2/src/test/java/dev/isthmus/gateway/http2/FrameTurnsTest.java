@@ -7,13 +7,13 @@ import io.netty.buffer.Unpooled;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** However many frames one read brings, other connections have their turn between them. */
+/** Other connections get turns between the frames of one read, however many these are. */
 class FrameTurnsTest {
     private static final int MANY = 5_000;
-    /** Frames of one turn that begin, where time stands still. */
+    /** Frames handled in one turn if the clock does not advance. */
     private static final int MOST = 512;
 
-    /** A request on stream 1, whose body comes in frames of one byte, the number of the frame. */
+    /** A request on stream 1 with a body in frames of one byte, each containing the frame's number. */
     private static ByteBuf body(int frames) {
         ByteBuf all = Unpooled.buffer();
         for (int i = 0; i < frames; i++) {
@@ -36,7 +36,7 @@ class FrameTurnsTest {
         return numbers;
     }
 
-    /** As a loop that has not come to what is due. */
+    /** Like an event loop that has not yet run due tasks. */
     private static void read(EmbeddedHttp2Connection bench, ByteBuf in) {
         bench.channel.pipeline().fireChannelRead(in).fireChannelReadComplete();
     }
@@ -54,7 +54,7 @@ class FrameTurnsTest {
             RecordingStreamListener heard = bench.request(0);
             assertThat(heard.parts).isEqualTo(MOST - 1);
             assertThat(reads(bench)).isFalse();
-            // What the kernel had when the client closed its direction is read nevertheless.
+            // Bytes in the kernel when the client shut down its output are still read.
             read(bench, RawFrames.frame(FrameType.PING, 0, 0, "0102030405060708"));
             assertThat(heard.parts).isEqualTo(MOST - 1);
             bench.channel.runPendingTasks();

@@ -13,7 +13,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Blocks are decoded as Netty decodes them, and those that repeat only once. */
+/** Blocks are decoded as by Netty, and repeated ones only once. */
 class HeaderBlockDecoderTest {
     private final HeaderBlockDecoder blocks = new HeaderBlockDecoder(16_384, 100);
 
@@ -108,7 +108,7 @@ class HeaderBlockDecoderTest {
                 encoder.encodeHeaders(1, fields(random), block);
                 compare(ours, theirs, block);
                 if (random.nextBoolean()) {
-                    // One without references may come at any time.
+                    // A block without references may be repeated at any time.
                     compare(ours, theirs, RawFrames.block("x-" + random.nextInt(3), "y"));
                 }
             }

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What we encode is what Netty decodes. */
+/** Netty decodes what we encode. */
 class HeaderEncoderTest {
     private final HeaderEncoder encoder = new HeaderEncoder();
     private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false, false, 1 << 20);
@@ -89,7 +89,7 @@ class HeaderEncoderTest {
             expected.add(name + "=" + value);
         }
         List<String> decoded = decode(encode(fields));
-        // Netty keeps the values of a name together.
+        // Netty groups the values of a name.
         assertThat(decoded).containsExactlyInAnyOrderElementsOf(expected);
     }
 

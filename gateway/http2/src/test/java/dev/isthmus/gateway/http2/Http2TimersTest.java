@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What a client may leave unfinished, and for how long: looked at each second. */
+/** Timeouts of clients, checked every second. */
 class Http2TimersTest {
     private static final ConnectionTimeouts TIMEOUTS = new ConnectionTimeouts(
             seconds(10), seconds(30), 100, seconds(300), seconds(30), seconds(3600), seconds(60), seconds(20));
@@ -41,7 +41,7 @@ class Http2TimersTest {
         }
     }
 
-    /** A client that is there answers PINGs. */
+    /** A live client acknowledges PINGs. */
     private void passAlive(int seconds) {
         for (int passed = 0; passed < seconds; passed += 50) {
             pass(Math.min(50, seconds - passed));

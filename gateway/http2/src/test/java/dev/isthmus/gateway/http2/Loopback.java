@@ -45,7 +45,7 @@ final class Loopback implements AutoCloseable {
                 .channel();
     }
 
-    /** Runs it on the event loop and waits for what it gives. */
+    /** Runs a task on the event loop and waits for its result. */
     <T> T call(Supplier<T> work) {
         return CompletableFuture.supplyAsync(work, loops.next()).join();
     }

@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 
 /**
- * A frame as it came (RFC 9113, 4.1).
+ * A received frame (RFC 9113, 4.1).
  *
  * @param type one of {@link Http2FrameTypes}, or any other
  * @param payload on the heap; need not be released
@@ -28,7 +28,7 @@ public record RawFrame(int type, int flags, int streamId, ByteBuf payload) {
         return (type == FrameType.SETTINGS || type == FrameType.PING) && has(FrameType.ACK);
     }
 
-    /** Whether nothing follows on the stream. */
+    /** Whether it ends the stream. */
     public boolean endsStream() {
         return (isData() || type == FrameType.HEADERS) && has(FrameType.END_STREAM);
     }

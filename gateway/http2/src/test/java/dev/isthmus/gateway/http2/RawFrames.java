@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Makes frames byte by byte, right or wrong, and reads and describes those that came. */
+/** Builds valid and invalid frames byte by byte, and parses and describes received ones. */
 public final class RawFrames {
     /** A request's fields, all in the static table or literals: :method POST, :scheme http, :path /. */
     static final String REQUEST = "83" + "86" + "84";
@@ -46,7 +46,7 @@ public final class RawFrames {
     /**
      * A SETTINGS frame.
      *
-     * @param identifiersAndValues in turn
+     * @param identifiersAndValues alternating
      */
     public static ByteBuf settings(int... identifiersAndValues) {
         ByteBuf payload = Unpooled.buffer(identifiersAndValues.length * 3);
@@ -60,13 +60,13 @@ public final class RawFrames {
         return frame(FrameType.WINDOW_UPDATE, 0, streamId, Unpooled.buffer(4).writeInt(bytes));
     }
 
-    /** A whole head or trailers, as literals; names and values in turn. */
+    /** A complete header block as literals, from name and value pairs. */
     public static ByteBuf headers(int streamId, boolean end, String... namesAndValues) {
         int flags = FrameType.END_HEADERS | (end ? FrameType.END_STREAM : 0);
         return frame(FrameType.HEADERS, flags, streamId, block(namesAndValues));
     }
 
-    /** The head of a gRPC call, with further fields; names and values in turn. */
+    /** The headers of a gRPC call with further fields, from name and value pairs. */
     public static ByteBuf call(int streamId, String method, String... namesAndValues) {
         String[] fields = {
             ":method",
@@ -122,7 +122,7 @@ public final class RawFrames {
         return all;
     }
 
-    /** The frames of which these bytes consist. */
+    /** Parses bytes into frames. */
     public static List<RawFrame> frames(ByteBuf bytes) {
         List<RawFrame> frames = new ArrayList<>();
         while (bytes.isReadable()) {
@@ -133,7 +133,7 @@ public final class RawFrames {
         return frames;
     }
 
-    /** What the channel has written since the last call, one line a frame. */
+    /** Describes what the channel has written since the last call, one line per frame. */
     static List<String> written(EmbeddedChannel channel, DefaultHttp2HeadersDecoder decoder) {
         ByteBuf all = written(channel);
         List<String> lines = new ArrayList<>();

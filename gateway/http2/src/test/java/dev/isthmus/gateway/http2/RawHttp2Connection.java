@@ -13,7 +13,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One end of a connection over a socket, whose frames, right or wrong, are written by hand and read one by one. */
+/** One end of a connection over a socket, which sends arbitrary frames and reads frames one by one. */
 public final class RawHttp2Connection implements Closeable {
     private static final int PREFACE = Http2CodecUtil.connectionPrefaceBuf().readableBytes();
 
@@ -22,7 +22,7 @@ public final class RawHttp2Connection implements Closeable {
     private final OutputStream out;
     private final AtomicInteger pings = new AtomicInteger();
 
-    /** Whether the other end's PINGs are answered when they are read. */
+    /** Whether the peer's PINGs are acknowledged when they are read. */
     public volatile boolean answersPings = true;
 
     RawHttp2Connection(Socket socket) throws IOException {
@@ -39,7 +39,7 @@ public final class RawHttp2Connection implements Closeable {
         return connection;
     }
 
-    /** The preface of both sides, as a server, with these settings: identifiers and values in turn. */
+    /** Exchanges prefaces as a server with these settings, as identifier and value pairs. */
     public void hello(int... settings) throws IOException {
         skipPreface();
         write(RawFrames.settings(settings));
@@ -49,7 +49,7 @@ public final class RawHttp2Connection implements Closeable {
         in.skipNBytes(PREFACE);
     }
 
-    /** Waits for the next frame; SETTINGS are acknowledged and PINGs answered. */
+    /** Waits for the next frame; acknowledges SETTINGS and PINGs. */
     public RawFrame next() throws IOException {
         int lengthAndType = in.readInt();
         int flags = in.readUnsignedByte();
@@ -67,7 +67,7 @@ public final class RawHttp2Connection implements Closeable {
         return frame;
     }
 
-    /** Waits for a frame of this type; says its stream. */
+    /** Waits for a frame of this type; returns its stream. */
     public int await(int type) throws IOException {
         RawFrame frame = next();
         while (frame.type() != type) {
@@ -76,44 +76,44 @@ public final class RawHttp2Connection implements Closeable {
         return frame.streamId();
     }
 
-    /** Waits for the next request's head; says its stream. */
+    /** Waits for the next request's headers; returns its stream. */
     public int request() throws IOException {
         return await(FrameType.HEADERS);
     }
 
-    /** PINGs that the other end has sent. */
+    /** The number of PINGs that the peer has sent. */
     int pings() {
         return pings.get();
     }
 
-    /** Sends fields as literals, names and values in turn. */
+    /** Sends fields as literals, from name and value pairs. */
     public void headers(int streamId, boolean end, String... namesAndValues) throws IOException {
         write(RawFrames.headers(streamId, end, namesAndValues));
     }
 
-    /** The head of a gRPC server's good answer. */
+    /** Sends the headers of a successful gRPC response. */
     public void head(int streamId) throws IOException {
         headers(streamId, false, ":status", "200", "content-type", "application/grpc");
     }
 
-    /** A gRPC message of one byte. */
+    /** Sends a gRPC message of one byte. */
     public void message(int streamId) throws IOException {
         send(FrameType.DATA, 0, streamId, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 1, (byte) 7);
     }
 
-    /** The status OK of gRPC. */
+    /** Sends trailers with gRPC status OK. */
     public void trailers(int streamId) throws IOException {
         headers(streamId, true, "grpc-status", "0");
     }
 
-    /** All of a gRPC server's good answer. */
+    /** Sends a complete successful gRPC response. */
     public void answer(int streamId) throws IOException {
         head(streamId);
         message(streamId);
         trailers(streamId);
     }
 
-    /** Sends a frame whose payload is numbers of 32 bits. */
+    /** Sends a frame with a payload of 32-bit numbers. */
     public void words(int type, int streamId, int... words) throws IOException {
         ByteBuf payload = Unpooled.buffer(words.length * Integer.BYTES);
         for (int word : words) {
@@ -131,17 +131,17 @@ public final class RawHttp2Connection implements Closeable {
         write(Unpooled.copiedBuffer(text, StandardCharsets.ISO_8859_1));
     }
 
-    /** Sends these bytes, at once and by one thread at a time. */
+    /** Sends these bytes and flushes. Synchronized. */
     public synchronized void write(ByteBuf bytes) throws IOException {
         out.write(ByteBufUtil.getBytes(bytes));
     }
 
-    /** Waits until the other end goes. */
+    /** Waits until the peer closes. */
     public void awaitEnd() throws IOException {
         in.transferTo(OutputStream.nullOutputStream());
     }
 
-    /** Closes with a reset of TCP. */
+    /** Closes with a TCP reset. */
     public void reset() throws IOException {
         socket.setSoLinger(true, 0);
         socket.close();

@@ -7,16 +7,16 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A server on loopback that sends HTTP/2 frames, or anything else, as a script wants. */
+/** A server on loopback that sends HTTP/2 frames, or any bytes, by a script. */
 public final class RawHttp2Server implements AutoCloseable {
 
-    /** What is done with one connection, which is closed afterwards. */
+    /** Handles one connection, which is closed afterwards. */
     @FunctionalInterface
     public interface Script {
         void serve(RawHttp2Connection connection) throws IOException;
     }
 
-    /** What is done with one request. */
+    /** Handles one request. */
     @FunctionalInterface
     public interface Answering {
         void answer(RawHttp2Connection connection, int streamId) throws IOException;
@@ -38,7 +38,7 @@ public final class RawHttp2Server implements AutoCloseable {
         Thread.ofVirtual().start(this::accept);
     }
 
-    /** A server that says hello and does the same with each request. */
+    /** A server that exchanges prefaces and handles each request in the same way. */
     public static RawHttp2Server answering(Answering answering) throws IOException {
         AtomicInteger requests = new AtomicInteger();
         return new RawHttp2Server(
@@ -57,17 +57,17 @@ public final class RawHttp2Server implements AutoCloseable {
         return socket.getLocalPort();
     }
 
-    /** Connections that were made so far. */
+    /** The number of accepted connections. */
     public int connections() {
         return connections.size();
     }
 
-    /** Requests that were {@link #answering answered} so far, or are being answered. */
+    /** The number of requests {@link #answering handled} so far, including current ones. */
     public int requests() {
         return requests.get();
     }
 
-    /** PINGs that clients have sent so far. */
+    /** The number of PINGs that clients have sent. */
     public int pings() {
         return connections.stream().mapToInt(RawHttp2Connection::pings).sum();
     }
@@ -89,7 +89,7 @@ public final class RawHttp2Server implements AutoCloseable {
         try (accepted) {
             script.serve(accepted);
         } catch (IOException e) {
-            // The client has gone.
+            // The client has closed.
             return;
         }
     }

@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Writes down what a stream's listener hears. */
+/** Records the events of a stream. */
 class RecordingStreamListener implements StreamListener {
     final CompletableFuture<RecordingStreamListener> done = new CompletableFuture<>();
     final List<Http2Headers> headers = new ArrayList<>();

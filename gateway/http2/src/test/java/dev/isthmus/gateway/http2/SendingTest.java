@@ -14,9 +14,9 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What goes out, in which order, and from which memory. */
+/** Sent frames, their order, and the memory that they are sent from. */
 class SendingTest {
-    /** INITIAL_WINDOW_SIZE and the connection's window: as much as there can be. */
+    /** Sets INITIAL_WINDOW_SIZE and the connection's window to their maximum. */
     private static final String NO_LIMIT = "00047fffffff";
 
     private final EmbeddedHttp2Connection bench =
@@ -75,7 +75,7 @@ class SendingTest {
             }
             next.release();
         }
-        // A part over the end of a frame is cut, and what is then small is copied.
+        // A part that crosses the end of a frame is split; small pieces are copied.
         assertThat(shared).isBetween(9_000_000L, 10_000_000L);
     }
 
@@ -276,7 +276,7 @@ class SendingTest {
         assertThat(bench.written()).containsExactly("WINDOW 1 524288");
     }
 
-    /** An allocator that has nothing outside the heap as long as a test wants. */
+    /** An allocator whose direct memory is exhausted while a test wants it. */
     private static final class Exhaustible extends AbstractByteBufAllocator {
         private boolean exhausted;
 

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** However the bytes of a connection are cut into reads, they mean the same. */
+/** The result does not depend on how the bytes of a connection are split into reads. */
 class SplitReadsTest {
     private static final Http2Options OPTIONS =
             new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE);
@@ -21,7 +21,7 @@ class SplitReadsTest {
                 RawFrames.frame(FrameType.SETTINGS, 0, 0, "000400100000" + "000500008000"),
                 RawFrames.frame(FrameType.SETTINGS, FrameType.ACK, 0, ""),
                 RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00100000"),
-                // Padding, priority, no END_HEADERS; the block enters a field into the table.
+                // Padding, priority, no END_HEADERS; the block adds a field to the dynamic table.
                 RawFrames.frame(FrameType.HEADERS, 0x28, 1, "02" + "0000000010" + "8386" + "0000"),
                 RawFrames.frame(FrameType.CONTINUATION, 0, 1, ""),
                 RawFrames.frame(FrameType.CONTINUATION, FrameType.END_HEADERS, 1, "84" + "400161" + "0162"),

@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Whenever a connection ends, and whatever it was sent, every listener is told and no buffer is lost. */
+/** Whenever a connection ends and whatever it received, every listener is notified and no buffer leaks. */
 class SuddenEndsTest {
 
     @Test
@@ -72,7 +72,7 @@ class SuddenEndsTest {
         assertThat(loopback.call(client::takesStreams)).isFalse();
     }
 
-    /** Valid frames with bytes changed: the connection goes on or fails in order. */
+    /** Valid frames with changed bytes: the connection continues or fails cleanly. */
     @Test
     void changedBytes_neverDoMoreThanFailTheConnection() {
         for (int seed = 0; seed < 3000; seed++) {

@@ -6,13 +6,15 @@ import io.netty.channel.EventLoop;
 import java.util.Map;
 
 /**
- * One call as it goes through the gateway, by value: a layer that changes something hands on another one with the same context.
+ * One call on its way through the gateway. Immutable: a layer that changes something passes on another one with the
+ * same context.
  *
  * @param deadlineNanos on the scale of {@link System#nanoTime()}; {@link #NO_DEADLINE} for none
- * @param headers lower-case names; only those that may go upstream
- * @param affinity calls of the same affinity belong on the same server; {@link #NO_AFFINITY} for any
- * @param sequence whether the server keeps a state between the calls of this affinity, which another one does not have
- * @param context what is known of the request that it is made for
+ * @param headers lower-case names; only those that are forwarded upstream
+ * @param affinity calls with the same affinity go to the same server; {@link #NO_AFFINITY} for any
+ * @param sequence whether the server keeps state between the calls of this affinity, so that no other server can handle
+ *     them
+ * @param context what is known about the client's request
  */
 public record Call(
         Operation operation,
@@ -34,7 +36,7 @@ public record Call(
         this(operation, deadlineNanos, headers, NO_AFFINITY, false, context);
     }
 
-    /** A call that the gateway makes itself: it may go to any server, and nobody counts its bytes. */
+    /** A call that the gateway makes itself: it may go to any server, and its bytes are not counted. */
     public Call(
             Operation operation,
             long deadlineNanos,
@@ -44,19 +46,19 @@ public record Call(
         this(operation, deadlineNanos, headers, CallContext.internal(loop, allocator));
     }
 
-    /** The same call, which belongs on the server of this affinity. */
+    /** Returns the same call with this affinity. */
     public Call withAffinity(long other) {
         return withAffinity(other, false);
     }
 
-    /** The same call, which belongs on the server of this affinity, be it for the state of a sequence. */
+    /** Returns the same call with this affinity, for the state of a sequence if {@code ofSequence}. */
     public Call withAffinity(long other, boolean ofSequence) {
         return other == affinity && ofSequence == sequence
                 ? this
                 : new Call(operation, deadlineNanos, headers, other, ofSequence, context);
     }
 
-    /** The same call with another deadline. */
+    /** Returns the same call with another deadline. */
     public Call withDeadline(long nanos) {
         return new Call(operation, nanos, headers, affinity, sequence, context);
     }
@@ -65,17 +67,17 @@ public record Call(
         return deadlineNanos != NO_DEADLINE;
     }
 
-    /** All that the client sent in its head, for routing to look at. */
+    /** All header fields that the client sent, for routing. */
     public HeaderFields client() {
         return context.headers();
     }
 
-    /** The event loop of the client's connection: every callback of the call happens on it. */
+    /** The event loop of the client's connection: every callback of the call runs on it. */
     public EventLoop loop() {
         return context.loop();
     }
 
-    /** Gives the buffers of the call. */
+    /** Allocates the buffers of the call. */
     public ByteBufAllocator allocator() {
         return context.allocator();
     }

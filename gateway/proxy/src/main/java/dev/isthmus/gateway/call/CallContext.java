@@ -12,11 +12,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of one request of a client, from its head to its end. Ingress makes it before anything is refused; whoever
- * finds something out adds it; metrics, logs and policies read it. Lives on the event loop of the client's connection.
+ * What is known about one request of a client, from its head to its end. Ingress creates it before anything can be
+ * rejected; each layer adds what it learns; metrics, logs and policies read it. Confined to the event loop of the
+ * client's connection.
  */
 public final class CallContext {
-    /** A time that has not come. */
+    /** A point in time that has not been reached. */
     public static final long NOT_YET = -1;
     /** The route of calls that name no model. */
     public static final String NO_ROUTE = "none";
@@ -46,12 +47,12 @@ public final class CallContext {
     private String reason = "";
 
     /**
-     * Of a request whose head has come, or that failed before.
+     * The context of a request whose head was received, or which failed before.
      *
      * @param protocol null for a call that the gateway makes itself
-     * @param peer the client's address; null where it is not known
-     * @param headers all that the client sent, for routing and policies to look at
-     * @param loop of the client's connection: every callback of the call happens on it
+     * @param peer the client's address; null if it is not known
+     * @param headers all header fields that the client sent, for routing and policies
+     * @param loop event loop of the client's connection: every callback of the call runs on it
      * @param memory counts the bytes that the call holds
      * @param startNanos on the scale of {@link System#nanoTime()}
      */
@@ -72,23 +73,23 @@ public final class CallContext {
         this.startNanos = startNanos;
     }
 
-    /** Of a call that the gateway makes itself: nobody counts its bytes. */
+    /** The context of a call that the gateway makes itself: its bytes are not counted. */
     public static CallContext internal(EventLoop loop, ByteBufAllocator allocator) {
         return new CallContext(
                 null, null, HeaderFields.NONE, loop, allocator, MemoryBudget.MemoryReservation.UNCOUNTED, 0);
     }
 
-    /** What the client speaks; null for a call that the gateway makes itself. */
+    /** The client's protocol; null for a call that the gateway makes itself. */
     public @Nullable ClientProtocol protocol() {
         return protocol;
     }
 
-    /** The client's address; null where it is not known. */
+    /** The client's address; null if it is not known. */
     public @Nullable SocketAddress peer() {
         return peer;
     }
 
-    /** All that the client sent in its head. */
+    /** All header fields that the client sent. */
     public HeaderFields headers() {
         return headers;
     }
@@ -98,7 +99,7 @@ public final class CallContext {
         return loop;
     }
 
-    /** Gives the buffers of the call. */
+    /** Allocates the buffers of the call. */
     public ByteBufAllocator allocator() {
         return allocator;
     }
@@ -108,17 +109,17 @@ public final class CallContext {
         return memory;
     }
 
-    /** When the head came, on the scale of {@link System#nanoTime()}. */
+    /** When the head was received, on the scale of {@link System#nanoTime()}. */
     public long startNanos() {
         return startNanos;
     }
 
     /** The call has begun. */
-    public void began(Operation asked) {
-        operation = asked;
+    public void began(Operation requested) {
+        operation = requested;
     }
 
-    /** What is asked for; null where the request was refused before that was known. */
+    /** The requested operation; null if the request was rejected before it was known. */
     public @Nullable Operation operation() {
         return operation;
     }
@@ -128,44 +129,47 @@ public final class CallContext {
         route = key;
     }
 
-    /** The key of the route: a configured name or pattern, or what stands for others; {@link #NO_ROUTE} for no model. */
+    /**
+     * The key of the route: a configured name or pattern, or the key that unconfigured models share; {@link #NO_ROUTE}
+     * for calls that name no model.
+     */
     public String route() {
         return route;
     }
 
-    /** A target was chosen; of several, because of a fallback or in a stream, the last. */
+    /** A target was chosen. With a fallback or in a stream there may be several: the last one counts. */
     public void sentTo(String chosen, ModelRef model) {
         upstream = chosen;
         served = model;
     }
 
-    /** The upstream that the call went to; empty where it went to none. */
+    /** The upstream that the call was sent to; empty if it was sent to none. */
     public String upstream() {
         return upstream;
     }
 
-    /** The model as the upstream was asked for it; null where none was. */
+    /** The model as the upstream knows it; null if the call was sent to none. */
     public @Nullable ModelRef served() {
         return served;
     }
 
-    /** The request goes to a server, be it once more. */
+    /** The request is sent to a server, as a first attempt or a retry. */
     public void attempted(String address) {
         server = address;
         attempts++;
     }
 
-    /** The server that the request was sent to last; empty for none. */
+    /** The server that the request was last sent to; empty for none. */
     public String server() {
         return server;
     }
 
-    /** How often the request was sent. */
+    /** The number of attempts. */
     public int attempts() {
         return attempts;
     }
 
-    /** The request will be sent once more. */
+    /** The request will be retried. */
     public void retried(String why) {
         if (retries.isEmpty()) {
             retries = new ArrayList<>(2);
@@ -173,27 +177,27 @@ public final class CallContext {
         retries.add(why);
     }
 
-    /** Why the request was sent once more, for each time. */
+    /** The reason for each retry, in order. */
     public List<String> retries() {
         return retries;
     }
 
-    /** More of the request's body has come, decompressed. */
+    /** Bytes of the request's body were received; counted after decompression. */
     public void received(int bytes) {
         requestBytes += bytes;
     }
 
-    /** Bytes of the request's body, decompressed. */
+    /** Size of the request's body received so far, in bytes after decompression. */
     public long requestBytes() {
         return requestBytes;
     }
 
-    /** More of the response's body goes out. */
-    public void answered(int bytes) {
+    /** Bytes of the response's body are written; counted before compression. */
+    public void responseSent(int bytes) {
         responseBytes += bytes;
     }
 
-    /** Bytes of the response's body, before compression. */
+    /** Size of the response's body written so far, in bytes before compression. */
     public long responseBytes() {
         return responseBytes;
     }
@@ -203,32 +207,32 @@ public final class CallContext {
         requestNanos = Math.max(0, now - startNanos);
     }
 
-    /** Nanoseconds from the head of the request to its end; {@link #NOT_YET} where that did not come. */
+    /** Nanoseconds from the head of the request to its end; {@link #NOT_YET} if the request has not ended. */
     public long requestNanos() {
         return requestNanos;
     }
 
-    /** The response begins; only the first time counts. */
+    /** The response starts; only the first call has an effect. */
     public void responseBegan(long now) {
         if (responseNanos < 0) {
             responseNanos = Math.max(0, now - startNanos);
         }
     }
 
-    /** Whether the response has begun. */
+    /** Whether the response has started. */
     public boolean responding() {
         return responseNanos >= 0;
     }
 
     /**
-     * Nanoseconds from the end of the request to the beginning of the response; {@link #NOT_YET} where one of them did not
-     * come, or the response came first.
+     * Nanoseconds from the end of the request to the start of the response; {@link #NOT_YET} if either is missing or
+     * the response started first.
      */
     public long upstreamNanos() {
         return requestNanos < 0 || responseNanos < requestNanos ? NOT_YET : responseNanos - requestNanos;
     }
 
-    /** Nanoseconds from the beginning of the response to the end of the call; {@link #NOT_YET} where there was none. */
+    /** Nanoseconds from the start of the response to the end of the call; {@link #NOT_YET} if either is missing. */
     public long responseWriteNanos() {
         return responseNanos < 0 || totalNanos < 0 ? NOT_YET : totalNanos - responseNanos;
     }
@@ -238,7 +242,7 @@ public final class CallContext {
         return totalNanos;
     }
 
-    /** Why the call ends, said before it does; only the first failure counts. */
+    /** Records why the call fails, before it ends. Only the first failure counts. */
     public void failed(OipException failure) {
         if (code == null) {
             code = failure.code();
@@ -246,7 +250,7 @@ public final class CallContext {
         }
     }
 
-    /** The client gave up. Without effect where the call has failed. */
+    /** The client cancelled the call. No effect if the call has already failed. */
     public void cancelled() {
         if (code == null) {
             code = ErrorCode.CANCELLED;
@@ -254,17 +258,17 @@ public final class CallContext {
         }
     }
 
-    /** How the call ended; null for well. */
+    /** The error code of the call; null if it has not failed. */
     public @Nullable ErrorCode code() {
         return code;
     }
 
-    /** Why the call failed, in words that clients may not be meant to see; empty where it did not. */
+    /** Why the call failed, possibly in words that clients must not see; empty if it has not failed. */
     public String reason() {
         return reason;
     }
 
-    /** The call has ended; false where it had ended before. */
+    /** Marks the call as ended; returns false if it had already ended. */
     public boolean ended(long now) {
         if (totalNanos >= 0) {
             return false;

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.call;
 
-/** Follows the calls of clients. Called on the event loop of each; nothing is thrown. */
+/** Observes the calls of clients. Called on the event loop of each call; must not throw. */
 @FunctionalInterface
 public interface CallObserver {
 
-    /** A call has begun, or a request was refused before it became one. */
+    /** A call has started, or a request was rejected before it became one. */
     default void began(CallContext call) {}
 
-    /** A call has ended: exactly once for each that began, after its client was told. */
+    /** A call has ended: exactly once for each that started, after its response was written. */
     void ended(CallContext call);
 }

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.call;
 
-/** What a client speaks. */
+/** The protocol of a client. */
 public enum ClientProtocol {
     REST("rest"),
     GRPC("grpc");
@@ -11,7 +11,7 @@ public enum ClientProtocol {
         this.label = label;
     }
 
-    /** As metrics and logs name it. */
+    /** The label in metrics and logs. */
     public String label() {
         return label;
     }

@@ -8,12 +8,12 @@ import java.util.Map;
 public abstract class ForwardingReply implements Reply {
     private final Reply delegate;
 
-    /** @param delegate what is forwarded to */
+    /** @param delegate the reply to forward to */
     protected ForwardingReply(Reply delegate) {
         this.delegate = delegate;
     }
 
-    /** What is forwarded to. */
+    /** The reply to forward to. */
     protected final Reply delegate() {
         return delegate;
     }
@@ -24,8 +24,8 @@ public abstract class ForwardingReply implements Reply {
     }
 
     @Override
-    public void message(ReplyMessage answer) {
-        delegate.message(answer);
+    public void message(ReplyMessage message) {
+        delegate.message(message);
     }
 
     @Override

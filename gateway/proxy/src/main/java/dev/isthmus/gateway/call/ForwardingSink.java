@@ -6,12 +6,12 @@ import io.netty.buffer.ByteBuf;
 public abstract class ForwardingSink implements RequestSink {
     private final RequestSink delegate;
 
-    /** @param delegate what is forwarded to */
+    /** @param delegate the sink to forward to */
     protected ForwardingSink(RequestSink delegate) {
         this.delegate = delegate;
     }
 
-    /** What is forwarded to. */
+    /** The sink to forward to. */
     protected final RequestSink delegate() {
         return delegate;
     }

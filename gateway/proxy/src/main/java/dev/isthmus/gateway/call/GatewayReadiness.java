@@ -2,15 +2,15 @@ package dev.isthmus.gateway.call;
 
 import org.jspecify.annotations.Nullable;
 
-/** Whether the gateway itself works and takes traffic, however its upstreams are. Asked on any thread. */
+/** Whether the gateway itself works and accepts traffic, independent of its upstreams. Thread-safe. */
 @FunctionalInterface
 public interface GatewayReadiness {
 
-    /** Why it takes none now, such as "warming up"; null where it does. */
+    /** Why it does not accept traffic now, such as "warming up"; null if it does. */
     @Nullable
     String obstacle();
 
-    /** Why it does not work, and will not before it is started anew; null where it does. */
+    /** Why it has failed and needs a restart; null if it has not. */
     default @Nullable String failure() {
         return null;
     }

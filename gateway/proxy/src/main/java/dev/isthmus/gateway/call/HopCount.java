@@ -7,44 +7,44 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The number of gateways that a call has come through, in a header that each gateway sends upstream. It ends a call of a
- * gateway that is its own upstream, which would otherwise ask itself until a timeout.
+ * The number of gateways that a call has passed through, in a header that each gateway sends upstream. It ends the
+ * calls of a gateway that is its own upstream, which would otherwise call itself until a timeout.
  */
 public final class HopCount {
     /** The header, in lower case. */
     public static final String NAME = HeaderAllowList.HOPS;
-    /** What the first gateway sends, where it passes on no other header. */
+    /** The headers that the first gateway sends if it forwards no other. */
     public static final Map<String, String> FIRST = Map.of(NAME, "1");
 
-    private static final int MOST_DIGITS = 3;
-    private static final int MOST = 999;
+    private static final int MAX_DIGITS = 3;
+    private static final int MAX = 999;
 
     private HopCount() {}
 
-    /** The value to send, for the value that came: what is no count comes from no gateway. */
-    public static String next(@Nullable String came) {
-        return Integer.toString(Math.min(read(came) + 1, MOST));
+    /** Returns the value to send upstream for a received value. A value that is not a count counts as 0. */
+    public static String next(@Nullable String received) {
+        return Integer.toString(Math.min(read(received) + 1, MAX));
     }
 
     /**
-     * That a call may be sent once more.
+     * Checks that a call has not passed through too many gateways.
      *
-     * @param headers those that go upstream
-     * @param most gateways that a call may come through
-     * @throws OipException LOOP_DETECTED where it came through as many already
+     * @param headers those that are forwarded upstream
+     * @param maxHops the number of gateways that a call may pass through
+     * @throws OipException LOOP_DETECTED if it has passed through more
      */
-    public static void check(Map<String, String> headers, int most) {
+    public static void check(Map<String, String> headers, int maxHops) {
         int gateways = read(headers.get(NAME));
-        if (gateways > most) {
+        if (gateways > maxHops) {
             throw new OipException(
                     ErrorCode.LOOP_DETECTED,
-                    "the call came through " + (gateways - 1) + " gateways, at most " + most
+                    "the call passed through " + (gateways - 1) + " gateways, at most " + maxHops
                             + " are expected (limits.max_hops): is a gateway its own upstream?");
         }
     }
 
     private static int read(@Nullable String value) {
-        if (value == null || value.isEmpty() || value.length() > MOST_DIGITS) {
+        if (value == null || value.isEmpty() || value.length() > MAX_DIGITS) {
             return 0;
         }
         int count = 0;

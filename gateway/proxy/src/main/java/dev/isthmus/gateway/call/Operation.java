@@ -5,21 +5,21 @@ import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 import org.jspecify.annotations.Nullable;
 
-/** What a client asks for. A model that is named obeys {@link NameGrammar}. */
+/** An operation that a client requests. A model's name obeys {@link NameGrammar}. */
 public sealed interface Operation {
 
-    /** The model that is asked for; null where the operation names none, or one with each of its messages. */
-    default @Nullable ModelRef asked() {
+    /** The requested model; null if the operation names none, or one in each of its messages. */
+    default @Nullable ModelRef requestedModel() {
         return switch (this) {
-            case ModelReady ask -> ask.model();
-            case ReadModelMetadata ask -> ask.model();
+            case ModelReady request -> request.model();
+            case ReadModelMetadata request -> request.model();
             case Infer infer -> infer.model();
             case Generate generate -> generate.model();
             case Manage manage -> manage.model().name().isEmpty() ? null : manage.model();
-            case ServerLive ask -> null;
-            case ServerReady ask -> null;
-            case GatewayReady ask -> null;
-            case ReadServerMetadata ask -> null;
+            case ServerLive request -> null;
+            case ServerReady request -> null;
+            case GatewayReady request -> null;
+            case ReadServerMetadata request -> null;
             case InferStream stream -> null;
         };
     }
@@ -28,7 +28,7 @@ public sealed interface Operation {
 
     record ServerReady() implements Operation {}
 
-    /** Whether the gateway itself takes traffic, however its upstreams are. */
+    /** Whether the gateway itself accepts traffic, independent of its upstreams. */
     record GatewayReady() implements Operation {}
 
     record ReadServerMetadata() implements Operation {}
@@ -46,9 +46,9 @@ public sealed interface Operation {
     }
 
     /**
-     * An inference whose request comes as the call's body.
+     * An inference whose request is the call's body.
      *
-     * @param stream whether any number of answers may come, one by one; otherwise it is one
+     * @param stream whether there may be any number of responses; otherwise there is exactly one
      */
     record Infer(ModelRef model, BodyForm form, boolean stream) implements Operation {
         public Infer {
@@ -57,14 +57,14 @@ public sealed interface Operation {
     }
 
     /**
-     * A stream of encoded ModelInferRequests, each given in one piece, and of their answers.
+     * A stream of encoded ModelInferRequests, each in one piece, and of their responses.
      *
-     * @param separate whether each request is one of its own, as with Triton; otherwise a model may take the stream as one, as
-     *     MLServer's models do
+     * @param separate whether each message is a request of its own, as with Triton; otherwise a model may handle the
+     *     whole stream as one request, as MLServer's models do
      */
     record InferStream(boolean separate) implements Operation {}
 
-    /** The generate extension, known over REST only: body and answers go through as they are. */
+    /** The generate extension, REST only: body and responses are forwarded unchanged. */
     record Generate(ModelRef model, boolean stream) implements Operation {
         public Generate {
             NameGrammar.checked(model);
@@ -74,10 +74,10 @@ public sealed interface Operation {
     /**
      * An operation of one of Triton's management extensions.
      *
-     * @param model empty where the operation is the server's
+     * @param model empty if the operation is about the server
      * @param resource the name of a repository or a shared memory region; empty for none or all
-     * @param change whether REST asks with POST, to change something
-     * @param json whether the client speaks REST: the body is JSON then, otherwise a protobuf message
+     * @param change whether it changes something, which REST requests with POST
+     * @param json whether the client speaks REST, so that the body is JSON; otherwise it is a protobuf message
      */
     record Manage(Extension extension, ModelRef model, String resource, boolean change, boolean json)
             implements Operation {
@@ -87,12 +87,12 @@ public sealed interface Operation {
             }
         }
 
-        /** The same on another model. */
+        /** Returns the same operation on another model. */
         public Manage to(ModelRef other) {
             return new Manage(extension, other, resource, change, json);
         }
 
-        /** The same for an upstream of the other protocol. */
+        /** Returns the same operation for an upstream of the other protocol. */
         public Manage as(boolean asJson) {
             return new Manage(extension, model, resource, change, asJson);
         }

@@ -5,46 +5,49 @@ import dev.isthmus.transcoder.message.Wire;
 import java.util.Map;
 
 /**
- * Takes the answers to a call: any number of messages, then exactly one of {@link #complete()} and {@link #fail}. A unary
- * operation is a stream of one. Called on the call's event loop only. After the end of the reply, and after the call's
- * cancellation, further calls are ignored and their buffers released.
+ * Receives the responses to a call: any number of messages, then exactly one of {@link #complete()} and {@link #fail}.
+ * A unary operation has one message. Called on the call's event loop only. After the end of the reply, or the
+ * cancellation of the call, further calls are ignored and their buffers released.
  */
 public interface Reply {
 
     /**
-     * Takes headers of the upstream's answer that the client is to see; more may come until the reply ends. Lower-case names;
-     * those that end in {@code -bin} have base64 values.
+     * Receives headers of the upstream's response for the client; more may follow until the reply ends. Lower-case
+     * names; values of names that end in {@code -bin} are base64.
      */
     default void headers(Map<String, String> headers) {}
 
-    /** Takes one answer (its buffers are taken). */
-    void message(ReplyMessage answer);
+    /** Receives one message (its buffers are taken). */
+    void message(ReplyMessage message);
 
     void complete();
 
     void fail(OipException failure);
 
-    /** Whether the client takes answers now; where not, {@link RequestSink#onReady()} tells when it does again. */
+    /**
+     * Whether the client reads fast enough to send more now; if not, {@link RequestSink#onReady()} reports when it
+     * does.
+     */
     default boolean isReady() {
         return true;
     }
 
     /**
-     * Whether an inference answer on this wire may come as {@code ReplyMessage.Part}s; the next is given only while
-     * {@link #isReady()}. Asked before the first one.
+     * Whether an inference response on this wire may arrive as {@code ReplyMessage.Part}s; each further part is sent
+     * only while {@link #isReady()}. Called before the first part.
      *
-     * @param length of the answer, or of its tensors, in bytes; {@link ReplyMessage.Part#UNKNOWN} where it is not known
+     * @param length of the response, or of its tensors, in bytes; {@link ReplyMessage.Part#UNKNOWN} if it is not known
      */
     default boolean takesParts(Wire wire, long length) {
         return false;
     }
 
-    /** The sink, which was not {@linkplain RequestSink#writable() writable}, takes more of the request again. */
+    /** The sink, which was not {@linkplain RequestSink#isReady() ready}, accepts more of the request again. */
     default void onReady() {}
 
-    /** The only answer. */
-    default void only(ReplyMessage answer) {
-        message(answer);
+    /** Receives the only message, and completes. */
+    default void only(ReplyMessage message) {
+        message(message);
         complete();
     }
 }

@@ -15,11 +15,11 @@ public sealed interface ReplyMessage {
     /**
      * Whether the server is ready.
      *
-     * @param reason why not, as far as it is known; empty where it is ready
+     * @param reason why not, if known; empty if it is ready
      */
     record Ready(boolean ready, String reason) implements ReplyMessage {
 
-        /** For no known reason. */
+        /** A state without a reason. */
         public Ready(boolean ready) {
             this(ready, "");
         }
@@ -32,50 +32,52 @@ public sealed interface ReplyMessage {
     record Model(dev.isthmus.oip.ModelMetadata metadata) implements ReplyMessage {}
 
     /**
-     * An inference answer; who gets it owns it.
+     * An inference response, owned by the receiver.
      *
-     * @param id the request's, which the answer is to be given because the server was not told it; null where it has its own
+     * @param id the request's id, to be set on the response because it was not sent to the server; null if the response
+     *     has its own
      */
     record Inference(InferMessage message, @Nullable String id) implements ReplyMessage {
 
-        /** An answer with its own id. */
+        /** A response with its own id. */
         public Inference(InferMessage message) {
             this(message, null);
         }
     }
 
     /**
-     * The next bytes of an inference answer that is passed on as it comes, to a reply that {@linkplain Reply#takesParts() takes
-     * that}; who gets them owns them. The parts are the encoded ModelInferResponse, or the REST body, when the reply completes;
-     * where it fails instead, they are nothing.
+     * The next bytes of an inference response that is forwarded as it arrives, to a reply that {@linkplain
+     * Reply#takesParts() accepts parts}; owned by the receiver. When the reply completes, the parts make up the encoded
+     * ModelInferResponse or the REST body; if it fails, they are to be discarded.
      *
-     * @param length of the whole message or body, the same in all its parts; {@link #UNKNOWN} for a body that does not say
+     * @param length of the whole message or body in bytes, the same in all its parts; {@link #UNKNOWN} for a body
+     *     without a length
      * @param jsonLength of a REST body, as in {@link RestBody#jsonLength()}
      */
     record Part(ByteBuf bytes, long length, long jsonLength) implements ReplyMessage {
-        /** No length. */
+        /** The length is not known. */
         public static final long UNKNOWN = -1;
 
-        /** Of a message. */
+        /** A part of a protobuf message. */
         public Part(ByteBuf bytes, long length) {
             this(bytes, length, RestBody.ALL_JSON);
         }
     }
 
     /**
-     * The failure of one request of a stream, which goes on.
+     * The failure of one request of a stream; the stream continues.
      *
-     * @param id of the request; empty where it is not known
+     * @param id of the request; empty if it is not known
      */
     record StreamError(OipException failure, String id) implements ReplyMessage {}
 
-    /** A JSON document or a protobuf message that is passed on as it is; who gets it owns it. */
+    /** A JSON document or a protobuf message that is forwarded unchanged; owned by the receiver. */
     record Document(ByteBuf content) implements ReplyMessage {}
 
-    /** Bytes of a stream of server-sent events that is passed on as it is; who gets them owns them. */
+    /** Bytes of a stream of server-sent events that is forwarded unchanged; owned by the receiver. */
     record Events(ByteBuf content) implements ReplyMessage {}
 
-    /** Gives back the buffers of an answer that nobody will read. */
+    /** Releases the buffers of a message that is not delivered. */
     default void release() {
         switch (this) {
             case Inference inference -> inference.message().release();

@@ -3,12 +3,12 @@ package dev.isthmus.gateway.call;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Takes the body of a call as it arrives, on the call's event loop. The reply may fail before the body has ended; what
- * comes after that is released unread.
+ * Receives the body of a call as it arrives, on the call's event loop. The reply may fail before the body ends; the
+ * rest of the body is then released unread.
  */
 public interface RequestSink {
 
-    /** Of a call that has failed before its body came: it takes nothing. */
+    /** The sink of a call that failed before its body arrived: it accepts nothing. */
     RequestSink ENDED = new RequestSink() {
         @Override
         public void data(ByteBuf chunk) {
@@ -27,33 +27,33 @@ public interface RequestSink {
         }
     };
 
-    /** Takes the next part of the body (taken). */
+    /** Receives the next part of the body (taken). */
     void data(ByteBuf chunk);
 
     /** The body is complete. */
     void end();
 
-    /** The client has gone or gave up: whatever is under way for this call is ended and released. No reply follows. */
+    /** The client disconnected or cancelled: ends and releases everything in flight for this call. No reply follows. */
     void cancel();
 
-    /** Whether more of the request is wanted now; where not, {@link Reply#onReady()} tells when it is again. */
+    /** Whether it accepts more of the request now; if not, {@link Reply#onReady()} reports when it does. */
     default boolean isReady() {
         return true;
     }
 
     /**
-     * Whether a large body had better be in one piece of memory; otherwise it may as well come in parts. Asked again after
-     * each part: once false it stays so.
+     * Whether a large body should be contiguous in memory; otherwise it may arrive in parts. Called again after each
+     * part: once false, it stays false.
      */
     default boolean inOnePiece() {
         return true;
     }
 
-    /** Bytes of memory that it holds of the request now: of what came, or of what was made of it. */
+    /** Bytes of memory that it holds now for the request, received or derived from it. */
     default long held() {
         return 0;
     }
 
-    /** The client, which was not {@linkplain Reply#writable() writable}, takes answers again. */
+    /** The client, which was not {@linkplain Reply#isReady() ready}, accepts responses again. */
     default void onReady() {}
 }

@@ -3,17 +3,20 @@ package dev.isthmus.gateway.call;
 import dev.isthmus.oip.OipException;
 
 /**
- * What takes calls: a layer of the gateway, which hands them to the next one, or the end of the stack.
+ * A receiver of calls: a layer of the gateway that forwards them to the next one, or the end of the stack.
  *
- * <p>A reply may end before {@link #open} returns: whoever opens a call must expect that.
+ * <p>A reply may end before {@link #open} returns: callers must handle that.
  */
 @FunctionalInterface
 public interface Service {
 
-    /** Begins a call. Failures, also immediate ones, arrive at the reply; the sink may be fed in any case. */
+    /**
+     * Starts a call. All failures, including immediate ones, are reported to the reply; the sink may be used in any
+     * case.
+     */
     RequestSink open(Call call, Reply reply);
 
-    /** Takes a request that is refused before it is a call, so that it is counted like one: its reply fails. */
+    /** Rejects a request before it becomes a call, so that it is counted like one: its reply fails. */
     default void reject(CallContext call, OipException refusal, Reply reply) {
         reply.fail(refusal);
     }

@@ -1,14 +1,14 @@
 package dev.isthmus.gateway.call;
 
-/** The end in one's hand of something under way. Called on the call's event loop. */
+/** Handle of an in-flight operation. Called on the call's event loop. */
 @FunctionalInterface
 public interface Subscription {
 
     Subscription NONE = () -> {};
 
-    /** Ends it, because nobody waits for the outcome any more. Idempotent. */
+    /** Cancels the operation because its result is not needed any more. Idempotent. */
     void cancel();
 
-    /** Goes on with answers, after {@link Reply#isReady()} was false. */
+    /** Resumes the delivery of responses, after {@link Reply#isReady()} was false. */
     default void onReady() {}
 }

@@ -1,6 +1,4 @@
-/**
- * What ingress, dispatch and upstreams say to each other: an operation, its call, its reply. No channel types.
- */
+/** The interface between ingress, dispatch and upstreams: an operation, its call, its reply. No channel types. */
 @NullMarked
 package dev.isthmus.gateway.call;
 

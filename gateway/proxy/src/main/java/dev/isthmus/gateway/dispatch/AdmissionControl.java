@@ -14,10 +14,10 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The layer that bounds concurrent calls and the memory of their requests. A call takes a concurrency permit once its request is
- * complete, so that no client holds one by sending nothing, and a stream of requests with its first message. The permit is
- * given back when the call ends or its client goes; until then the call counts what it holds of its request. Where there is no
- * permit or no memory, the call fails. Health and metadata pass: they are told however many calls there are.
+ * The layer that limits concurrent calls and the memory of their requests. A call acquires a concurrency permit when
+ * its request is complete, so that no client holds one by sending nothing; a stream of requests acquires it with its
+ * first message. The permit is released when the call ends or its client disconnects; until then the call counts the
+ * memory of its request. Without a permit or memory, the call fails. Health and metadata requests are always admitted.
  */
 final class AdmissionControl implements Service {
     private final Service next;
@@ -41,7 +41,7 @@ final class AdmissionControl implements Service {
         }
         boolean stream = call.operation() instanceof Operation.InferStream;
         AdmittedReply admitted = new AdmittedReply(admission, stream, call.memory(), reply);
-        return admitted.around(next.open(call, admitted));
+        return admitted.wrap(next.open(call, admitted));
     }
 
     private static boolean needsPermit(Operation operation) {
@@ -50,23 +50,23 @@ final class AdmissionControl implements Service {
             case Operation.InferStream stream -> true;
             case Operation.Generate generate -> true;
             case Operation.Manage manage -> true;
-            case Operation.ServerLive ask -> false;
-            case Operation.GatewayReady ask -> false;
-            case Operation.ServerReady ask -> false;
-            case Operation.ReadServerMetadata ask -> false;
-            case Operation.ModelReady ask -> false;
-            case Operation.ReadModelMetadata ask -> false;
+            case Operation.ServerLive request -> false;
+            case Operation.GatewayReady request -> false;
+            case Operation.ServerReady request -> false;
+            case Operation.ReadServerMetadata request -> false;
+            case Operation.ModelReady request -> false;
+            case Operation.ReadModelMetadata request -> false;
         };
     }
 
-    /** One call. Lives on its event loop. */
+    /** One admitted call. Confined to its event loop. */
     private static final class AdmittedReply extends ForwardingReply {
         private final Admission admission;
         private final boolean stream;
         private final MemoryBudget.MemoryReservation memory;
         private RequestSink request = RequestSink.ENDED;
         private Admission.@Nullable Permit permit;
-        private boolean over;
+        private boolean ended;
 
         /** @param stream whether the request is a stream of messages */
         AdmittedReply(Admission admission, boolean stream, MemoryBudget.MemoryReservation memory, Reply client) {
@@ -76,36 +76,36 @@ final class AdmissionControl implements Service {
             this.memory = memory;
         }
 
-        /** The call's request, which was opened with this as its reply. */
-        RequestSink around(RequestSink opened) {
+        /** Wraps the call's request, which was opened with this as its reply. */
+        RequestSink wrap(RequestSink opened) {
             request = opened;
             return new AdmittedSink(opened);
         }
 
-        private void leave() {
-            over = true;
+        private void releasePermit() {
+            ended = true;
             if (permit != null) {
-                permit.giveBack();
+                permit.release();
             }
             memory.request(0);
         }
 
         @Override
         public void onReady() {
-            // What waited has gone: it holds less.
+            // Buffered bytes were sent: the request holds less.
             memory.request(request.held());
             super.onReady();
         }
 
         @Override
         public void complete() {
-            leave();
+            releasePermit();
             super.complete();
         }
 
         @Override
         public void fail(OipException failure) {
-            leave();
+            releasePermit();
             super.fail(failure);
         }
 
@@ -114,11 +114,11 @@ final class AdmissionControl implements Service {
                 super(sink);
             }
 
-            /** Takes a permit, unless the call has one: false where there is none, and the call has failed. */
+            /** Acquires a permit, unless the call has one; returns false if there is none and the call has failed. */
             private boolean permitted() {
-                if (permit == null && !over) {
+                if (permit == null && !ended) {
                     try {
-                        permit = admission.enter();
+                        permit = admission.acquire();
                     } catch (OipException refused) {
                         super.cancel();
                         fail(refused);
@@ -152,7 +152,7 @@ final class AdmissionControl implements Service {
 
             @Override
             public void cancel() {
-                leave();
+                releasePermit();
                 super.cancel();
             }
         }

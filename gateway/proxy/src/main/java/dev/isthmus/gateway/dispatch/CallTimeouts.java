@@ -4,11 +4,11 @@ import dev.isthmus.gateway.call.Call;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The time that a call has. */
+/** Deadlines of calls. */
 final class CallTimeouts {
     private CallTimeouts() {}
 
-    /** A call whose client gives no deadline has the timeout, where there is one. */
+    /** Applies the timeout, if any, to a call whose client sets no deadline. */
     static Call within(Call call, @Nullable Duration timeout) {
         return timeout == null || call.hasDeadline() ? call : call.withDeadline(System.nanoTime() + timeout.toNanos());
     }

@@ -17,15 +17,15 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * The outermost layer: writes into the context of each call what passes, and tells observers of its beginning and its end,
- * which is the first of complete, fail and cancel. Shared by all event loops.
+ * The outermost layer: records the progress of each call in its context, and notifies observers of its start and its
+ * end, which is the first of complete, fail and cancel. Thread-safe.
  */
 final class CallTracking implements Service {
     private final Service next;
     private final List<CallObserver> observers;
     private final LongSupplier nanoTime;
 
-    /** @param observers told in this order */
+    /** @param observers notified in this order */
     CallTracking(Service next, List<CallObserver> observers, LongSupplier nanoTime) {
         this.next = next;
         this.observers = observers;
@@ -66,8 +66,8 @@ final class CallTracking implements Service {
         }
     }
 
-    private static int size(ReplyMessage answer) {
-        return switch (answer) {
+    private static int size(ReplyMessage message) {
+        return switch (message) {
             case ReplyMessage.Inference inference -> size(inference.message());
             case ReplyMessage.Part part -> part.bytes().readableBytes();
             case ReplyMessage.Document document -> document.content().readableBytes();
@@ -99,12 +99,12 @@ final class CallTracking implements Service {
         }
 
         @Override
-        public void message(ReplyMessage answer) {
+        public void message(ReplyMessage message) {
             if (!context.responding()) {
                 context.responseBegan(nanoTime.getAsLong());
             }
-            context.answered(size(answer));
-            super.message(answer);
+            context.responseSent(size(message));
+            super.message(message);
         }
 
         @Override

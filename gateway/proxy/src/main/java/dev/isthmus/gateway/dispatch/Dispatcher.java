@@ -21,35 +21,35 @@ import dev.isthmus.transcoder.json.JsonCheck;
 import java.util.Map;
 
 /**
- * The layer that chooses a route. What is asked of the gateway itself is answered here, what is asked of the whole fleet goes
- * to the service of the fleet, and what is asked of a model to the targets of its route. Shared by all event loops; the flows it
- * makes belong to one call.
+ * The layer that selects the route. Requests about the gateway itself are answered here, requests about the whole fleet
+ * are passed to the fleet's service, and requests about a model to the targets of its route. Thread-safe; the flows
+ * that it creates belong to one call.
  */
 final class Dispatcher implements Service {
     private final RoutingTable routes;
     private final RouteKeys keys;
-    private final RoutePolicyTable traffic;
+    private final RoutePolicyTable policies;
     private final Service fleet;
     private final InferRules rules;
     private final Transcoder transcoder;
     private final GatewayReadiness gateway;
 
     /**
-     * A dispatcher of the models of a table.
+     * Creates a dispatcher for a routing table.
      *
-     * @param fleet serves what is asked of the fleet and not of a model's server
+     * @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management
      */
     Dispatcher(
             RoutingTable routes,
             RouteKeys keys,
-            RoutePolicyTable traffic,
+            RoutePolicyTable policies,
             Service fleet,
             InferRules rules,
             Transcoder transcoder,
             GatewayReadiness gateway) {
         this.routes = routes;
         this.keys = keys;
-        this.traffic = traffic;
+        this.policies = policies;
         this.fleet = fleet;
         this.rules = rules;
         this.transcoder = transcoder;
@@ -58,24 +58,24 @@ final class Dispatcher implements Service {
 
     @Override
     public RequestSink open(Call call, Reply reply) {
-        ModelRef asked = call.operation().asked();
-        Route route = asked == null ? null : routes.find(asked);
-        if (asked != null) {
-            call.context().routed(keys.of(route, asked));
+        ModelRef model = call.operation().requestedModel();
+        Route route = model == null ? null : routes.find(model);
+        if (model != null) {
+            call.context().routed(keys.of(route, model));
         }
         try {
             return switch (call.operation()) {
                 case Operation.ServerLive live -> EmptyBodySink.answering(reply, live());
-                case Operation.GatewayReady ask -> EmptyBodySink.answering(reply, gatewayReady());
-                case Operation.ServerReady ask -> fleet.open(call, reply);
-                case Operation.ReadServerMetadata ask -> fleet.open(call, reply);
-                case Operation.ModelReady ask -> fleet.open(call, reply);
-                case Operation.ReadModelMetadata ask -> fleet.open(call, reply);
+                case Operation.GatewayReady request -> EmptyBodySink.answering(reply, gatewayReady());
+                case Operation.ServerReady request -> fleet.open(call, reply);
+                case Operation.ReadServerMetadata request -> fleet.open(call, reply);
+                case Operation.ModelReady request -> fleet.open(call, reply);
+                case Operation.ReadModelMetadata request -> fleet.open(call, reply);
                 case Operation.Manage manage -> fleet.open(call, reply);
                 case Operation.Infer infer ->
                     inference(call, infer, RoutingTable.required(route, infer.model()), reply);
-                case Operation.InferStream ask ->
-                    new StreamCallFlow(call, ask.separate(), routes, traffic, transcoder, reply);
+                case Operation.InferStream request ->
+                    new StreamCallFlow(call, request.separate(), routes, policies, transcoder, reply);
                 case Operation.Generate generate ->
                     generate(call, generate, RoutingTable.required(route, generate.model()), reply);
             };
@@ -88,7 +88,7 @@ final class Dispatcher implements Service {
     private ReplyMessage live() {
         String failure = gateway.failure();
         if (failure != null) {
-            throw new OipException(ErrorCode.UNAVAILABLE, "the gateway does not work: " + failure);
+            throw new OipException(ErrorCode.UNAVAILABLE, "the gateway has failed: " + failure);
         }
         return new ReplyMessage.Live(true);
     }
@@ -102,16 +102,16 @@ final class Dispatcher implements Service {
     }
 
     private RequestSink inference(Call call, Operation.Infer infer, Route route, Reply reply) {
-        RouteCall routed = new RouteCall(call, route, infer.model(), traffic);
+        RouteCall routed = new RouteCall(call, route, infer.model(), policies);
         return IncomingRequest.of(call, infer, routed, reply, transcoder, rules);
     }
 
     private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
-        RouteCall routed = new RouteCall(call, route, generate.model(), traffic);
-        TargetSelection pick = routed.pick(new RequestAttributes(call.client(), Map.of(), ""));
-        Target target = pick.target();
-        Operation.Generate asked = new Operation.Generate(target.model(), generate.stream());
-        Call placed = call.withAffinity(pick.affinity());
+        RouteCall routed = new RouteCall(call, route, generate.model(), policies);
+        TargetSelection selection = routed.selectTarget(new RequestAttributes(call.client(), Map.of(), ""));
+        Target target = selection.target();
+        Operation.Generate forTarget = new Operation.Generate(target.model(), generate.stream());
+        Call withAffinity = call.withAffinity(selection.affinity());
         return new PassThroughBody(call.allocator(), JsonCheck.passed(rules.limits()), reply, body -> {
             routed.received(body.readableBytes());
             try {
@@ -121,7 +121,7 @@ final class Dispatcher implements Service {
                 reply.fail(limited);
                 return Subscription.NONE;
             }
-            return target.upstream().generate(placed, asked, body, reply);
+            return target.upstream().generate(withAffinity, forTarget, body, reply);
         });
     }
 }

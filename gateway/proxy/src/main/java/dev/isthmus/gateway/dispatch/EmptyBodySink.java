@@ -8,20 +8,20 @@ import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.function.Supplier;
 
-/** The body of an operation that needs none: what comes is dropped, and its end starts the query. */
+/** The body of an operation without one: data is discarded, and the end starts the query. */
 public final class EmptyBodySink implements RequestSink {
     private final Supplier<Subscription> query;
-    private Subscription underWay = Subscription.NONE;
+    private Subscription inFlight = Subscription.NONE;
 
-    /** @param query starts what was asked for; called once, at the end of the request */
+    /** @param query starts the operation; called once, at the end of the request */
     public EmptyBodySink(Supplier<Subscription> query) {
         this.query = query;
     }
 
     /**
-     * As the constructor.
+     * As the constructor, but failures of the query fail the reply.
      *
-     * @param reply fails where the query throws
+     * @param reply fails if the query throws
      */
     public static RequestSink of(Reply reply, Supplier<Subscription> query) {
         return new EmptyBodySink(() -> {
@@ -34,10 +34,10 @@ public final class EmptyBodySink implements RequestSink {
         });
     }
 
-    /** Answers at the end of the request. */
-    public static RequestSink answering(Reply reply, ReplyMessage answer) {
+    /** Completes the reply at the end of the request. */
+    public static RequestSink answering(Reply reply, ReplyMessage message) {
         return new EmptyBodySink(() -> {
-            reply.only(answer);
+            reply.only(message);
             return Subscription.NONE;
         });
     }
@@ -49,11 +49,11 @@ public final class EmptyBodySink implements RequestSink {
 
     @Override
     public void end() {
-        underWay = query.get();
+        inFlight = query.get();
     }
 
     @Override
     public void cancel() {
-        underWay.cancel();
+        inFlight.cancel();
     }
 }

@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hides from clients what servers say of failures and how upstreams are named: they get a fixed text for each code, and the
- * id of their request, with which the full text is logged. What the gateway itself says of a request stays as it is.
+ * Hides upstream servers' error texts and upstreams' names from clients: they get a fixed text for each code, and the
+ * id of their request, with which the full text is logged. The gateway's own messages about a request are not changed.
  */
 final class GenericErrorTexts implements Service {
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
@@ -26,7 +26,7 @@ final class GenericErrorTexts implements Service {
     private static final Pattern PLAIN = Pattern.compile("[0-9A-Za-z._~:/+=@-]{1,128}");
     private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}\\u0085\\u2028\\u2029]+");
     private static final int MAX_LOGGED = 2000;
-    private static final int FIRST_OF_SERVERS = 500;
+    private static final int FIRST_SERVER_ERROR = 500;
 
     private final Service next;
     private final LogRateLimiter lines;
@@ -39,39 +39,39 @@ final class GenericErrorTexts implements Service {
 
     @Override
     public RequestSink open(Call call, Reply reply) {
-        return next.open(call, new Shown(call, reply));
+        return next.open(call, new GenericReply(call, reply));
     }
 
-    /** The text in place of a failure's own; null where its own may be seen. */
+    /** Returns the text that replaces a failure's own; null if its own may be shown. */
     private static @Nullable String fixed(OipException failure) {
         return switch (failure.code()) {
             case INTERNAL, UNKNOWN, DATA_LOSS -> "the request failed: " + failure.code();
-            case DEADLINE_EXCEEDED -> "the answer did not come in time";
-            case BAD_UPSTREAM_ANSWER -> "the server behind the gateway gave an answer that is not the protocol's";
-            default -> failure.isConfidential() ? ofServer(failure.code()) : null;
+            case DEADLINE_EXCEEDED -> "the upstream server did not respond in time";
+            case BAD_UPSTREAM_ANSWER -> "the upstream server sent an invalid response";
+            default -> failure.isConfidential() ? serverText(failure.code()) : null;
         };
     }
 
-    private static String ofServer(ErrorCode code) {
+    private static String serverText(ErrorCode code) {
         return switch (code) {
-            case UNAVAILABLE, OVERLOADED -> "the server behind the gateway takes no requests now";
-            case UNIMPLEMENTED -> "the server behind the gateway does not support the request";
-            default -> "the server behind the gateway refused the request: " + code;
+            case UNAVAILABLE, OVERLOADED -> "the upstream server is unavailable";
+            case UNIMPLEMENTED -> "the upstream server does not support the request";
+            default -> "the upstream server rejected the request: " + code;
         };
     }
 
     private void log(ErrorCode code, @Nullable String requestId, String part, String text) {
-        long leftOut = lines.next();
-        if (leftOut < 0) {
+        long suppressed = lines.next();
+        if (suppressed < 0) {
             return;
         }
         String plain = CONTROL.matcher(text).replaceAll(" ");
-        String line = "a client was not told of " + code
+        String line = "error text hidden from the client: " + code
                 + (requestId == null ? "" : ", request id " + requestId)
                 + (part.isEmpty() ? "" : ", message '" + CONTROL.matcher(part).replaceAll(" ") + "'")
-                + (leftOut == 0 ? "" : " (" + leftOut + " such lines were left out before)")
+                + (suppressed == 0 ? "" : " (" + suppressed + " similar lines were suppressed)")
                 + ": " + (plain.length() > MAX_LOGGED ? plain.substring(0, MAX_LOGGED) : plain);
-        if (code.httpStatus() < FIRST_OF_SERVERS) {
+        if (code.httpStatus() < FIRST_SERVER_ERROR) {
             LOG.info("{}", line);
         } else {
             LOG.warn("{}", line);
@@ -79,23 +79,23 @@ final class GenericErrorTexts implements Service {
     }
 
     /** The reply to one call, on its event loop. */
-    private final class Shown extends ForwardingReply {
+    private final class GenericReply extends ForwardingReply {
         private final Call call;
         private @Nullable GenericEventErrors events;
 
-        Shown(Call call, Reply client) {
+        GenericReply(Call call, Reply client) {
             super(client);
             this.call = call;
         }
 
-        /** The client's own id of the request; null where it has none that can be repeated anywhere. */
+        /** The client's request id; null if it has none that is safe to repeat. */
         private @Nullable String requestId() {
             String id = call.client().value(REQUEST_ID);
             return id != null && PLAIN.matcher(id).matches() ? id : null;
         }
 
-        /** @param part the id of the message of a stream that failed; empty for the call */
-        private OipException shown(OipException failure, String part) {
+        /** @param part the id of the failed message of a stream; empty for the call */
+        private OipException generic(OipException failure, String part) {
             String fixed = fixed(failure);
             if (fixed == null) {
                 return failure;
@@ -106,26 +106,26 @@ final class GenericErrorTexts implements Service {
         }
 
         private GenericEventErrors events() {
-            GenericEventErrors known = events;
-            if (known == null) {
-                known = new GenericEventErrors(
+            GenericEventErrors existing = events;
+            if (existing == null) {
+                existing = new GenericEventErrors(
                         call.allocator(),
-                        text -> shown(new OipException(ErrorCode.UNKNOWN, text), "")
+                        text -> generic(new OipException(ErrorCode.UNKNOWN, text), "")
                                 .message());
-                events = known;
+                events = existing;
             }
-            return known;
+            return existing;
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            switch (answer) {
+        public void message(ReplyMessage message) {
+            switch (message) {
                 case ReplyMessage.StreamError error ->
-                    super.message(new ReplyMessage.StreamError(shown(error.failure(), error.id()), error.id()));
-                case ReplyMessage.Events part -> events(events().without(part.content()));
-                // Why is told on the admin address.
+                    super.message(new ReplyMessage.StreamError(generic(error.failure(), error.id()), error.id()));
+                case ReplyMessage.Events part -> events(events().replaceErrors(part.content()));
+                // The reason is available on the admin address.
                 case ReplyMessage.Ready ready -> super.message(new ReplyMessage.Ready(ready.ready()));
-                default -> super.message(answer);
+                default -> super.message(message);
             }
         }
 
@@ -140,7 +140,7 @@ final class GenericErrorTexts implements Service {
 
         @Override
         public void fail(OipException failure) {
-            super.fail(shown(failure, ""));
+            super.fail(generic(failure, ""));
         }
     }
 }

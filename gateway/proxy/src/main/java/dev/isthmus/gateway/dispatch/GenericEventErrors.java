@@ -6,36 +6,38 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.UnaryOperator;
 
 /**
- * Puts another text into server-sent events that are errors, <code>data: {"error": …}</code> in one line, while they are
- * passed on; all other bytes stay as they are. Holds no buffer between the parts.
+ * Replaces the text of server-sent error events, <code>data: {"error": …}</code> in one line, while they are forwarded;
+ * all other bytes are unchanged. Holds no buffer between the parts.
  */
 final class GenericEventErrors {
-    /** How such a line begins; {@code ~} stands for any blanks. */
-    private static final String BEGINNING = "data:~{~\"error\"";
+    /** The start of such a line; {@code ~} stands for any whitespace. */
+    private static final String PREFIX = "data:~{~\"error\"";
 
     private static final int OTHER_LINE = -1;
-    private static final int MAX_KEPT = 2000;
+    private static final int MAX_TEXT = 2000;
 
     private final ByteBufAllocator allocator;
-    private final UnaryOperator<String> shown;
-    /** How much of the beginning the line has so far; its whole length while the rest of an error is dropped. */
+    private final UnaryOperator<String> replacement;
+    /**
+     * Length of the prefix that the line has matched so far; its whole length while the rest of an error is discarded.
+     */
     private int matched;
 
-    private final StringBuilder dropped = new StringBuilder();
+    private final StringBuilder text = new StringBuilder();
 
-    /** @param shown the text in place of a server's; without quotes, backslashes and control characters */
-    GenericEventErrors(ByteBufAllocator allocator, UnaryOperator<String> shown) {
+    /** @param replacement returns the text to replace a server's; without quotes, backslashes and control characters */
+    GenericEventErrors(ByteBufAllocator allocator, UnaryOperator<String> replacement) {
         this.allocator = allocator;
-        this.shown = shown;
+        this.replacement = replacement;
     }
 
     /**
-     * The next part of the stream with other texts.
+     * Returns the next part of the stream with replaced texts.
      *
      * @param part taken
-     * @return the caller's; it may be empty
+     * @return owned by the caller; may be empty
      */
-    ByteBuf without(ByteBuf part) {
+    ByteBuf replaceErrors(ByteBuf part) {
         ByteBuf out = allocator.buffer(part.readableBytes());
         try {
             while (part.isReadable()) {
@@ -49,16 +51,16 @@ final class GenericEventErrors {
 
     private void next(byte octet, ByteBuf out) {
         boolean lineEnds = octet == '\n' || octet == '\r';
-        if (matched == BEGINNING.length() && !lineEnds) {
-            if (dropped.length() < MAX_KEPT) {
-                dropped.append((char) (octet & 0xff));
+        if (matched == PREFIX.length() && !lineEnds) {
+            if (text.length() < MAX_TEXT) {
+                text.append((char) (octet & 0xff));
             }
             return;
         }
-        if (matched == BEGINNING.length()) {
-            String text = new String(dropped.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
-            dropped.setLength(0);
-            out.writeCharSequence(":\"" + shown.apply(text) + "\"}", StandardCharsets.UTF_8);
+        if (matched == PREFIX.length()) {
+            String original = new String(text.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+            text.setLength(0);
+            out.writeCharSequence(":\"" + replacement.apply(original) + "\"}", StandardCharsets.UTF_8);
         }
         out.writeByte(octet);
         matched = lineEnds ? 0 : matched(octet);
@@ -69,12 +71,12 @@ final class GenericEventErrors {
         if (at == OTHER_LINE) {
             return at;
         }
-        if (BEGINNING.charAt(at) == '~') {
+        if (PREFIX.charAt(at) == '~') {
             if (octet == ' ' || octet == '\t') {
                 return at;
             }
             at++;
         }
-        return BEGINNING.charAt(at) == octet ? at + 1 : OTHER_LINE;
+        return PREFIX.charAt(at) == octet ? at + 1 : OTHER_LINE;
     }
 }

@@ -13,20 +13,20 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The request of one inference as it comes. It is gathered, and its target chosen when it is complete; a large one whose route
- * lets it goes on in parts, to a target that is chosen when its head has come.
+ * The request of one inference while it arrives. It is gathered, and its target selected when it is complete; a large
+ * request is forwarded in parts if its route allows that, to a target that is selected when its head is complete.
  */
 final class IncomingRequest implements RequestSink {
     private final Call call;
     private final RouteCall routed;
     private final RequestBody body;
     private final InferCall flow;
-    /** Whether it goes to no place that has bodies of its size gathered. */
+    /** Whether every upstream of the route accepts bodies of its size in parts. */
     private final boolean large;
-    /** Whether the request may still turn out to be one that passes. */
+    /** Whether it may still be forwarded in parts. */
     private boolean open;
 
-    private @Nullable TargetSelection pick;
+    private @Nullable TargetSelection selection;
     private @Nullable RequestUpload upload;
 
     private IncomingRequest(
@@ -39,7 +39,7 @@ final class IncomingRequest implements RequestSink {
         this.large = large;
     }
 
-    /** The sink of a call that begins. */
+    /** Creates the sink of a new call. */
     static RequestSink of(
             Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, InferRules rules) {
         RequestBody body = switch (infer.form()) {
@@ -48,15 +48,15 @@ final class IncomingRequest implements RequestSink {
                 new ProtobufBody(transcoder, call.allocator(), protobuf.outline(), protobuf.inParts());
         };
         InferCall flow = new InferCall(call, infer, routed, client, transcoder, body);
-        // That of a message is known when it begins to come.
-        long most = infer.form() instanceof BodyForm.RestForm rest ? rest.bodyLength() : Long.MAX_VALUE;
-        // Whatever may have to be sent once more is kept whole.
-        boolean open = most > smallest(routed)
+        // The length of a protobuf message is not known before its first part.
+        long maxLength = infer.form() instanceof BodyForm.RestForm rest ? rest.bodyLength() : Long.MAX_VALUE;
+        // A request that may have to be sent again is gathered.
+        boolean open = maxLength > smallest(routed)
                 && !infer.stream()
                 && !body.needsMetadata()
                 && !flow.hasFallback()
                 && !routed.shadowed();
-        return new IncomingRequest(call, routed, body, flow, open, open && most > largest(routed));
+        return new IncomingRequest(call, routed, body, flow, open, open && maxLength > largest(routed));
     }
 
     private static RequestBody restBody(
@@ -82,25 +82,25 @@ final class IncomingRequest implements RequestSink {
 
     @Override
     public void data(ByteBuf chunk) {
-        if (flow.over()) {
+        if (flow.isEnded()) {
             chunk.release();
             return;
         }
         routed.received(chunk.readableBytes());
         try {
             body.add(chunk);
-            passOn();
+            forward();
         } catch (RuntimeException | OutOfMemoryError e) {
-            flow.stop(e);
+            flow.abort(e);
         }
     }
 
-    private void passOn() {
-        StreamedRequest passing = open ? body.passing() : null;
-        if (passing != null) {
+    private void forward() {
+        StreamedRequest streamed = open ? body.streamed() : null;
+        if (streamed != null) {
             open = false;
-            if (passing.length() > smallest(routed)) {
-                begin(passing);
+            if (streamed.length() > smallest(routed)) {
+                begin(streamed);
             }
         }
         if (upload != null) {
@@ -108,7 +108,7 @@ final class IncomingRequest implements RequestSink {
         }
     }
 
-    /** Of the messages that any of the route's upstreams takes in parts. */
+    /** The smallest message that any upstream of the route accepts in parts. */
     private static long smallest(RouteCall routed) {
         long smallest = Long.MAX_VALUE;
         for (Upstream upstream : routed.route().upstreams()) {
@@ -117,7 +117,7 @@ final class IncomingRequest implements RequestSink {
         return smallest;
     }
 
-    /** Of the messages that not all of them take in parts. */
+    /** The largest message that some upstream of the route does not accept in parts. */
     private static long largest(RouteCall routed) {
         long largest = 0;
         for (Upstream upstream : routed.route().upstreams()) {
@@ -126,23 +126,23 @@ final class IncomingRequest implements RequestSink {
         return largest;
     }
 
-    /** What is chosen here holds, also where the request is gathered after all. */
-    private void begin(StreamedRequest passing) {
-        routed.expects(passing.length());
-        TargetSelection chosen = choose();
-        pick = chosen;
-        if (passing.length() > chosen.target().upstream().passesFrom()) {
-            upload = flow.pass(chosen, passing);
+    /** Selects the target. The selection is kept, even if the request is gathered after all. */
+    private void begin(StreamedRequest streamed) {
+        routed.expects(streamed.length());
+        TargetSelection selected = select();
+        selection = selected;
+        if (streamed.length() > selected.target().upstream().passesFrom()) {
+            upload = flow.startUpload(selected, streamed);
         }
     }
 
-    private TargetSelection choose() {
-        return routed.pick(new RequestAttributes(call.client(), body.parameters(), body.id()));
+    private TargetSelection select() {
+        return routed.selectTarget(new RequestAttributes(call.client(), body.parameters(), body.id()));
     }
 
     @Override
     public long held() {
-        if (flow.over()) {
+        if (flow.isEnded()) {
             return 0;
         }
         return upload == null ? body.held() : body.held() + upload.held();
@@ -160,7 +160,7 @@ final class IncomingRequest implements RequestSink {
 
     @Override
     public void end() {
-        if (flow.over()) {
+        if (flow.isEnded()) {
             return;
         }
         try {
@@ -170,10 +170,10 @@ final class IncomingRequest implements RequestSink {
                 routed.sendingLast();
                 upload.end();
             } else {
-                flow.send(pick == null ? choose() : pick);
+                flow.send(selection == null ? select() : selection);
             }
         } catch (RuntimeException | OutOfMemoryError e) {
-            flow.stop(e);
+            flow.abort(e);
         }
     }
 

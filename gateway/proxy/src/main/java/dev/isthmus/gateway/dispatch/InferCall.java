@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One inference: its request is put on the wire of the target that was chosen, and the answer on the client's. Where it fails
- * before an answer as servers fail, the route's fallback gets it.
+ * One inference: sends its request on the wire of the selected target, and its response on the client's. If the target
+ * fails before responding, with a failure of the server, the request is sent to the route's fallback.
  */
 final class InferCall implements Reply {
     private static final Logger LOG = LoggerFactory.getLogger(InferCall.class);
@@ -40,15 +40,15 @@ final class InferCall implements Reply {
     private Call call;
     private @Nullable Target fallback;
     private ResponseForm form = ResponseForm.DECODED;
-    private Subscription underWay = Subscription.NONE;
-    private @Nullable PassThroughJson passed;
+    private Subscription inFlight = Subscription.NONE;
+    private @Nullable PassThroughJson passThrough;
     private @Nullable JsonResponseWriter text;
-    /** Whether the target has nothing more to say. */
+    /** Whether the target's response is complete. */
     private boolean ended;
 
-    private boolean over;
+    private boolean callEnded;
 
-    /** @param body what the client sends, given back when nothing needs it any more */
+    /** @param body the client's request, released when it is not needed any more */
     InferCall(
             Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, RequestBody body) {
         this.call = CallTimeouts.within(call, routed.route().config().timeout());
@@ -60,101 +60,101 @@ final class InferCall implements Reply {
         this.body = body;
     }
 
-    /** Whether another target takes over from one that fails. */
+    /** Whether there is a fallback for a target that fails. */
     boolean hasFallback() {
         return fallback != null;
     }
 
-    /** Whether the call has ended: nothing is done any more. */
-    boolean over() {
-        return over;
+    /** Whether the call has ended. */
+    boolean isEnded() {
+        return callEnded;
     }
 
-    /** Sends the body, which is complete, to where it was chosen to go. */
-    void send(TargetSelection pick) {
-        place(pick);
-        send(pick.target(), true);
+    /** Sends the complete body to the selected target. */
+    void send(TargetSelection selection) {
+        applyAffinity(selection);
+        send(selection.target(), true);
     }
 
     /**
-     * Sends the request in parts from now on.
+     * Starts to send the request in parts.
      *
-     * @return null where it is to be gathered for the target that was chosen
+     * @return null if it is to be gathered for the selected target
      */
     @Nullable
-    RequestUpload pass(TargetSelection pick, StreamedRequest passing) {
-        Target target = pick.target();
-        StreamedRequest.StreamedMessage begun = passing.start(target.upstream().peer(), target.model());
-        if (begun == null) {
+    RequestUpload startUpload(TargetSelection selection, StreamedRequest streamed) {
+        Target target = selection.target();
+        StreamedRequest.StreamedMessage started = streamed.start(target.upstream().peer(), target.model());
+        if (started == null) {
             return null;
         }
-        place(pick);
-        form = begun.form();
+        applyAffinity(selection);
+        form = started.form();
         routed.sending();
-        RequestUpload upload = new RequestUpload(passing, this);
-        underWay = upload;
-        upload.open(call, target, begun.length());
+        RequestUpload upload = new RequestUpload(streamed, this);
+        inFlight = upload;
+        upload.open(call, target, started.length());
         return upload;
     }
 
-    private void place(TargetSelection pick) {
-        call = call.withAffinity(pick.affinity(), pick.sequence());
-        if (pick.sequence()) {
-            // Its state is where it began.
+    private void applyAffinity(TargetSelection selection) {
+        call = call.withAffinity(selection.affinity(), selection.sequence());
+        if (selection.sequence()) {
+            // The sequence's state is on the first server.
             fallback = null;
         }
     }
 
-    private void send(Target chosen, boolean first) {
+    private void send(Target target, boolean first) {
         if (body.needsMetadata()) {
-            Subscription asked =
-                    chosen.upstream().modelMetadata(call, chosen.model(), new ModelMetadataReply(chosen, first));
-            // The description may have come at once, and the request gone out.
-            underWay = underWay == Subscription.NONE ? asked : underWay;
+            Subscription metadataCall =
+                    target.upstream().modelMetadata(call, target.model(), new ModelMetadataReply(target, first));
+            // The metadata may have been received already, and the request sent.
+            inFlight = inFlight == Subscription.NONE ? metadataCall : inFlight;
         } else {
-            infer(chosen, first);
+            infer(target, first);
         }
     }
 
-    private void infer(Target chosen, boolean first) {
+    private void infer(Target target, boolean first) {
         try {
-            Upstream upstream = chosen.upstream();
-            UpstreamMessage prepared = body.prepare(upstream.peer(), chosen.model());
+            Upstream upstream = target.upstream();
+            UpstreamMessage prepared = body.prepare(upstream.peer(), target.model());
             form = prepared.form();
             routed.sending();
             Subscription started = infer.stream()
-                    ? upstream.inferEvents(call, chosen.model(), prepared.message(), this)
-                    : upstream.infer(call, chosen.model(), prepared.message(), this);
-            started(started, first);
+                    ? upstream.inferEvents(call, target.model(), prepared.message(), this)
+                    : upstream.infer(call, target.model(), prepared.message(), this);
+            inferStarted(started, first);
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(failure(e));
         }
     }
 
-    /** The request went out; it may have been answered, or its failure taken over, before that. */
-    private void started(Subscription started, boolean first) {
-        if (over) {
-            giveBack();
+    /** The request was sent; before this it may have completed, or failed over to the fallback. */
+    private void inferStarted(Subscription started, boolean first) {
+        if (callEnded) {
+            releaseIfUnused();
         } else if (!first) {
-            underWay = started;
-            giveBack();
-        } else if (!routed.takenOver()) {
-            underWay = started;
+            inFlight = started;
+            releaseIfUnused();
+        } else if (!routed.failedOver()) {
+            inFlight = started;
             routed.sent(call, new ShadowedRequest());
         }
     }
 
-    /** The client has gone. */
+    /** The client disconnected. */
     void cancel() {
-        if (!over) {
-            over = true;
+        if (!callEnded) {
+            callEnded = true;
             routed.cancelled();
-            giveBack();
-            underWay.cancel();
+            releaseIfUnused();
+            inFlight.cancel();
         }
     }
 
-    /** What the model is, where the request cannot be read without. */
+    /** Receives the model's metadata, for requests that cannot be read without it. */
     private final class ModelMetadataReply implements Reply {
         private final Target described;
         private final boolean first;
@@ -165,15 +165,15 @@ final class InferCall implements Reply {
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            if (answer instanceof ReplyMessage.Model model) {
+        public void message(ReplyMessage message) {
+            if (message instanceof ReplyMessage.Model model) {
                 body.describe(model.metadata());
             }
         }
 
         @Override
         public void complete() {
-            if (!over) {
+            if (!callEnded) {
                 infer(described, first);
             }
         }
@@ -184,11 +184,11 @@ final class InferCall implements Reply {
         }
     }
 
-    /** The client takes answers again. */
+    /** The client is ready for more of the response. */
     void onReplyReady() {
         JsonResponseWriter writing = text;
-        if (over || writing == null) {
-            underWay.onReady();
+        if (callEnded || writing == null) {
+            inFlight.onReady();
             return;
         }
         try {
@@ -201,11 +201,11 @@ final class InferCall implements Reply {
         }
     }
 
-    /** The request is not what it should be, or we failed: whatever is under way ends. */
-    void stop(Throwable thrown) {
-        if (!over) {
+    /** The request is invalid, or the gateway failed: cancels what is in flight. */
+    void abort(Throwable thrown) {
+        if (!callEnded) {
             fallback = null;
-            underWay.cancel();
+            inFlight.cancel();
             fail(failure(thrown));
         }
     }
@@ -227,51 +227,51 @@ final class InferCall implements Reply {
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!over) {
+        if (!callEnded) {
             client.headers(headers);
         }
     }
 
     @Override
-    public void message(ReplyMessage answer) {
-        if (!over && answer instanceof ReplyMessage.StreamError) {
-            client.message(answer);
+    public void message(ReplyMessage message) {
+        if (!callEnded && message instanceof ReplyMessage.StreamError) {
+            client.message(message);
             return;
         }
-        if (!over && answer instanceof ReplyMessage.Part part) {
-            begun();
-            routed.answering();
+        if (!callEnded && message instanceof ReplyMessage.Part part) {
+            responseStarted();
+            routed.responseStarted();
             part(part);
             return;
         }
-        if (over || !(answer instanceof ReplyMessage.Inference inference)) {
-            answer.release();
+        if (callEnded || !(message instanceof ReplyMessage.Inference inference)) {
+            message.release();
             return;
         }
-        routed.answered(inference.message());
-        begun();
+        routed.responded(inference.message());
+        responseStarted();
         try {
             if (infer.stream() || !Transcoder.writesText(inference.message(), form)) {
-                InferMessage answered =
+                InferMessage response =
                         transcoder.response(call.allocator(), inference.message(), form, call.memory()::source);
                 call.memory().source(0);
-                client.message(new ReplyMessage.Inference(answered));
+                client.message(new ReplyMessage.Inference(response));
             } else {
-                answer(transcoder.text(call.allocator(), inference.message(), form, call.memory()::source));
+                respond(transcoder.text(call.allocator(), inference.message(), form, call.memory()::source));
             }
         } catch (RuntimeException | OutOfMemoryError e) {
-            underWay.cancel();
+            inFlight.cancel();
             fail(failure(e));
         }
     }
 
-    private void answer(JsonResponseText answer) {
-        if (answer.inParts() && client.takesParts(Wire.REST, answer.bytes())) {
-            routed.answering();
-            text = new JsonResponseWriter(answer, call.memory(), client);
+    private void respond(JsonResponseText response) {
+        if (response.inParts() && client.takesParts(Wire.REST, response.bytes())) {
+            routed.responseStarted();
+            text = new JsonResponseWriter(response, call.memory(), client);
             text.begin();
         } else {
-            RestBody whole = answer.whole();
+            RestBody whole = response.whole();
             call.memory().source(0);
             client.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
         }
@@ -283,24 +283,24 @@ final class InferCall implements Reply {
             return;
         }
         try {
-            if (passed == null) {
-                passed = new PassThroughJson(call.allocator(), call.memory(), transcoder, part.jsonLength(), form);
+            if (passThrough == null) {
+                passThrough = new PassThroughJson(call.allocator(), call.memory(), transcoder, part.jsonLength(), form);
             }
-            ReplyMessage.Part looked = passed.add(part);
-            if (looked != null) {
-                client.message(looked);
+            ReplyMessage.Part checked = passThrough.add(part);
+            if (checked != null) {
+                client.message(checked);
             }
         } catch (RuntimeException | OutOfMemoryError e) {
-            underWay.cancel();
+            inFlight.cancel();
             fail(failure(e));
         }
     }
 
-    /** Whether the answer is whole, as far as it was passed on; where not, the call has failed. */
+    /** Whether the response is complete, if it was forwarded in parts; if not, the call has failed. */
     private boolean whole() {
         try {
-            if (passed != null) {
-                passed.end();
+            if (passThrough != null) {
+                passThrough.end();
             }
             return true;
         } catch (RuntimeException e) {
@@ -309,10 +309,10 @@ final class InferCall implements Reply {
         }
     }
 
-    /** The answer has begun: the request is not needed any more, nor anybody who would take it over. */
-    private void begun() {
+    /** The response has started: neither the request nor the fallback is needed any more. */
+    private void responseStarted() {
         fallback = null;
-        giveBack();
+        releaseIfUnused();
     }
 
     @Override
@@ -321,36 +321,36 @@ final class InferCall implements Reply {
         if (text != null && !text.written()) {
             return;
         }
-        if (!over && whole()) {
-            over = true;
+        if (!callEnded && whole()) {
+            callEnded = true;
             routed.ended(null);
-            giveBack();
+            releaseIfUnused();
             client.complete();
         }
     }
 
     @Override
     public void fail(OipException failure) {
-        if (over) {
+        if (callEnded) {
             return;
         }
-        Target next = fallback;
-        if (next != null && takesOver(failure)) {
-            routed.takenOver(failure);
+        Target nextTarget = fallback;
+        if (nextTarget != null && shouldFallBack(failure)) {
+            routed.failedOver(failure);
             fallback = null;
-            underWay = Subscription.NONE;
-            send(next, false);
+            inFlight = Subscription.NONE;
+            send(nextTarget, false);
             return;
         }
-        over = true;
-        boolean sends = underWay instanceof RequestUpload upload && upload.waitsForClient();
+        callEnded = true;
+        boolean sends = inFlight instanceof RequestUpload upload && upload.waitsForClient();
         routed.failed(failure, sends, !client.isReady());
-        giveBack();
+        releaseIfUnused();
         client.fail(failure);
     }
 
-    /** Whether it failed as fleets fail, and not because of what was asked; and whether there is time left. */
-    private boolean takesOver(OipException failure) {
+    /** Whether the failure is one of the server and not of the request, and time is left. */
+    private boolean shouldFallBack(OipException failure) {
         return switch (failure.code()) {
             case UNAVAILABLE, OVERLOADED, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
                 !failure.dropsAnswer() && (!call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0);
@@ -358,21 +358,21 @@ final class InferCall implements Reply {
         };
     }
 
-    /** Gives the request back, unless copies of it are still to be made, or parts of it still to come. */
-    private void giveBack() {
-        if (over && passed != null) {
-            passed.release();
+    /** Releases the request, unless copies of it are still to be made or parts of it still to be received. */
+    private void releaseIfUnused() {
+        if (callEnded && passThrough != null) {
+            passThrough.release();
         }
-        if (over && text != null) {
+        if (callEnded && text != null) {
             text.release();
         }
-        boolean passes = underWay instanceof RequestUpload && !over;
+        boolean passes = inFlight instanceof RequestUpload && !callEnded;
         if (!routed.copying() && !passes) {
             body.release();
         }
     }
 
-    /** The request, for its copies; kept as long as the fallback may need it, too. */
+    /** The request as the source of its copies; kept as long as the fallback may need it. */
     private final class ShadowedRequest implements RequestSource {
         @Override
         public Map<String, Parameter> parameters() {
@@ -387,22 +387,22 @@ final class InferCall implements Reply {
         @Override
         public void release() {
             routed.copied();
-            if (over || fallback == null) {
+            if (callEnded || fallback == null) {
                 body.release();
             }
         }
     }
 
-    /** What the client is told of what was thrown: a failure as it is, and nothing of a fault. */
+    /** The failure to report to the client: an {@link OipException} itself, and nothing specific for anything else. */
     private OipException failure(Throwable thrown) {
         if (thrown instanceof OipException failure) {
             return failure;
         }
         if (thrown instanceof OutOfMemoryError) {
-            // Of memory outside the heap: no room in the heap ends the process.
+            // Of direct memory: exhaustion of the heap ends the process.
             return new OipException(ErrorCode.OVERLOADED, "out of memory for the request", thrown);
         }
-        LOG.error("inference on {}", infer.model(), thrown);
+        LOG.error("inference on {} failed", infer.model(), thrown);
         return new OipException(ErrorCode.INTERNAL, "internal error", thrown);
     }
 }

@@ -4,8 +4,8 @@ import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.WireLimits;
 
 /**
- * What holds for all inferences.
+ * Settings of all inferences.
  *
- * @param nonFinite how NaN and the infinities are written as JSON for clients that do not say
+ * @param nonFinite how NaN and the infinities are written as JSON for clients that do not specify it
  */
 public record InferRules(WireLimits limits, NonFinite nonFinite) {}

@@ -24,39 +24,40 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A REST request, read as its parts arrive, so that an upstream sees only what is valid. Where the upstream takes the body as
- * the client sent it and would lose nothing, that is what it gets, and it is the judge of single numbers in it
- * ({@link JsonText}). Binary data of sizes that are known to be right passes to a gRPC server as it comes.
+ * A REST request, parsed while its parts arrive, so that an upstream receives only valid requests. If the upstream
+ * accepts the body as the client sent it without losing anything, the body is forwarded unchanged, and the upstream
+ * validates the numbers in it ({@link JsonText}). Binary data whose sizes are known to be right is forwarded to a gRPC
+ * server as it arrives.
  */
 final class JsonBody implements RequestBody {
     private final JsonText text;
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
-    private final ModelRef asked;
+    private final ModelRef requested;
     private final BodyForm.RestForm sent;
     private final NonFinite nonFinite;
     private final boolean events;
     private @Nullable BinaryPartsRequest parts;
 
     /**
-     * A body that will come.
+     * Creates an empty body.
      *
-     * @param asked the model as the client names it
-     * @param nonFinite how the client gets NaN and the infinities, whether it says so or not
+     * @param requested the model as the client names it
+     * @param nonFinite how NaN and the infinities are written in the response, from the client or the configuration
      */
     JsonBody(
             Transcoder transcoder,
             ByteBufAllocator allocator,
-            ModelRef asked,
+            ModelRef requested,
             BodyForm.RestForm sent,
             NonFinite nonFinite,
             boolean events,
             JsonReadMode reading,
             WireLimits limits) {
-        this.text = new JsonText(allocator, asked, sent.jsonLength(), reading, limits);
+        this.text = new JsonText(allocator, requested, sent.jsonLength(), reading, limits);
         this.transcoder = transcoder;
         this.allocator = allocator;
-        this.asked = asked;
+        this.requested = requested;
         this.sent = sent;
         this.nonFinite = nonFinite;
         this.events = events;
@@ -68,7 +69,7 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public @Nullable StreamedRequest passing() {
+    public @Nullable StreamedRequest streamed() {
         if (parts == null) {
             RestRequest head = text.head(sent.bodyLength());
             if (head != null && head.foreignParameter() == null) {
@@ -109,16 +110,16 @@ final class JsonBody implements RequestBody {
     @Override
     public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
         RestRequest complete = text.request();
-        OutputForms wanted = complete.outputForms().with(nonFinite);
-        // Binary data has no place in a server-sent event.
-        OutputForms outputs = events ? wanted.withoutBinary() : wanted;
-        ByteBuf asItCame = text.text();
-        boolean untouched = asItCame != null && PassThroughRule.goesTo(peer, complete);
-        boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(wanted);
-        ResponseForm form = form(complete, model, outputs, answerUntouched);
-        if (asItCame != null && untouched) {
+        OutputForms requestedForms = complete.outputForms().with(nonFinite);
+        // A server-sent event cannot contain binary data.
+        OutputForms outputs = events ? requestedForms.withoutBinary() : requestedForms;
+        ByteBuf original = text.text();
+        boolean unchanged = original != null && PassThroughRule.goesTo(peer, complete);
+        boolean responseUnchanged = unchanged && nonFinite == NonFinite.TOKEN && outputs.equals(requestedForms);
+        ResponseForm form = form(complete, model, outputs, responseUnchanged);
+        if (original != null && unchanged) {
             return new UpstreamMessage(
-                    new InferMessage.RestMessage(new RestBody(asItCame, sent.jsonLength())).retained(), form);
+                    new InferMessage.RestMessage(new RestBody(original, sent.jsonLength())).retained(), form);
         }
         RestRequest full = text.inFull();
         String foreign = full.foreignParameter();
@@ -132,16 +133,16 @@ final class JsonBody implements RequestBody {
                 form);
     }
 
-    private ResponseForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean untouched) {
-        String answered = model.name().equals(asked.name()) ? null : asked.name();
+    private ResponseForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean unchanged) {
+        String responseModel = model.name().equals(requested.name()) ? null : requested.name();
         return new ResponseForm(
                 Wire.REST,
-                untouched,
+                unchanged,
                 outputs,
                 false,
                 RequestedOutput.shared(request.request().outputs()),
                 request.request().id(),
-                answered);
+                responseModel);
     }
 
     @Override
@@ -152,7 +153,7 @@ final class JsonBody implements RequestBody {
         }
     }
 
-    /** The request as one whose JSON has come, and whose binary data need not be gathered. */
+    /** The request once its JSON is complete; its binary data need not be gathered. */
     private final class BinaryPartsRequest implements StreamedRequest {
         private final RestRequest head;
         private @Nullable RestParts message;
@@ -175,10 +176,10 @@ final class JsonBody implements RequestBody {
             if (peer.wire() != Wire.PROTOBUF) {
                 return null;
             }
-            RestParts begun = transcoder.parts(allocator, head.request().withModel(model), text.inParts(), peer);
-            message = begun;
+            RestParts started = transcoder.parts(allocator, head.request().withModel(model), text.inParts(), peer);
+            message = started;
             return new StreamedMessage(
-                    begun.length(), form(head, model, head.outputForms().with(nonFinite), false));
+                    started.length(), form(head, model, head.outputForms().with(nonFinite), false));
         }
 
         @Override

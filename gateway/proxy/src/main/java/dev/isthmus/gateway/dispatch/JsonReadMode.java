@@ -9,17 +9,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How a REST request is read, so that any of the servers that it may go to can be sent it.
+ * How a REST request is parsed, so that it can be sent to any of the servers that it may be routed to.
  *
- * @param anyParameter whether parameters that the protocol does not have are taken
- * @param original whether the body is kept as it came
- * @param sharedMemory whether tensors may lie in shared memory
- * @param skimmedFor the servers that the request, and copies of it, may go to, where numbers need not be read because all of
- *     them may be sent the body as it came; else none
+ * @param anyParameter whether parameters that the protocol does not define are accepted
+ * @param original whether the body is kept as received
+ * @param sharedMemory whether tensors may be in shared memory
+ * @param skimmedFor the servers that the request, and copies of it, may be sent to, if numbers need not be parsed
+ *     because all of them accept the body as received; else none
  */
 record JsonReadMode(boolean anyParameter, boolean original, boolean sharedMemory, List<ServerFeatures> skimmedFor) {
 
-    /** The servers are asked for what they understand now. */
+    /** Derives the mode from what the route's servers support now. */
     static JsonReadMode of(Route route, long jsonLength) {
         boolean anyParameter = false;
         boolean original = false;
@@ -41,7 +41,7 @@ record JsonReadMode(boolean anyParameter, boolean original, boolean sharedMemory
         return new JsonReadMode(anyParameter, original, sharedMemory, skimmed ? peers : List.of());
     }
 
-    /** Whether the server may be sent a body of this kind as it came: JSON alone goes to few that know binary data. */
+    /** Whether the server may be sent a body of this kind as received: few servers with binary data get plain JSON. */
     private static boolean keepsOriginal(ServerFeatures peer, long jsonLength) {
         if (peer.wire() != Wire.REST) {
             return false;
@@ -52,7 +52,7 @@ record JsonReadMode(boolean anyParameter, boolean original, boolean sharedMemory
                 : json;
     }
 
-    /** Whether the server is sent JSON as it came, but for what is rare in it: not one that is asked for binary data. */
+    /** Whether the server is sent nearly all JSON as received: not if the gateway asks it for binary data. */
     private static boolean mostlyOriginal(ServerFeatures peer) {
         return peer.wire() == Wire.REST
                 && !(peer.binaryTensorData() && peer.dialect().lossyJson());

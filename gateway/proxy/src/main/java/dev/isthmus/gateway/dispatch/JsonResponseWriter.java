@@ -7,15 +7,15 @@ import dev.isthmus.transcoder.rest.JsonResponseText;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 
-/** A large answer in JSON, which is written as its client takes it. The call holds the tensors until the last part. */
+/** Writes a large JSON response as fast as its client reads it. The call holds the tensors until the last part. */
 final class JsonResponseWriter {
     private final JsonResponseText text;
     private final MemoryBudget.MemoryReservation memory;
     private final Reply client;
-    /** A client that takes a part at once says so before that part's writing is over. */
+    /** A client that consumes a part at once calls back before the part's write has returned. */
     private boolean writing;
 
-    private boolean written;
+    private boolean finished;
 
     /** @param text taken */
     JsonResponseWriter(JsonResponseText text, MemoryBudget.MemoryReservation memory, Reply client) {
@@ -25,22 +25,22 @@ final class JsonResponseWriter {
     }
 
     /**
-     * Counts what is held instead of what has come.
+     * Starts to write, and counts the source instead of the received bytes.
      *
-     * @throws dev.isthmus.oip.OipException OVERLOADED where there is no room
+     * @throws dev.isthmus.oip.OipException OVERLOADED if there is no memory
      */
     void begin() {
         memory.written(text.bytes());
         write();
     }
 
-    /** Writes as much as the client takes now. */
+    /** Writes as much as the client accepts now. */
     void write() {
         if (writing) {
             return;
         }
         writing = true;
-        while (!written && client.isReady()) {
+        while (!finished && client.isReady()) {
             ByteBuf part = text.next();
             if (part == null) {
                 release();
@@ -51,15 +51,15 @@ final class JsonResponseWriter {
         writing = false;
     }
 
-    /** Whether the client was given all of it. */
+    /** Whether all of it was written. */
     boolean written() {
-        return written;
+        return finished;
     }
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases everything. Idempotent. */
     void release() {
-        if (!written) {
-            written = true;
+        if (!finished) {
+            finished = true;
             text.release();
             memory.source(0);
         }

@@ -11,40 +11,41 @@ import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The body of a REST request, read as its parts come, and kept as it came where a server may want that. Where all want it,
- * its numbers are stepped over; as soon as it says something because of which it cannot go as it came, or is refused, what
- * has come is read once more, in full. So whatever becomes of a request is the same, but for numbers that only a server sees.
+ * The body of a REST request, parsed while its parts arrive, and kept as received if a server may need that. If all
+ * servers accept it as received, its numbers are skipped; as soon as something requires conversion or is invalid, the
+ * received bytes are parsed again in full. So the outcome is the same as with full parsing, except for numbers that
+ * only a server reads.
  */
 final class JsonText {
     private final ByteBufAllocator allocator;
     private final ModelRef model;
     private final long jsonLength;
-    private final JsonReadMode reading;
+    private final JsonReadMode mode;
     private final WireLimits limits;
     private @Nullable BufferCollector original;
     private RestRequestReader reader;
     private boolean skimmed;
     private @Nullable ByteBuf text;
-    private @Nullable RestRequest read;
+    private @Nullable RestRequest parsed;
 
-    JsonText(ByteBufAllocator allocator, ModelRef model, long jsonLength, JsonReadMode reading, WireLimits limits) {
+    JsonText(ByteBufAllocator allocator, ModelRef model, long jsonLength, JsonReadMode mode, WireLimits limits) {
         this.allocator = allocator;
         this.model = model;
         this.jsonLength = jsonLength;
-        this.reading = reading;
-        this.limits = limits.withSharedMemory(reading.sharedMemory());
-        this.original = reading.original() ? new BufferCollector(allocator) : null;
-        this.skimmed = original != null && !reading.skimmedFor().isEmpty();
+        this.mode = mode;
+        this.limits = limits.withSharedMemory(mode.sharedMemory());
+        this.original = mode.original() ? new BufferCollector(allocator) : null;
+        this.skimmed = original != null && !mode.skimmedFor().isEmpty();
         this.reader =
-                skimmed ? RestRequestReader.skimming(allocator, model, reading.anyParameter(), this.limits) : full();
+                skimmed ? RestRequestReader.skimming(allocator, model, mode.anyParameter(), this.limits) : full();
     }
 
     private RestRequestReader full() {
-        return new RestRequestReader(allocator, model, jsonLength, reading.anyParameter(), limits);
+        return new RestRequestReader(allocator, model, jsonLength, mode.anyParameter(), limits);
     }
 
     /**
-     * Takes the next part.
+     * Adds the next part.
      *
      * @param chunk taken
      */
@@ -56,24 +57,24 @@ final class JsonText {
             if (!skimmed) {
                 reader.feed(chunk);
             } else if (!skim(chunk)) {
-                readAgain();
+                parseInFull();
             }
         } finally {
             chunk.release();
         }
     }
 
-    /** Whether nothing has come yet because of which it must be read in full. */
+    /** Whether nothing received so far requires full parsing. */
     private boolean skim(ByteBuf chunk) {
         try {
-            if (read != null) {
+            if (parsed != null) {
                 return !chunk.isReadable();
             }
             reader.feed(chunk);
             if (reader.complete()) {
                 RestRequest complete = reader.finish();
-                read = complete;
-                return PassThroughRule.goesTo(reading.skimmedFor(), complete);
+                parsed = complete;
+                return PassThroughRule.goesTo(mode.skimmedFor(), complete);
             }
             return true;
         } catch (OipException refused) {
@@ -81,24 +82,27 @@ final class JsonText {
         }
     }
 
-    /** Reads what has come once more, in full. */
-    private void readAgain() {
+    /** Parses the received bytes again, in full. */
+    private void parseInFull() {
         skimmed = false;
         reader.release();
-        forget();
+        releaseParsed();
         reader = full();
         if (original != null) {
             original.show(reader::feed);
         }
     }
 
-    /** Its JSON, once that has come where the binary data behind it has sizes known to be right; otherwise null. */
+    /**
+     * The request of its JSON, once that is complete and the binary data behind it has sizes known to be right;
+     * otherwise null.
+     */
     @Nullable
     RestRequest head(long bodyLength) {
         return skimmed ? null : reader.head(bodyLength);
     }
 
-    /** What reads on where the binary data is taken in parts: nothing is kept as it came. */
+    /** Returns the reader that continues when the binary data is taken in parts: the original is not kept. */
     RestRequestReader inParts() {
         if (original != null) {
             original.release();
@@ -107,61 +111,61 @@ final class JsonText {
         return reader;
     }
 
-    /** The body, whose binary data was taken in parts, is complete. */
+    /** Checks that the body, whose binary data was taken in parts, is complete. */
     void requireComplete() {
         reader.requireComplete();
     }
 
-    /** Bytes of memory that are held, until the body has ended. */
+    /** Bytes of memory held until the body ends. */
     long held() {
         return reader.held() + (original == null ? 0 : original.bytes());
     }
 
     /** The body is complete. */
     void end() {
-        if (skimmed && read == null) {
-            readAgain();
+        if (skimmed && parsed == null) {
+            parseInFull();
         }
-        if (read == null) {
-            read = reader.finish();
+        if (parsed == null) {
+            parsed = reader.finish();
         }
         text = original == null ? null : original.take();
     }
 
-    /** What it says, once it has ended; the data of its tensors may have been stepped over. */
+    /** The parsed request, after the end; the data of its tensors may have been skipped. */
     RestRequest request() {
-        RestRequest complete = read;
+        RestRequest complete = parsed;
         if (complete == null) {
             throw new IllegalStateException("the body has not ended");
         }
         return complete;
     }
 
-    /** What it says with all data, once it has ended. */
+    /** The request parsed in full, after the end. */
     RestRequest inFull() {
         ByteBuf complete = text;
         if (skimmed && complete != null) {
-            // What a server understands has changed since the request began.
+            // The capabilities of a server have changed since the request started.
             reader = full();
             reader.feed(complete);
             RestRequest full = reader.finish();
-            forget();
-            read = full;
+            releaseParsed();
+            parsed = full;
             skimmed = false;
         }
         return request();
     }
 
-    /** It as it came, once it has ended (borrowed); null where it was not kept. */
+    /** The original text, after the end (borrowed); null if it was not kept. */
     @Nullable
     ByteBuf text() {
         return text;
     }
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases everything. Idempotent. */
     void release() {
         reader.release();
-        forget();
+        releaseParsed();
         if (original != null) {
             original.release();
         }
@@ -171,10 +175,10 @@ final class JsonText {
         }
     }
 
-    private void forget() {
-        if (read != null) {
-            read.request().release();
-            read = null;
+    private void releaseParsed() {
+        if (parsed != null) {
+            parsed.request().release();
+            parsed = null;
         }
     }
 }

@@ -13,21 +13,21 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Gathers a body, which is checked as it comes where it is JSON, and hands it over when it is complete. */
+/** Gathers a body, which is validated while it arrives if it is JSON, and passes it on when it is complete. */
 public final class PassThroughBody implements RequestSink {
     private final @Nullable JsonCheck check;
     private final Reply reply;
     private final Function<ByteBuf, Subscription> query;
     private final CompositeByteBuf body;
-    private Subscription underWay = Subscription.NONE;
-    private boolean over;
+    private Subscription inFlight = Subscription.NONE;
+    private boolean ended;
 
     /**
-     * A body that will come.
+     * Creates an empty body.
      *
-     * @param check of JSON; null for a body that is none
-     * @param reply fails where the check does
-     * @param query takes the complete body
+     * @param check validates JSON; null for other content
+     * @param reply fails if the check does
+     * @param query receives the complete body
      */
     public PassThroughBody(
             ByteBufAllocator allocator, @Nullable JsonCheck check, Reply reply, Function<ByteBuf, Subscription> query) {
@@ -39,12 +39,12 @@ public final class PassThroughBody implements RequestSink {
 
     @Override
     public void data(ByteBuf chunk) {
-        if (over || !chunk.isReadable()) {
+        if (ended || !chunk.isReadable()) {
             chunk.release();
             return;
         }
         checked(json -> json.feed(chunk));
-        if (over) {
+        if (ended) {
             chunk.release();
         } else {
             SmallParts.append(body, chunk);
@@ -64,7 +64,7 @@ public final class PassThroughBody implements RequestSink {
 
     @Override
     public long held() {
-        if (over) {
+        if (ended) {
             return 0;
         }
         return body.readableBytes() + (check == null ? 0 : check.held());
@@ -72,27 +72,27 @@ public final class PassThroughBody implements RequestSink {
 
     @Override
     public void end() {
-        if (!over) {
+        if (!ended) {
             checked(JsonCheck::finish);
         }
-        if (!over) {
-            over = true;
-            underWay = query.apply(SmallParts.complete(body));
+        if (!ended) {
+            ended = true;
+            inFlight = query.apply(SmallParts.complete(body));
         }
     }
 
     @Override
     public void cancel() {
-        if (over) {
-            underWay.cancel();
+        if (ended) {
+            inFlight.cancel();
         } else {
-            over = true;
+            ended = true;
             body.release();
         }
     }
 
     @Override
     public void onReady() {
-        underWay.onReady();
+        inFlight.onReady();
     }
 }

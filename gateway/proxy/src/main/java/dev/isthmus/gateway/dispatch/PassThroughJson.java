@@ -12,25 +12,25 @@ import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A REST answer that goes on as it comes: no part does before it was looked at, and none of a binary one before all of its
- * JSON was. What turns out wrong later leaves the client with a part of an answer.
+ * A REST response that is forwarded while it arrives: each part is validated first, and nothing of a binary response is
+ * forwarded before all of its JSON is valid. If something later is invalid, the client gets a partial response.
  */
 final class PassThroughJson {
-    /** JSON before binary data that is longer goes on as it comes, in bytes. */
-    private static final int MOST_HELD = 256 << 10;
+    /** Longer JSON in front of binary data is forwarded while it arrives, in bytes. */
+    private static final int MAX_HELD = 256 << 10;
 
     private final ByteBufAllocator allocator;
     private final RestResponseReader reader;
     private final MemoryBudget.MemoryReservation memory;
     private final boolean holds;
     private long jsonLength;
-    private boolean begun;
+    private boolean started;
     private @Nullable ByteBuf held;
 
     /**
-     * An answer that will come.
+     * Creates an empty response.
      *
-     * @param memory counts what is held of it
+     * @param memory counts the bytes held
      * @param jsonLength as in {@link ReplyMessage.Part#jsonLength()}
      */
     PassThroughJson(
@@ -43,15 +43,16 @@ final class PassThroughJson {
         this.memory = memory;
         this.reader = transcoder.passing(allocator, jsonLength, form);
         this.jsonLength = jsonLength;
-        this.holds = jsonLength != RestBody.ALL_JSON && jsonLength <= MOST_HELD;
+        this.holds = jsonLength != RestBody.ALL_JSON && jsonLength <= MAX_HELD;
     }
 
     /**
-     * Looks at the next part.
+     * Validates the next part.
      *
      * @param part taken
-     * @return what goes on now; null where nothing does yet
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it breaks the protocol, OVERLOADED where there is no room
+     * @return what to forward now; null for nothing yet
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it violates the protocol, OVERLOADED if there is no
+     *     memory
      */
     ReplyMessage.@Nullable Part add(ReplyMessage.Part part) {
         try {
@@ -65,11 +66,11 @@ final class PassThroughJson {
             held = held == null ? part.bytes() : SmallParts.join(allocator, held, part.bytes());
             return null;
         }
-        if (!begun && reader.complete() && reader.binarySize() == 0) {
-            // KServe tells the length of its JSON where no binary data follows, too.
+        if (!started && reader.complete() && reader.binarySize() == 0) {
+            // KServe sends the length of its JSON even if no binary data follows.
             jsonLength = RestBody.ALL_JSON;
         }
-        begun = true;
+        started = true;
         ByteBuf before = held;
         held = null;
         ByteBuf bytes =
@@ -78,15 +79,15 @@ final class PassThroughJson {
     }
 
     /**
-     * The answer has ended.
+     * Checks that the response is complete.
      *
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it is not whole
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it is not complete
      */
     void end() {
         reader.finish().release();
     }
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases everything. Idempotent. */
     void release() {
         reader.release();
         if (held != null) {

@@ -9,11 +9,11 @@ import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestRequest;
 import java.util.List;
 
-/** When a REST request goes to a REST server as it came. */
+/** Decides whether a REST request is forwarded to a REST server as received. */
 final class PassThroughRule {
     private PassThroughRule() {}
 
-    /** Whether all of these servers do. */
+    /** Whether it is forwarded to all of these servers as received. */
     static boolean goesTo(List<ServerFeatures> peers, RestRequest read) {
         for (ServerFeatures peer : peers) {
             if (!goesTo(peer, read)) {
@@ -23,7 +23,10 @@ final class PassThroughRule {
         return true;
     }
 
-    /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
+    /**
+     * Whether the server reads the body as the client sent it without losing anything, and responds in the requested
+     * form.
+     */
     static boolean goesTo(ServerFeatures peer, RestRequest read) {
         OutputForms outputs = read.outputForms();
         if (peer.wire() != Wire.REST

@@ -20,8 +20,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A protobuf request: checked and passed on as it is to a protobuf upstream, transcoded for any other. One that comes in parts
- * is checked while it comes.
+ * A protobuf request: validated and forwarded unchanged to a protobuf upstream, transcoded for any other. One that is
+ * received in parts is validated while it arrives.
  */
 final class ProtobufBody implements RequestBody {
     private final Transcoder transcoder;
@@ -30,16 +30,16 @@ final class ProtobufBody implements RequestBody {
     private final @Nullable MessagePartsRequest parts;
     private @Nullable ByteBuf message;
 
-    /** A message that comes in one piece. */
+    /** A message received in one piece. */
     ProtobufBody(Transcoder transcoder, ByteBufAllocator allocator, ProtobufReader.Outline outline) {
         this(transcoder, allocator, outline, null);
     }
 
     /**
-     * A message that will come.
+     * Creates an empty body.
      *
      * @param outline of the message
-     * @param raw its checks where it comes in parts
+     * @param raw the checks of a message that is received in parts; null for one piece
      */
     ProtobufBody(
             Transcoder transcoder,
@@ -63,7 +63,7 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public @Nullable StreamedRequest passing() {
+    public @Nullable StreamedRequest streamed() {
         if (parts != null) {
             transcoder.requireTensors(parts.raw);
         }
@@ -111,23 +111,23 @@ final class ProtobufBody implements RequestBody {
 
     private ResponseForm form(ServerFeatures peer, ModelRef model) {
         boolean typed = !outline.raw() && !peer.dialect().alwaysRaw();
-        boolean untouched = peer.dialect().takesId(outline.id());
-        String answered = model.name().equals(outline.model().name())
+        boolean unchanged = peer.dialect().takesId(outline.id());
+        String responseModel = model.name().equals(outline.model().name())
                 ? null
                 : outline.model().name();
         return new ResponseForm(
                 Wire.PROTOBUF,
-                untouched,
+                unchanged,
                 OutputForms.JSON,
                 typed,
-                sharedOutputs(peer, untouched),
+                sharedOutputs(peer, unchanged),
                 outline.id(),
-                answered);
+                responseModel);
     }
 
-    /** Of a message that comes in parts there are none. */
-    private Map<String, Map<String, Parameter>> sharedOutputs(ServerFeatures peer, boolean untouched) {
-        boolean decoded = peer.wire() != Wire.PROTOBUF || !untouched;
+    /** A message that is received in parts has none. */
+    private Map<String, Map<String, Parameter>> sharedOutputs(ServerFeatures peer, boolean unchanged) {
+        boolean decoded = peer.wire() != Wire.PROTOBUF || !unchanged;
         return peer.sharedMemory() && decoded && message != null ? transcoder.sharedOutputs(message) : Map.of();
     }
 
@@ -149,26 +149,26 @@ final class ProtobufBody implements RequestBody {
         }
     }
 
-    /** A message that comes in parts, the first of which has its head. */
+    /** A message that is received in parts, the first of which contains its head. */
     private final class MessagePartsRequest implements StreamedRequest {
         private final RawRequest raw;
         private final BufferCollector gathered = new BufferCollector(allocator);
-        private boolean begun;
+        private boolean headAdded;
         private boolean started;
 
         MessagePartsRequest(RawRequest raw) {
             this.raw = raw;
         }
 
-        /** Takes the part. */
+        /** Adds the part (taken). */
         void add(ByteBuf part) {
             try {
-                raw.check(begun ? part : part.slice(part.readerIndex() + raw.headLength(), beyondHead(part)));
+                raw.check(headAdded ? part : part.slice(part.readerIndex() + raw.headLength(), beyondHead(part)));
             } catch (RuntimeException e) {
                 part.release();
                 throw e;
             }
-            begun = true;
+            headAdded = true;
             gather(part);
         }
 
@@ -176,7 +176,7 @@ final class ProtobufBody implements RequestBody {
             return first.readableBytes() - raw.headLength();
         }
 
-        /** Parts of parts stay apart: only so they are written one by one. */
+        /** Keeps the components of composites separate, so that they can be written one by one. */
         private void gather(ByteBuf part) {
             if (part instanceof CompositeByteBuf composite) {
                 for (ByteBuf each : composite.decompose(composite.readerIndex(), composite.readableBytes())) {
@@ -203,13 +203,13 @@ final class ProtobufBody implements RequestBody {
             return new StreamedMessage(length, form(peer, model));
         }
 
-        /** Gives the head another model's name; by how much it gets longer. */
+        /** Replaces the model name in the head; returns by how many bytes it grows. */
         private int rename(ModelRef model) {
-            ByteBuf come = gathered.take();
-            ByteBuf head = ModelSplice.request(allocator, come.readRetainedSlice(raw.headLength()), model);
+            ByteBuf received = gathered.take();
+            ByteBuf head = ModelSplice.request(allocator, received.readRetainedSlice(raw.headLength()), model);
             int longer = head.readableBytes() - raw.headLength();
             gather(head);
-            gather(come);
+            gather(received);
             return longer;
         }
 

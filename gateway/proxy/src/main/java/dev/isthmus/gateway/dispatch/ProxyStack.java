@@ -9,15 +9,16 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * The layers that a call goes through, from its client to a server. Each hands it to the next and sees what comes back.
+ * The layers that a call passes through, from its client to a server. Each one forwards it to the next and sees the
+ * replies.
  *
  * <ol>
  *   <li>{@link CallTracking}: fills in the call's context; metrics are observers of it
- *   <li>{@link GenericErrorTexts}: hides what servers say of failures, where that is configured
+ *   <li>{@link GenericErrorTexts}: hides upstream servers' error texts, if so configured
  *   <li>{@link AdmissionControl}: concurrency permits, memory of requests
- *   <li>{@link Dispatcher}: the route; what concerns the fleet goes to its service from here
- *   <li>{@link RouteCall}: rate limits, shadows and ramps of the route. They need the request's parameters, so that
- *       {@link InferCall} tells it of each step instead of handing the call through
+ *   <li>{@link Dispatcher}: selects the route; passes requests about the fleet to its service
+ *   <li>{@link RouteCall}: rate limits, shadows and ramps of the route. They need the request's parameters, so
+ *       {@link InferCall} reports each step to it instead of passing the call through it
  *   <li>{@link InferCall}: the target, transcoding, the fallback. A {@link StreamCallFlow} does this for each message
  *   <li>{@link dev.isthmus.gateway.fleet.Cluster}: circuit breaker, retries, balancing
  *   <li>{@link dev.isthmus.gateway.upstream.Upstream}: one server, over gRPC, REST or in this process
@@ -29,10 +30,10 @@ public final class ProxyStack {
     /**
      * The stack of one configuration.
      *
-     * @param observers follow each call, in this order
-     * @param genericErrors whether clients get fixed texts for what servers say of failures
+     * @param observers notified of each call, in this order
+     * @param genericErrors whether clients get fixed texts instead of upstream servers' error texts
      * @param keys names routes for metrics and logs
-     * @param fleet serves what is asked of the fleet and not of a model's server
+     * @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management
      */
     public static Service of(
             List<CallObserver> observers,

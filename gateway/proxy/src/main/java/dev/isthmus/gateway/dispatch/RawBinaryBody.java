@@ -25,24 +25,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A raw binary request: the body is the data of the model's one input, whose name, datatype and shape are the model's
- * (binary tensor data extension, "Raw Binary Request"). A shape may leave one extent to the size of the body; where it leaves
- * several and the first is one of them, that is the batch's, and such a request is a batch of one. A BYTES input has one element, which comes without its length. All outputs are
- * answered as binary data.
+ * (binary tensor data extension, "Raw Binary Request"). If one extent of the shape is variable, it follows from the
+ * size of the body; if several are and the first is one of them, that one is the batch's, and the request is a batch of
+ * one. A BYTES input has one element, without its length prefix. All outputs are returned as binary data.
  */
 final class RawBinaryBody implements RequestBody {
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
-    private final ModelRef asked;
+    private final ModelRef requested;
     private final boolean events;
     private final BufferCollector gathered;
     private @Nullable ByteBuf body;
     private @Nullable ModelMetadata metadata;
 
-    /** @param asked the model as the client names it */
-    RawBinaryBody(Transcoder transcoder, ByteBufAllocator allocator, ModelRef asked, boolean events) {
+    /** @param requested the model as the client names it */
+    RawBinaryBody(Transcoder transcoder, ByteBufAllocator allocator, ModelRef requested, boolean events) {
         this.transcoder = transcoder;
         this.allocator = allocator;
-        this.asked = asked;
+        this.requested = requested;
         this.events = events;
         this.gathered = new BufferCollector(allocator);
     }
@@ -58,8 +58,8 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
-    public void describe(ModelMetadata known) {
-        metadata = known;
+    public void describe(ModelMetadata model) {
+        metadata = model;
     }
 
     @Override
@@ -105,7 +105,7 @@ final class RawBinaryBody implements RequestBody {
                 transcoder.request(allocator, new InferMessage.DecodedRequest(request), peer), form(model));
     }
 
-    /** One element of BYTES, with its length. */
+    /** One BYTES element, with its length prefix. */
     private ByteBuf element(ByteBuf bytes) {
         return allocator
                 .compositeBuffer(Integer.MAX_VALUE)
@@ -121,45 +121,45 @@ final class RawBinaryBody implements RequestBody {
                 false,
                 Map.of(),
                 "",
-                model.name().equals(asked.name()) ? null : asked.name());
+                model.name().equals(requested.name()) ? null : requested.name());
     }
 
     private ModelMetadata.TensorMetadata input() {
-        ModelMetadata known = metadata;
-        if (known == null) {
-            throw new IllegalStateException("the model is not described");
+        ModelMetadata model = metadata;
+        if (model == null) {
+            throw new IllegalStateException("the model's metadata is not known");
         }
-        if (known.inputs().size() != 1) {
-            throw OipException.invalid("raw binary request: a model with one input is expected, '" + known.name()
-                    + "' has " + known.inputs().size());
+        if (model.inputs().size() != 1) {
+            throw OipException.invalid("raw binary request: a model with one input is expected, '" + model.name()
+                    + "' has " + model.inputs().size());
         }
-        return known.inputs().get(0);
+        return model.inputs().get(0);
     }
 
     private static long elements(ModelMetadata.TensorMetadata input, DataType type, ByteBuf body) {
         if (body.readableBytes() % type.size() != 0) {
             throw OipException.invalid("raw binary request: input '" + input.name() + "' of " + type
-                    + " takes elements of " + type.size() + " bytes, got " + body.readableBytes() + " bytes");
+                    + " has elements of " + type.size() + " bytes, got " + body.readableBytes() + " bytes");
         }
         return body.readableBytes() / type.size();
     }
 
     private static Shape shape(ModelMetadata.TensorMetadata input, long elements) {
         long[] extents = input.shape().toArray();
-        int open = 0;
+        int variable = 0;
         long fixed = 1;
         for (long extent : extents) {
-            open += extent < 0 ? 1 : 0;
+            variable += extent < 0 ? 1 : 0;
             fixed = extent < 0 ? fixed : Math.multiplyExact(fixed, extent);
         }
-        if (open > 1 && extents[0] < 0) {
+        if (variable > 1 && extents[0] < 0) {
             extents[0] = 1;
-            open--;
+            variable--;
         }
-        // Several are certain only where each can but be one.
-        if (open > 1 && elements != fixed) {
+        // Several are unambiguous only if each must be one.
+        if (variable > 1 && elements != fixed) {
             throw OipException.invalid("raw binary request: input '" + input.name() + "' of shape " + input.shape()
-                    + " has more than one extent that is not fixed");
+                    + " has more than one variable extent");
         }
         for (int i = 0; i < extents.length; i++) {
             if (extents[i] < 0) {

@@ -9,61 +9,61 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gathers an inference request of one client wire, and gives it to any number of servers, each in its own form. Holds its
- * buffers until {@link #release()}.
+ * Gathers an inference request from one client wire, and produces it for any number of servers, each in its own form.
+ * Holds its buffers until {@link #release()}.
  */
 interface RequestBody {
 
     /**
-     * Takes the next part.
+     * Adds the next part.
      *
      * @param chunk taken
-     * @throws dev.isthmus.oip.OipException when the request breaks the protocol
+     * @throws dev.isthmus.oip.OipException if the request violates the protocol
      */
     void add(ByteBuf chunk);
 
     /**
      * The body is complete.
      *
-     * @throws dev.isthmus.oip.OipException when the request breaks the protocol or is not complete
+     * @throws dev.isthmus.oip.OipException if the request violates the protocol or is not complete
      */
     void end();
 
     /**
-     * The request as one that need not be gathered. Asked after each part until there is one; whoever begins it no longer asks
-     * for {@link #prepare}.
+     * The request as one that need not be gathered. Called after each part until it returns one; once that is started,
+     * {@link #prepare} is not called any more.
      *
-     * @return null until the head is known and checked, and for ever where the request must be gathered
+     * @return null until the head is complete and valid, and always if the request must be gathered
      */
-    default @Nullable StreamedRequest passing() {
+    default @Nullable StreamedRequest streamed() {
         return null;
     }
 
-    /** The request's own parameters; known after {@link #end()}, and as soon as it is {@link #passing()}. */
+    /** The request's parameters; known after {@link #end()}, and as soon as {@link #streamed()} returns a request. */
     Map<String, Parameter> parameters();
 
-    /** The request's id; known as its parameters are. */
+    /** The request's id; known when its parameters are. */
     String id();
 
-    /** Whether the model must be known to make the message, so that {@link #describe} comes before {@link #prepare}. */
+    /** Whether the message depends on the model's metadata, so that {@link #describe} must precede {@link #prepare}. */
     default boolean needsMetadata() {
         return false;
     }
 
-    /** Says what the model's inputs are. */
+    /** Sets the model's metadata. */
     default void describe(ModelMetadata metadata) {}
 
     /**
-     * The request for a server, without copying what the body holds.
+     * Produces the request for a server, without copying what the body holds.
      *
-     * @param model what the server is asked for
-     * @throws dev.isthmus.oip.OipException when the server cannot be sent it
+     * @param model the model to request from the server
+     * @throws dev.isthmus.oip.OipException if the request cannot be expressed for the server
      */
     UpstreamMessage prepare(ServerFeatures peer, ModelRef model);
 
-    /** Bytes of memory that are held, until the body has ended; of one that passes, those that wait. */
+    /** Bytes of memory held until the body ends; for a request that is forwarded in parts, those that wait. */
     long held();
 
-    /** Gives back what is held; may be called at any time and more than once. */
+    /** Releases everything. Idempotent. */
     void release();
 }

@@ -9,82 +9,82 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
 
 /**
- * A request that is sent to its server in parts, as the server takes them. What it does not take waits where it was gathered,
- * and the client is to send no more until that has gone. Lives on the call's event loop.
+ * A request that is sent to its server in parts, as fast as the server accepts them. The rest waits where it was
+ * gathered, and the client is not read until it has been sent. Confined to the call's event loop.
  */
 final class RequestUpload implements Subscription {
     private final StreamedRequest request;
     private final Reply client;
-    /** Takes nothing until the call is opened. */
+    /** Accepts nothing until the call is opened. */
     private RequestSink server = RequestSink.ENDED;
 
     private boolean complete;
     private boolean ended;
-    private boolean over;
+    private boolean done;
 
-    /** @param client what becomes of the call; its {@code readMore()} is the client's */
+    /** @param client receives the outcome of the call; its {@code onReady()} resumes reading from the client */
     RequestUpload(StreamedRequest request, Reply client) {
         this.request = request;
         this.client = client;
     }
 
-    /** Opens the call; its end may come before this returns. */
+    /** Opens the call, which may end before this returns. */
     void open(Call call, Target target, long length) {
         RequestSink opened = target.upstream().inferParts(call, target.model(), length, new UploadReply());
-        if (!over) {
+        if (!done) {
             server = opened;
             forward();
         }
     }
 
-    /** More has come, or the server takes more. */
+    /** Forwards what was received, as far as the server accepts it. */
     void forward() {
-        while (!over && request.hasPart() && server.isReady()) {
+        while (!done && request.hasPart() && server.isReady()) {
             server.data(request.take());
         }
-        if (!over && complete && !ended && !request.hasPart()) {
+        if (!done && complete && !ended && !request.hasPart()) {
             ended = true;
             server.end();
         }
     }
 
-    /** All of the request has come. */
+    /** The request is complete. */
     void end() {
         complete = true;
         forward();
     }
 
-    /** Bytes that the server was given and that have not gone out to it. */
+    /** Bytes that were passed to the server's stream and not sent yet. */
     long held() {
-        return over ? 0 : server.held();
+        return done ? 0 : server.held();
     }
 
-    /** Whether the client may send more. */
+    /** Whether more of the request should be read from the client. */
     boolean isReady() {
-        return over || !request.hasPart();
+        return done || !request.hasPart();
     }
 
-    /** Whether all that has come has gone on, and more is to come. */
+    /** Whether everything received has been forwarded, and more is expected. */
     boolean waitsForClient() {
         return !complete && !request.hasPart();
     }
 
     @Override
     public void cancel() {
-        if (!over) {
-            over = true;
+        if (!done) {
+            done = true;
             server.cancel();
         }
     }
 
     @Override
     public void onReady() {
-        if (!over) {
+        if (!done) {
             server.onReady();
         }
     }
 
-    /** What comes back from the server. */
+    /** The reply from the server. */
     private final class UploadReply extends ForwardingReply {
         UploadReply() {
             super(client);
@@ -93,20 +93,20 @@ final class RequestUpload implements Subscription {
         @Override
         public void onReady() {
             forward();
-            if (!over && isReady()) {
+            if (!done && isReady()) {
                 super.onReady();
             }
         }
 
         @Override
         public void complete() {
-            over = true;
+            done = true;
             super.complete();
         }
 
         @Override
         public void fail(OipException failure) {
-            over = true;
+            done = true;
             super.fail(failure);
         }
     }

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import java.util.function.LongSupplier;
 
-/** How long a target takes to answer: until the answer is there, or begins to be passed on. */
+/** Measures a target's response time: until the response is complete, or starts to be forwarded. */
 final class ResponseTimer {
     private static final long NOT_YET = -1;
 
@@ -15,23 +15,23 @@ final class ResponseTimer {
         this.nanoTime = nanoTime;
     }
 
-    /** The request goes out. */
+    /** The request is sent. */
     void sending() {
         sentAt = nanoTime.getAsLong();
         nanos = NOT_YET;
         running = true;
     }
 
-    /** The answer comes; only the first time since the request went out counts. */
-    void answered() {
+    /** The response is received; only the first call since the request was sent counts. */
+    void responded() {
         if (running) {
             running = false;
             nanos = nanoTime.getAsLong() - sentAt;
         }
     }
 
-    /** Whether the answer has come since the request went out. */
-    boolean known() {
+    /** Whether the response has been received since the request was sent. */
+    boolean isKnown() {
         return nanos >= 0;
     }
 

@@ -18,15 +18,18 @@ import dev.isthmus.transcoder.InferMessage;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** One inference as one of its route's: counted on its limits, copied to its shadows, watched by its ramp. */
+/**
+ * Applies a route's policies to one inference: counts it on the rate limits, copies it to the shadows, reports it to
+ * the ramp.
+ */
 final class RouteCall {
     private final Route route;
-    private final ModelRef asked;
+    private final ModelRef model;
     private final CallContext call;
-    private final RoutePolicyTable traffic;
-    private final RoutePolicyTable.RoutePolicies of;
+    private final RoutePolicyTable policies;
+    private final RoutePolicyTable.RoutePolicies routePolicies;
     private final RateLimits.@Nullable Charge charge;
-    /** Where a ramp wants to know. */
+    /** Set if the route has a ramp. */
     private final @Nullable ResponseTimer time;
 
     private PrimaryCallObserver observation = PrimaryCallObserver.NONE;
@@ -35,31 +38,31 @@ final class RouteCall {
     private @Nullable Target target;
     private boolean copying;
 
-    /** @throws OipException RESOURCE_EXHAUSTED where a limit is used up */
-    RouteCall(Call call, Route route, ModelRef asked, RoutePolicyTable traffic) {
+    /** @throws OipException RESOURCE_EXHAUSTED if a limit is exceeded */
+    RouteCall(Call call, Route route, ModelRef model, RoutePolicyTable policies) {
         this.route = route;
-        this.asked = asked;
+        this.model = model;
         this.call = call.context();
-        this.traffic = traffic;
-        this.of = traffic.of(route);
-        RateLimits limits = of.limits();
+        this.policies = policies;
+        this.routePolicies = policies.of(route);
+        RateLimits limits = routePolicies.limits();
         this.charge = limits == null ? null : limits.request(call.client()::value);
-        this.time = of.ramped() ? new ResponseTimer(traffic.nanoTime()) : null;
+        this.time = routePolicies.ramped() ? new ResponseTimer(policies.nanoTime()) : null;
     }
 
     Route route() {
         return route;
     }
 
-    /** A part of the body. */
+    /** Counts a part of the body. */
     void received(int length) {
         bytes += length;
     }
 
     /**
-     * The request may go out before its body is complete, which will have this length.
+     * The request may be sent before its body, which will have this length, is complete.
      *
-     * @throws OipException RESOURCE_EXHAUSTED where a limit is used up
+     * @throws OipException RESOURCE_EXHAUSTED if a limit is exceeded
      */
     void expects(long length) {
         if (charge != null) {
@@ -67,49 +70,49 @@ final class RouteCall {
         }
     }
 
-    /** The body is complete. */
+    /** Counts the complete body, unless its length was counted before. */
     void complete() {
         if (charge != null) {
             charge.body(bytes);
         }
     }
 
-    TargetSelection pick(RequestAttributes attributes) {
-        TargetSelection pick = route.pick(asked, attributes);
-        target = pick.target();
+    TargetSelection selectTarget(RequestAttributes attributes) {
+        TargetSelection selection = route.pick(model, attributes);
+        target = selection.target();
         arm = target.arm();
         call.sentTo(target.upstream().name(), target.model());
-        return pick;
+        return selection;
     }
 
-    /** The last part of a request goes out: how long its client took to send it is not the target's time. */
+    /** The last part of a request is sent: the time that its client took to send it is not the target's. */
     void sendingLast() {
-        if (time != null && !time.known()) {
+        if (time != null && !time.isKnown()) {
             time.sending();
         }
     }
 
-    /** The request goes out. */
+    /** The request is sent. */
     void sending() {
         if (time != null) {
             time.sending();
         }
     }
 
-    /** The request has gone out; its copies follow. */
+    /** The request was sent: its copies follow. */
     void sent(Call call, RequestSource source) {
         copying = true;
-        observation = of.shadows().begin(call, asked, Objects.requireNonNull(target), source);
+        observation = routePolicies.shadows().begin(call, model, Objects.requireNonNull(target), source);
     }
 
-    /** The copies were made, or never will be. */
+    /** The copies were made, or will not be. */
     void copied() {
         copying = false;
     }
 
     /** Whether calls of the route may be copied, so that their requests must be kept. */
     boolean shadowed() {
-        return of.shadows().any();
+        return routePolicies.shadows().any();
     }
 
     /** Whether the request is still needed for its copies. */
@@ -117,31 +120,31 @@ final class RouteCall {
         return copying;
     }
 
-    /** Whether the answer is wanted whole, to be compared. */
+    /** Whether the complete response is needed for comparison. */
     boolean compared() {
         return observation.compares();
     }
 
-    /** The answer begins to be passed on: from here on it takes as long as the client takes. */
-    void answering() {
+    /** The response starts to be forwarded: from here on its duration depends on the client. */
+    void responseStarted() {
         if (time != null) {
-            time.answered();
+            time.responded();
         }
     }
 
-    /** The first target has answered; borrowed. */
-    void answered(InferMessage answer) {
+    /** The first target has responded (borrowed). */
+    void responded(InferMessage answer) {
         observation.answered(answer);
     }
 
-    /** The first target has failed, and another one takes over. */
-    void takenOver(OipException failure) {
+    /** The first target failed, and the fallback takes over. */
+    void failedOver(OipException failure) {
         record(failure);
         observation.ended();
         arm = "";
     }
 
-    boolean takenOver() {
+    boolean failedOver() {
         return arm.isEmpty();
     }
 
@@ -152,13 +155,13 @@ final class RouteCall {
     }
 
     /**
-     * The call has failed for good.
+     * The call has failed without a fallback.
      *
-     * @param sends whether the client is still to send of its request: then the time that has passed is its own
-     * @param waiting whether the client does not take what there is of an answer: the same
+     * @param sends whether the client has not sent all of its request, so that the elapsed time is its own
+     * @param waiting whether the client does not read the pending response: likewise
      */
     void failed(OipException failure, boolean sends, boolean waiting) {
-        boolean passing = time != null && time.known();
+        boolean passing = time != null && time.isKnown();
         if ((sends || (waiting && passing)) && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
             cancelled();
         } else {
@@ -166,27 +169,27 @@ final class RouteCall {
         }
     }
 
-    /** The client has gone. */
+    /** The client disconnected. */
     void cancelled() {
         observation.ended();
     }
 
     private void record(@Nullable OipException failure) {
         TargetMeters.TargetMeter target =
-                arm.isEmpty() || of.targets() == null ? null : of.targets().of(arm);
+                arm.isEmpty() || routePolicies.targets() == null ? null : routePolicies.targets().of(arm);
         if (target != null) {
             target.ended(failure == null ? null : failure.code());
         }
         if (time == null || arm.isEmpty()) {
             return;
         }
-        time.answered();
-        if (time.known()) {
+        time.responded();
+        if (time.isKnown()) {
             boolean failed = failure != null && Ramps.counts(failure.code());
             if (target != null && !failed) {
                 target.answered(time.nanos());
             }
-            traffic.ramps().record(route.key(), arm, failed, time.nanos());
+            policies.ramps().record(route.key(), arm, failed, time.nanos());
         }
     }
 }

@@ -4,14 +4,14 @@ import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.oip.ModelRef;
 import org.jspecify.annotations.Nullable;
 
-/** Names routes for metrics and logs, out of a bounded set. */
+/** Names routes for metrics and logs, from a bounded set. */
 @FunctionalInterface
 public interface RouteKeys {
 
     /**
      * The name of a route.
      *
-     * @param route of the model; null where no upstream serves it
+     * @param route the model's route; null if no upstream serves it
      */
     String of(@Nullable Route route, ModelRef model);
 }

@@ -23,22 +23,22 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the calls of each route have in common beside where they go: limits, shadows, ramps; and how many calls there may be.
- * For all event loops.
+ * The policies of each route beside its targets: rate limits, shadows, ramps; and the limit on concurrent calls.
+ * Thread-safe.
  */
 public final class RoutePolicyTable implements AutoCloseable {
-    private final PolicyResources ground;
+    private final PolicyResources resources;
     private final int maxRequests;
     private final Admission admission;
     private final Map<String, RoutePolicies> byRoute = new HashMap<>();
     private final Map<Route, RoutePolicies> unconfigured = new ConcurrentHashMap<>();
     private final Map<RampPlan, TargetWeights> plans = new HashMap<>();
 
-    /** What all configurations of a gateway share. */
+    /** Resources shared by all configurations of a gateway. */
     public record PolicyResources(
             MeterRegistry meters, LongSupplier nanoTime, ShadowRuntime shadows, Ramps ramps, MemoryBudget memory) {}
 
-    /** What belongs to one route. */
+    /** The policies of one route. */
     record RoutePolicies(
             ModelConfig config,
             @Nullable RateLimits limits,
@@ -49,52 +49,52 @@ public final class RoutePolicyTable implements AutoCloseable {
     }
 
     /**
-     * The traffic of a routing table.
+     * Creates the policies for a routing table.
      *
-     * @param before that of the configuration before: what has been used up of a limit which is still there stays so
+     * @param previous the table of the previous configuration: the usage of unchanged limits is carried over
      */
     public RoutePolicyTable(
             RoutingTable routes,
             int maxRequests,
             Transcoder transcoder,
-            PolicyResources ground,
-            @Nullable RoutePolicyTable before) {
-        this.ground = ground;
+            PolicyResources resources,
+            @Nullable RoutePolicyTable previous) {
+        this.resources = resources;
         this.maxRequests = maxRequests;
-        this.admission = before != null && before.maxRequests == maxRequests
-                ? before.admission
-                : new Admission(maxRequests, ground.meters());
+        this.admission = previous != null && previous.maxRequests == maxRequests
+                ? previous.admission
+                : new Admission(maxRequests, resources.meters());
         for (Route route : routes.routes()) {
             ModelConfig config = route.config();
-            Shadows shadows = Shadows.of(route.key(), config.shadow(), route::shadows, transcoder, ground.shadows());
+            Shadows shadows = Shadows.of(route.key(), config.shadow(), route::shadows, transcoder, resources.shadows());
             boolean ramped = config.ramp() != null;
             byRoute.put(
                     route.key(),
-                    new RoutePolicies(config, limits(route, before), shadows, ramped, targets(route, before)));
+                    new RoutePolicies(config, limits(route, previous), shadows, ramped, targets(route, previous)));
             plan(route);
         }
     }
 
-    private @Nullable RateLimits limits(Route route, @Nullable RoutePolicyTable before) {
+    private @Nullable RateLimits limits(Route route, @Nullable RoutePolicyTable previous) {
         List<ModelConfig.Rate> rates = route.config().rates();
         if (rates.isEmpty()) {
             return null;
         }
-        RoutePolicies old = before == null
+        RoutePolicies old = previous == null
                 ? RoutePolicies.NOTHING
-                : before.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
         return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
-                : new RateLimits(route.key(), rates, ground.nanoTime(), ground.meters());
+                : new RateLimits(route.key(), rates, resources.nanoTime(), resources.meters());
     }
 
-    /** Counts go on where a reload leaves the targets as they were. */
-    private TargetMeters targets(Route route, @Nullable RoutePolicyTable before) {
+    /** Counters continue if a reload leaves the targets unchanged. */
+    private TargetMeters targets(Route route, @Nullable RoutePolicyTable previous) {
         ModelConfig config = route.config();
         boolean timed = config.ramp() != null;
-        RoutePolicies old = before == null
+        RoutePolicies old = previous == null
                 ? RoutePolicies.NOTHING
-                : before.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
         boolean same = old.config.allTargets().equals(config.allTargets()) && old.ramped == timed;
         if (old.targets != null && same) {
             return old.targets;
@@ -103,7 +103,7 @@ public final class RoutePolicyTable implements AutoCloseable {
                 .map(each -> new TargetMeters.TargetLabels(
                         each.label(), each.upstream(), Objects.requireNonNullElse(each.version(), "")))
                 .toList();
-        return new TargetMeters(ground.meters(), ground.nanoTime(), route.key(), labels, timed);
+        return new TargetMeters(resources.meters(), resources.nanoTime(), route.key(), labels, timed);
     }
 
     private void plan(Route route) {
@@ -118,14 +118,14 @@ public final class RoutePolicyTable implements AutoCloseable {
         }
     }
 
-    /** Of the default upstream's route, and of those to upstreams that discover their models. */
+    /** The policies of the default upstream's route, and of routes to upstreams that discover their models. */
     private RoutePolicies unconfigured(Route route) {
         return new RoutePolicies(route.config(), null, Shadows.NONE, false, targets(route, null));
     }
 
-    /** Begins: its ramps are those that go on. Just before its routes are the ones that count. */
+    /** Activates the ramps of this table. Called just before its routes become active. */
     public void install() {
-        ground.ramps().install(plans);
+        resources.ramps().install(plans);
     }
 
     Admission admission() {
@@ -133,11 +133,11 @@ public final class RoutePolicyTable implements AutoCloseable {
     }
 
     Ramps ramps() {
-        return ground.ramps();
+        return resources.ramps();
     }
 
     LongSupplier nanoTime() {
-        return ground.nanoTime();
+        return resources.nanoTime();
     }
 
     RoutePolicies of(Route route) {
@@ -145,21 +145,22 @@ public final class RoutePolicyTable implements AutoCloseable {
         return configured == null ? unconfigured.computeIfAbsent(route, this::unconfigured) : configured;
     }
 
-    /** Ends; what the next one has taken over goes on. */
+    /** Closes everything except what the next table has taken over. */
     public void closeBut(@Nullable RoutePolicyTable next) {
-        for (RoutePolicies of : byRoute.values()) {
-            of.shadows.close();
-            boolean taken = next != null && next.byRoute.values().stream().anyMatch(other -> other.limits == of.limits);
-            if (of.limits != null && !taken) {
-                of.limits.close();
+        for (RoutePolicies each : byRoute.values()) {
+            each.shadows.close();
+            boolean reused =
+                    next != null && next.byRoute.values().stream().anyMatch(other -> other.limits == each.limits);
+            if (each.limits != null && !reused) {
+                each.limits.close();
             }
             boolean counted =
-                    next != null && next.byRoute.values().stream().anyMatch(other -> other.targets == of.targets);
-            if (of.targets != null && !counted) {
-                of.targets.close();
+                    next != null && next.byRoute.values().stream().anyMatch(other -> other.targets == each.targets);
+            if (each.targets != null && !counted) {
+                each.targets.close();
             }
         }
-        unconfigured.values().forEach(of -> Objects.requireNonNull(of.targets).close());
+        unconfigured.values().forEach(each -> Objects.requireNonNull(each.targets).close());
         if (next == null || next.admission != admission) {
             admission.close();
         }

@@ -31,9 +31,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A stream of inference requests. Each goes to the target of its model, over one stream for each target and server, so that
- * requests to one model stay in order: what chance decides it decides once for a stream. A request that is refused is
- * answered in the stream, which goes on.
+ * A stream of inference requests. Each is sent to the target of its model, over one stream per target and server, so
+ * that requests to one model stay in order; random choices are made once per stream. A rejected request is answered in
+ * the stream, which continues.
  */
 final class StreamCallFlow implements RequestSink {
     private static final Logger LOG = LoggerFactory.getLogger(StreamCallFlow.class);
@@ -41,32 +41,32 @@ final class StreamCallFlow implements RequestSink {
     private final Call call;
     private final boolean separate;
     private final RoutingTable routes;
-    private final RoutePolicyTable traffic;
+    private final RoutePolicyTable policies;
     private final Transcoder transcoder;
     private final Reply client;
-    private final StreamSelections picks = new StreamSelections();
-    private final Map<StreamTarget, ModelSubstream> branches = new LinkedHashMap<>();
+    private final StreamSelections selections = new StreamSelections();
+    private final Map<StreamTarget, ModelSubstream> substreams = new LinkedHashMap<>();
     private boolean ended;
-    private boolean over;
+    private boolean callEnded;
 
     StreamCallFlow(
             Call call,
             boolean separate,
             RoutingTable routes,
-            RoutePolicyTable traffic,
+            RoutePolicyTable policies,
             Transcoder transcoder,
             Reply client) {
         this.call = call;
         this.separate = separate;
         this.routes = routes;
-        this.traffic = traffic;
+        this.policies = policies;
         this.transcoder = transcoder;
         this.client = client;
     }
 
     @Override
     public void data(ByteBuf message) {
-        if (over || ended) {
+        if (callEnded || ended) {
             message.release();
             return;
         }
@@ -83,26 +83,26 @@ final class StreamCallFlow implements RequestSink {
         } catch (OipException refused) {
             client.message(new ReplyMessage.StreamError(refused, outline.id()));
         } catch (RuntimeException fault) {
-            LOG.error("stream of inferences on {}", outline.model(), fault);
+            LOG.error("stream of inferences on {} failed", outline.model(), fault);
             fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
         }
     }
 
-    /** Takes the message. */
+    /** Sends the message (taken). */
     private void send(ProtobufReader.Outline outline, ByteBuf message) {
-        TargetSelection pick;
+        TargetSelection selection;
         InferMessage request;
         try {
             Route route = routes.route(NameGrammar.checked(outline.model()));
-            RouteCall routed = new RouteCall(call, route, outline.model(), traffic);
+            RouteCall routed = new RouteCall(call, route, outline.model(), policies);
             routed.received(message.readableBytes());
             routed.complete();
-            pick = route.pick(outline.model(), attributes(outline), picks);
+            selection = route.pick(outline.model(), attributes(outline), selections);
         } catch (OipException unknown) {
             message.release();
             throw unknown;
         }
-        Target target = pick.target();
+        Target target = selection.target();
         ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
         body.add(message);
         try {
@@ -110,18 +110,18 @@ final class StreamCallFlow implements RequestSink {
         } finally {
             body.release();
         }
-        Call placed = call.withAffinity(pick.affinity(), pick.sequence());
-        StreamTarget place = new StreamTarget(
+        Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
+        StreamTarget key = new StreamTarget(
                 target,
-                target.upstream().server(placed, target.model()),
+                target.upstream().server(withAffinity, target.model()),
                 outline.model().name());
-        ModelSubstream branch = branches.get(place);
-        if (branch == null) {
-            branch = new ModelSubstream(place);
-            branches.put(place, branch);
-            branch.stream = stream(placed, target, branch);
+        ModelSubstream substream = substreams.get(key);
+        if (substream == null) {
+            substream = new ModelSubstream(key);
+            substreams.put(key, substream);
+            substream.stream = stream(withAffinity, target, substream);
         }
-        branch.stream.send(target.model(), outline.id(), outline.emptyFinal(), request);
+        substream.stream.send(target.model(), outline.id(), outline.emptyFinal(), request);
     }
 
     private RequestAttributes attributes(ProtobufReader.Outline outline) {
@@ -129,116 +129,117 @@ final class StreamCallFlow implements RequestSink {
     }
 
     /**
-     * Where requests go that stay in order.
+     * The key of a substream, in which requests stay in order.
      *
-     * @param server the one of the target's servers; any for requests without affinity
+     * @param server one of the target's servers; any for requests without affinity
      * @param asked the model as the client names it
      */
     private record StreamTarget(Target target, Object server, String asked) {
-        /** The name that answers call the model by; null for the server's. */
+        /** The model name to set in responses; null for the server's. */
         @Nullable
-        String answered() {
+        String responseModel() {
             return target.model().name().equals(asked) ? null : asked;
         }
     }
 
-    private UpstreamStream stream(Call placed, Target target, ModelSubstream branch) {
+    private UpstreamStream stream(Call withAffinity, Target target, ModelSubstream substream) {
         boolean oneByOne = separate && target.upstream().peer().dialect().wholeStreams();
         return oneByOne
-                ? new UnaryStream(target.upstream(), placed, branch)
-                : target.upstream().inferStream(placed, target.model(), branch);
+                ? new UnaryStream(target.upstream(), withAffinity, substream)
+                : target.upstream().inferStream(withAffinity, target.model(), substream);
     }
 
     @Override
     public void end() {
-        if (over || ended) {
+        if (callEnded || ended) {
             return;
         }
         ended = true;
-        new ArrayList<>(branches.values()).forEach(branch -> branch.stream.end());
+        new ArrayList<>(substreams.values()).forEach(substream -> substream.stream.end());
         completeIfDone();
     }
 
     @Override
     public void cancel() {
-        if (!over) {
-            over = true;
-            cancelBranches();
+        if (!callEnded) {
+            callEnded = true;
+            cancelSubstreams();
         }
     }
 
     @Override
     public boolean isReady() {
-        // A client that takes no answers gets to ask no more: each request may be answered at once, with an error.
-        return client.isReady() && branches.values().stream().allMatch(branch -> branch.stream.isReady());
+        // The client is not read while it does not read responses, because each request may cause an immediate error
+        // response.
+        return client.isReady() && substreams.values().stream().allMatch(substream -> substream.stream.isReady());
     }
 
     @Override
     public long held() {
         long held = 0;
-        for (ModelSubstream branch : branches.values()) {
-            held += branch.stream.keptBytes();
+        for (ModelSubstream substream : substreams.values()) {
+            held += substream.stream.keptBytes();
         }
         return held;
     }
 
     @Override
     public void onReady() {
-        new ArrayList<>(branches.values()).forEach(branch -> branch.stream.onReady());
-        readMore();
+        new ArrayList<>(substreams.values()).forEach(substream -> substream.stream.onReady());
+        resumeReading();
     }
 
-    private void readMore() {
-        if (!over && isReady()) {
+    private void resumeReading() {
+        if (!callEnded && isReady()) {
             client.onReady();
         }
     }
 
-    private void cancelBranches() {
-        List<ModelSubstream> left = new ArrayList<>(branches.values());
-        branches.clear();
-        left.forEach(branch -> branch.stream.cancel());
+    private void cancelSubstreams() {
+        List<ModelSubstream> remaining = new ArrayList<>(substreams.values());
+        substreams.clear();
+        remaining.forEach(substream -> substream.stream.cancel());
     }
 
     private void completeIfDone() {
-        if (ended && !over && branches.isEmpty()) {
-            over = true;
+        if (ended && !callEnded && substreams.isEmpty()) {
+            callEnded = true;
             client.complete();
         }
     }
 
     private void fail(OipException failure) {
-        if (!over) {
-            over = true;
-            cancelBranches();
+        if (!callEnded) {
+            callEnded = true;
+            cancelSubstreams();
             client.fail(failure);
         }
     }
 
-    /** The requests to one model, and their answers. */
+    /** The requests to one model, and their responses. */
     private final class ModelSubstream implements Reply {
-        private final StreamTarget place;
+        private final StreamTarget key;
         private UpstreamStream stream = UpstreamStream.ENDED;
 
-        ModelSubstream(StreamTarget place) {
-            this.place = place;
+        ModelSubstream(StreamTarget key) {
+            this.key = key;
         }
 
         @Override
         public void headers(Map<String, String> headers) {
-            if (!over) {
+            if (!callEnded) {
                 client.headers(headers);
             }
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            if (over) {
-                answer.release();
+        public void message(ReplyMessage message) {
+            if (callEnded) {
+                message.release();
                 return;
             }
-            if (!(answer instanceof ReplyMessage.Inference inference)) {
-                client.message(answer);
+            if (!(message instanceof ReplyMessage.Inference inference)) {
+                client.message(message);
                 return;
             }
             try {
@@ -249,7 +250,7 @@ final class StreamCallFlow implements RequestSink {
                         false,
                         Map.of(),
                         inference.id(),
-                        place.answered());
+                        key.responseModel());
                 client.message(
                         new ReplyMessage.Inference(transcoder.response(call.allocator(), inference.message(), form)));
             } catch (OipException e) {
@@ -264,20 +265,20 @@ final class StreamCallFlow implements RequestSink {
 
         @Override
         public void onReady() {
-            StreamCallFlow.this.readMore();
+            StreamCallFlow.this.resumeReading();
         }
 
         @Override
         public void complete() {
-            branches.remove(place, this);
+            substreams.remove(key, this);
             completeIfDone();
-            // What it held back goes to a new branch.
-            StreamCallFlow.this.readMore();
+            // Requests that it held back are sent to a new substream.
+            StreamCallFlow.this.resumeReading();
         }
 
         @Override
         public void fail(OipException failure) {
-            branches.remove(place, this);
+            substreams.remove(key, this);
             StreamCallFlow.this.fail(failure);
         }
     }

@@ -7,36 +7,35 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request whose parts may go on to a server before all of it has come. Its head has come and was checked; the body goes on
- * taking parts, checks them, and holds them until they are taken from here or the body is released.
+ * A request whose parts may be forwarded to a server before it is complete. Its head is complete and valid; the body
+ * keeps receiving parts, validates them, and holds them until they are taken from here or the body is released.
  */
 interface StreamedRequest {
 
     /**
-     * What a server is sent in parts.
+     * The message that is sent to a server in parts.
      *
      * @param length of the whole message on the server's wire, in bytes
-     * @param form how the client wants the answer of this server
+     * @param form the form in which the client wants the server's response
      */
     record StreamedMessage(long length, ResponseForm form) {}
 
-    /** Bytes of the client's whole body: what limits count. */
+    /** Length of the client's whole body in bytes, as counted by limits. */
     long length();
 
     /**
-     * Begins for a server, once: from then on what comes is there to be taken, in that server's form.
+     * Starts sending to a server. Called at most once: from then on parts can be taken, in that server's form.
      *
-     * @param model what the server is asked for
-     * @return null where this server must be sent another form than can be made in parts: the body gathers the request then,
-     *     as if it had never passed
-     * @throws dev.isthmus.oip.OipException when the server cannot be sent it
+     * @param model the model to request from the server
+     * @return null if the server needs a form that cannot be produced in parts: the body then gathers the request
+     * @throws dev.isthmus.oip.OipException if the request cannot be expressed for the server
      */
     @Nullable
     StreamedMessage start(ServerFeatures peer, ModelRef model);
 
-    /** Whether anything is there to be taken; never before {@link #start}. */
+    /** Whether a part can be taken; never before {@link #start}. */
     boolean hasPart();
 
-    /** All that can go on now: the next bytes of the message, owned by the caller; not readable where nothing waits. */
+    /** Takes all bytes that can be forwarded now, owned by the caller; empty if there are none. */
     ByteBuf take();
 }

@@ -6,7 +6,7 @@ import dev.isthmus.transcoder.ResponseForm;
 /**
  * A request in the form of one server.
  *
- * @param message on the server's wire; who gets it owns it
- * @param form how the client wants the answer of this server
+ * @param message on the server's wire, owned by the receiver
+ * @param form the form in which the client wants the server's response
  */
 record UpstreamMessage(InferMessage message, ResponseForm form) {}

@@ -1,6 +1,4 @@
-/**
- * From a call to its reply: picks the target, transcodes, calls the upstream. No channel types.
- */
+/** From a call to its reply: selects the target, transcodes, calls the upstream. No channel types. */
 @NullMarked
 package dev.isthmus.gateway.dispatch;
 

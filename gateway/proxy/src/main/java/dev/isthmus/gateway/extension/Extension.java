@@ -34,9 +34,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The operations of the management extensions (Triton's protocol documents; MLServer has those of the repository): all
- * that tells one from another. Routes, upstream clients, fan-out and server metadata read this table; by its name an
- * operation is known to nobody else but to who serves it.
+ * The operations of the management extensions (Triton's protocol documents; MLServer has those of the repository), with
+ * everything that distinguishes them. Routes, upstream clients, fan-out and server metadata read this table; only the
+ * code that handles an operation refers to it by name.
  */
 @SuppressWarnings("ImmutableEnumChecker") // records of values and templates, which nobody changes
 public enum Extension {
@@ -206,11 +206,11 @@ public enum Extension {
     }
 
     /**
-     * How REST asks.
+     * How REST requests it.
      *
-     * @param reads whether with GET, to read something
-     * @param changes whether with POST, to change something
-     * @param paths those with fewer names first
+     * @param reads whether GET reads something
+     * @param changes whether POST changes something
+     * @param paths those with fewer parameters first
      */
     private record Rest(boolean reads, boolean changes, List<PathTemplate> paths) {
         static Rest get(String... paths) {
@@ -232,48 +232,48 @@ public enum Extension {
     }
 
     /**
-     * How gRPC asks.
+     * How gRPC requests it.
      *
      * @param method of {@code inference.GRPCInferenceService}
-     * @param response the type of the answer
+     * @param response the response type
      */
     private record Rpc(String method, RequestMessage request, Message response) {}
 
-    /** What request and answer are in JSON. */
+    /** The JSON forms of request and response. */
     private record Body(JsonForm request, JsonForm response) {}
 
-    /** Whether a request that a server may have begun may be sent to another one. */
+    /** Whether a request that a server may already have processed may be sent to another one. */
     private enum Repetition {
         SAFE,
         NEVER
     }
 
-    /** What the extension is called among the {@code extensions} of a server's metadata. */
+    /** The extension's name in the {@code extensions} of a server's metadata. */
     public String advertisedName() {
         return advertisedName;
     }
 
-    /** The paths of REST, those with fewer names first. */
+    /** The REST paths, those with fewer parameters first. */
     public List<PathTemplate> paths() {
         return rest.paths;
     }
 
-    /** What is done, in a word: the end of its paths. */
+    /** The action: the last segment of its paths. */
     public String verb() {
         return rest.paths.getFirst().segments().getLast();
     }
 
-    /** The methods that REST takes, as the header {@code Allow} has them. */
+    /** The REST methods, in the form of the {@code Allow} header. */
     public String allow() {
         return rest.reads && rest.changes ? "GET, POST" : rest.changes ? "POST" : "GET";
     }
 
-    /** Whether a request of REST with this method, one of {@link #allow()}, changes something. */
+    /** Whether a REST request with this method, one of {@link #allow()}, changes something. */
     public boolean changes(String method) {
         return rest.changes && (!rest.reads || method.equals("POST"));
     }
 
-    /** The path at a server of REST: the one with the most names of which none is missing. */
+    /** The path on a REST server: the one with the most parameters that are all given. */
     public String path(ModelRef model, String resource, PathTemplate.SegmentEncoder encoder) {
         PathTemplate chosen = rest.paths.getFirst();
         for (PathTemplate path : rest.paths) {
@@ -288,18 +288,18 @@ public enum Extension {
     }
 
     /**
-     * What a request of gRPC asks for.
+     * What a gRPC request asks for.
      *
-     * @param model empty where the operation is the server's
+     * @param model empty if the operation is about the server
      * @param resource the name of a repository or a shared memory region; empty for none or all
      * @param change whether it changes something
      */
     public record GrpcRequest(ModelRef model, String resource, boolean change) {}
 
     /**
-     * Reads what a request of gRPC (borrowed) asks for; what comes with it, which may be large, is left where it is.
+     * Reads what a gRPC request (borrowed) asks for, without reading its payload, which may be large.
      *
-     * @throws dev.isthmus.oip.OipException INVALID_ARGUMENT for more than is taken
+     * @throws dev.isthmus.oip.OipException INVALID_ARGUMENT if a limit is exceeded
      */
     public GrpcRequest read(ByteBuf message) throws InvalidProtocolBufferException {
         RequestMessage.NamedRequest named = rpc.request.read(toString(), message);
@@ -307,7 +307,7 @@ public enum Extension {
         return new GrpcRequest(named.model(), named.resource(), change);
     }
 
-    /** The request of gRPC (borrowed) for a model of another name, owned by the caller. */
+    /** The gRPC request (borrowed) with another model name, owned by the caller. */
     public ByteBuf renamed(ByteBuf message, ModelRef model) {
         return rpc.request.renamed(message, model);
     }
@@ -328,27 +328,27 @@ public enum Extension {
         return body.response;
     }
 
-    /** Which servers it is asked of. */
+    /** Which servers the request is sent to. */
     public FanOut fanOut() {
         return fanOut;
     }
 
-    /** Whether a request that a server may have begun may be sent to another one. */
+    /** Whether a request that a server may already have processed may be sent to another one. */
     public boolean repeatable() {
         return repetition == Repetition.SAFE;
     }
 
-    /** Whether it is asked of one model, and never of the whole server. */
+    /** Whether it always names a model. */
     public boolean ofOneModel() {
         return rest.paths.stream().allMatch(path -> path.model() >= 0);
     }
 
-    /** Whether its request may bring the files of a model, and so be large. */
+    /** Whether its request may contain the files of a model, and so be large. */
     public boolean carriesFiles() {
         return body.request.equals(JsonForm.FILES);
     }
 
-    /** Whether it is about memory that client and server share. */
+    /** Whether it concerns memory that client and server share. */
     public boolean sharedMemory() {
         return advertisedName.endsWith("shared_memory");
     }

@@ -1,19 +1,19 @@
 package dev.isthmus.gateway.extension;
 
-/** Which servers an operation is asked of, and what its client is told. */
+/** Which servers a request is sent to, and how their responses are combined. */
 public enum FanOut {
-    /** One server's own answer: the first target's, where a model is named, otherwise the default upstream's. */
+    /** The response of one server: of the first target if a model is named, otherwise of the default upstream. */
     ONE_SERVER,
-    /** As {@link #ONE_SERVER}, of a server that is ready as long as there is one. */
+    /** As {@link #ONE_SERVER}, preferring a ready server. */
     ONE_READY_SERVER,
-    /** The index of all servers that have the extension, merged; nothing in it is older than a second. */
+    /** The merged index of all servers that have the extension, at most a second old. */
     MERGED_INDEX,
-    /** The statistics of all servers of the model that have the extension, or of all servers, summed. */
+    /** The summed statistics of the model's servers, or of all servers, that have the extension. */
     SUMMED_STATISTICS,
-    /** Every server of the model must do it; the client is told that all did, or which did not. */
+    /** Every server of the model must succeed; the response reports success, or the servers that failed. */
     EVERY_SERVER;
 
-    /** Whether the client is told one server's answer as it is, so that all servers must have the extension. */
+    /** Whether the client gets one server's response unchanged, so that all servers must have the extension. */
     public boolean passedOn() {
         return this == ONE_SERVER || this == ONE_READY_SERVER;
     }

@@ -5,24 +5,23 @@ import com.google.protobuf.Message;
 import java.io.IOException;
 
 /**
- * What a message of the gRPC protocol is in the JSON of the REST protocol; names that stand in the path of a request are
- * not part of it.
+ * The JSON form of a protobuf message. Names in the path of a request are not part of it.
  *
- * @param reader from JSON, an object or an array, into a message
- * @param writer from a message into JSON
+ * @param reader reads JSON, an object or an array, into a message
+ * @param writer writes a message as JSON
  */
 record JsonForm(FormReader reader, FormWriter writer) {
-    /** Nothing: as a request {@code {}}, as an answer no body. */
+    /** No content: {@code {}} as a request, no body as a response. */
     static final JsonForm NOTHING = new JsonForm((json, into) -> {}, message -> ProtobufJson.object());
-    /** Member by member under the names of the fields, as {@link ProtobufJson} has it. */
+    /** One member per field, under the field's name, as {@link ProtobufJson} writes it. */
     static final JsonForm FIELDS = new JsonForm(ProtobufJson::read, ProtobufJson::write);
-    /** The files of a model, for which no tree is made: {@link LoadRequests}. */
+    /** A model's files, which are not read into a tree: {@link LoadRequests}. */
     static final JsonForm FILES = new JsonForm(
             (json, into) -> {
-                throw new IOException("is read as it comes");
+                throw new IOException("is read as a stream");
             },
             message -> {
-                throw new IOException("is written as it comes");
+                throw new IOException("is written as a stream");
             });
 
     /** Reads JSON into a message. */

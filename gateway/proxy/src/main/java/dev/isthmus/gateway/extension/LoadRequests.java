@@ -23,11 +23,11 @@ import java.io.OutputStream;
 import java.util.Arrays;
 
 /**
- * Requests to load a model in the form of the other protocol. Their parameters may be the model's files, many MiB of base64 in
- * JSON, so no tree is made of them: one pass, which takes about twice as much of the heap as the files are long.
+ * Converts requests to load a model to the other protocol. Their parameters may be the model's files, many MiB of
+ * base64 in JSON, so they are streamed instead of read into a tree; heap usage is about twice the size of the files.
  */
 final class LoadRequests {
-    /** A parameter of this name holds the bytes of a file. */
+    /** Prefix of the parameters that hold the bytes of a file. */
     static final String FILE = "file:";
 
     private static final Base64Variant BASE64 =
@@ -41,8 +41,8 @@ final class LoadRequests {
     /**
      * The request as protobuf, owned by the caller.
      *
-     * @param load with the names of repository and model
-     * @param json borrowed; was checked
+     * @param load contains the names of repository and model
+     * @param json borrowed; already validated
      */
     static ByteBuf toProtobuf(RepositoryModelLoadRequest.Builder load, ByteBuf json) throws IOException {
         try (InputStream in = new ByteBufInputStream(json.slice());
@@ -105,7 +105,7 @@ final class LoadRequests {
         return bytes.toByteString();
     }
 
-    /** The body for a REST server, owned by the caller, of a message (borrowed). */
+    /** The body for a REST server, owned by the caller, from a message (borrowed). */
     static ByteBuf toJson(ByteBuf message) throws IOException {
         CodedInputStream in = CodedInputStream.newInstance(Arrays.asList(message.nioBuffers()));
         RepositoryModelLoadRequest load = MESSAGE.parseFrom(in);
@@ -142,7 +142,7 @@ final class LoadRequests {
         void to(OutputStream out) throws IOException;
     }
 
-    /** Memory outside the heap, as large as what it is made of. */
+    /** Writes into direct memory of the size of the source. */
     private static ByteBuf written(ByteBuf from, LoadWriter writing) throws IOException {
         ByteBuf to = from.alloc().buffer(from.readableBytes() + 64);
         try (OutputStream out = new ByteBufOutputStream(to)) {

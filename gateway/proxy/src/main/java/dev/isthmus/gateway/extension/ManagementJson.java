@@ -14,7 +14,10 @@ import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Requests and answers of the management extensions in the form of the other protocol, as the table of them says. */
+/**
+ * Converts requests and responses of the management extensions to the other protocol, as the {@link Extension} table
+ * describes.
+ */
 public final class ManagementJson {
     private static final byte[] NOTHING = {};
 
@@ -32,8 +35,8 @@ public final class ManagementJson {
      * The request (borrowed) of a REST client as a protobuf message, owned by the caller.
      *
      * @param resource the name of a repository or a shared memory region; empty for none or all
-     * @throws IOException for a body that is no JSON
-     * @throws OipException INVALID_ARGUMENT for JSON that is no request
+     * @throws IOException if the body is not JSON
+     * @throws OipException INVALID_ARGUMENT if the JSON is not a valid request
      */
     public static ByteBuf toProtobuf(Extension extension, ModelRef model, String resource, ByteBuf content)
             throws IOException {
@@ -52,7 +55,7 @@ public final class ManagementJson {
         return Unpooled.wrappedBuffer(message.build().toByteArray());
     }
 
-    /** What a REST server wants in the body of a request (borrowed), owned by the caller; names stand in its path. */
+    /** The JSON body of a request (borrowed) for a REST server, owned by the caller; names are in the path. */
     public static ByteBuf toJson(Extension extension, ByteBuf message) throws IOException {
         if (extension.carriesFiles()) {
             return LoadRequests.toJson(message);
@@ -69,7 +72,7 @@ public final class ManagementJson {
         return Unpooled.wrappedBuffer(ProtobufJson.JSON.writeValueAsBytes(json));
     }
 
-    /** The JSON of an answer in protobuf; empty where REST has no body. */
+    /** The JSON of a protobuf response; empty if REST has no body. */
     public static byte[] toJson(Extension extension, byte[] content) throws IOException {
         JsonForm form = extension.responseForm();
         if (form.equals(JsonForm.NOTHING)) {
@@ -80,9 +83,9 @@ public final class ManagementJson {
     }
 
     /**
-     * The protobuf message of an answer in JSON.
+     * The protobuf message of a JSON response.
      *
-     * @throws IOException for an answer that is not the extension's
+     * @throws IOException if the JSON is not a response of the extension
      */
     public static byte[] toProtobuf(Extension extension, byte[] content) throws IOException {
         JsonNode json = content.length == 0 ? ProtobufJson.object() : ProtobufJson.JSON.readTree(content);

@@ -4,25 +4,25 @@ import dev.isthmus.oip.ModelRef;
 import java.util.List;
 
 /**
- * A path of the REST protocol with names in it: {@code {model}}, {@code {version}}, and one resource of any other name,
- * such as {@code {region}}.
+ * A REST path with parameters: {@code {model}}, {@code {version}}, and one resource of any other name, such as {@code
+ * {region}}.
  *
- * @param segments those between the slashes, the first empty; names stand in braces
- * @param model the index of the model's name; -1 for none, as of the other two
+ * @param segments the parts between the slashes, the first one empty; parameters are in braces
+ * @param model the index of the model name; -1 for none, as for the other two
  * @param version the index of the model's version
- * @param resource the index of the resource's name
+ * @param resource the index of the resource name
  */
 public record PathTemplate(List<String> segments, int model, int version, int resource) {
     private static final String MODEL = "{model}";
     private static final String VERSION = "{version}";
 
-    /** How a name is written as one segment of a path, or refused. */
+    /** Encodes a name as one path segment, or rejects it. */
     @FunctionalInterface
     public interface SegmentEncoder {
         /**
          * Encodes a name.
          *
-         * @param what it names, for the message of a refusal
+         * @param what kind of name it is, for the error message
          */
         String encode(String what, String name);
     }
@@ -39,7 +39,7 @@ public record PathTemplate(List<String> segments, int model, int version, int re
         return new PathTemplate(segments, segments.indexOf(MODEL), segments.indexOf(VERSION), resource);
     }
 
-    /** Whether these segments of a path, as split and not decoded, are those of this template but for the names. */
+    /** Whether these segments of a path, split and not decoded, match this template. */
     public boolean matches(String[] path) {
         if (path.length != segments.size()) {
             return false;
@@ -52,7 +52,7 @@ public record PathTemplate(List<String> segments, int model, int version, int re
         return true;
     }
 
-    /** What the resource is called in messages: {@code region name}. */
+    /** The resource's kind for error messages: {@code region name}. */
     public String resourceKind() {
         String segment = segments.get(resource);
         return segment.substring(1, segment.length() - 1) + " name";
@@ -62,22 +62,22 @@ public record PathTemplate(List<String> segments, int model, int version, int re
         return index == model || index == version || index == resource;
     }
 
-    /** Whether every name of it is given. */
-    boolean covers(ModelRef asked, String resourceName) {
-        return (model < 0 || !asked.name().isEmpty())
-                && (version < 0 || !asked.version().isEmpty())
+    /** Whether all its parameters are given. */
+    boolean covers(ModelRef requested, String resourceName) {
+        return (model < 0 || !requested.name().isEmpty())
+                && (version < 0 || !requested.version().isEmpty())
                 && (resource < 0 || !resourceName.isEmpty());
     }
 
-    /** The path of these names. */
-    String path(ModelRef asked, String resourceName, SegmentEncoder encoder) {
+    /** The path with these names. */
+    String path(ModelRef requested, String resourceName, SegmentEncoder encoder) {
         StringBuilder path = new StringBuilder();
         for (int i = 1; i < segments.size(); i++) {
             path.append('/');
             if (i == model) {
-                path.append(encoder.encode("model name", asked.name()));
+                path.append(encoder.encode("model name", requested.name()));
             } else if (i == version) {
-                path.append(encoder.encode("model version", asked.version()));
+                path.append(encoder.encode("model version", requested.version()));
             } else if (i == resource) {
                 path.append(encoder.encode(resourceKind(), resourceName));
             } else {

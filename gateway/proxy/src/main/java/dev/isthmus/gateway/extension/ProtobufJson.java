@@ -14,8 +14,8 @@ import java.math.BigInteger;
 import java.util.List;
 
 /**
- * Protobuf messages as Triton writes them in JSON, which is not protobuf's own JSON: names with underscores, 64-bit integers
- * as numbers, zeros written.
+ * Protobuf messages in Triton's JSON, which differs from protobuf's JSON mapping: names with underscores, 64-bit
+ * integers as numbers, default values written.
  */
 final class ProtobufJson {
     static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
@@ -79,9 +79,9 @@ final class ProtobufJson {
     }
 
     /**
-     * Reads a message into the builder; members that it does not have are stepped over.
+     * Reads a message into the builder; unknown members are ignored.
      *
-     * @throws IOException when a member is not what its field is
+     * @throws IOException if a member does not match its field's type
      */
     static <T extends Message.Builder> T read(JsonNode json, T builder) throws IOException {
         if (!json.isObject()) {
@@ -126,7 +126,7 @@ final class ProtobufJson {
         };
     }
 
-    /** Protobuf's own JSON has 64-bit integers, and all keys of maps, as strings; so has Triton's in some fields. */
+    /** Protobuf's JSON mapping writes 64-bit integers and map keys as strings; so does Triton in some fields. */
     private static BigInteger integer(FieldDescriptor field, JsonNode value) throws IOException {
         if (value.isTextual()) {
             try {
@@ -158,6 +158,6 @@ final class ProtobufJson {
     }
 
     private static IllegalArgumentException unsupported(FieldDescriptor field) {
-        return new IllegalArgumentException(field.getFullName() + " is not one of the management extensions' kinds");
+        return new IllegalArgumentException(field.getFullName() + " has a type that management extensions do not use");
     }
 }

@@ -13,14 +13,14 @@ import dev.isthmus.proto.RepositoryModelUnloadRequest;
 import dev.isthmus.proto.triton.ModelConfig;
 import java.io.IOException;
 
-/** What the extensions about repositories and their models say in JSON. */
+/** The JSON of the model repository extensions. */
 public final class RepositoryJson {
     static final JsonForm INDEX_REQUEST = new JsonForm(
             (json, into) -> ((RepositoryIndexRequest.Builder) into)
                     .setReady(json.path("ready").asBoolean()),
             message -> ProtobufJson.object().put("ready", ((RepositoryIndexRequest) message).getReady()));
 
-    /** An array of models, without members that are empty. */
+    /** An array of models, without empty members. */
     static final JsonForm INDEX_RESPONSE = new JsonForm(
             (json, into) -> {
                 for (JsonNode model : json) {
@@ -38,7 +38,7 @@ public final class RepositoryJson {
                             .putParameters(each.getKey(), parameter(each.getKey(), each.getValue()))),
             RepositoryJson::unload);
 
-    /** The configuration itself, which in protobuf is a message in the answer. */
+    /** The configuration itself, which is nested in the protobuf response. */
     static final JsonForm CONFIG_RESPONSE = new JsonForm(
             (json, into) -> ((ModelConfigResponse.Builder) into)
                     .setConfig(ProtobufJson.read(json, ModelConfig.newBuilder())
@@ -65,12 +65,12 @@ public final class RepositoryJson {
         }
     }
 
-    /** MLServer writes the name of its enum's class in front. */
+    /** MLServer prefixes states with the class name of its enum. */
     private static String plainState(String state) {
         return state.substring(state.lastIndexOf('.') + 1);
     }
 
-    /** An index of a repository, in protobuf, whose states are as all servers write them. */
+    /** Returns a protobuf repository index with the states as all servers write them. */
     public static byte[] plainStates(byte[] content) throws IOException {
         RepositoryIndexResponse.Builder index =
                 RepositoryIndexResponse.newBuilder().mergeFrom(content);

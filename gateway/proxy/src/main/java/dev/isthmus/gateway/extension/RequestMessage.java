@@ -20,12 +20,12 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A request's protobuf message, and which of its fields are names, which REST has in the path. */
+/** The protobuf message of a request, and which of its fields are names, which REST has in the path. */
 final class RequestMessage {
-    /** Of a message that is not parsed, each parameter being one. */
-    private static final int MOST_FIELDS = 1024;
+    /** Maximum number of fields of a message that is not parsed; each parameter is a field. */
+    private static final int MAX_FIELDS = 1024;
 
-    private static final int MOST_NAME = 64 << 10;
+    private static final int MAX_NAME = 64 << 10;
 
     private final Message type;
     private final @Nullable FieldDescriptor model;
@@ -45,22 +45,22 @@ final class RequestMessage {
         this.parameters = type.getDescriptorForType().findFieldByName("parameters") != null;
     }
 
-    /** Without names. */
+    /** A message without names. */
     static RequestMessage of(Message type) {
         return new RequestMessage(type, null, null, null);
     }
 
-    /** The same, whose model is named by this field. */
+    /** The same message whose model is named by this field. */
     RequestMessage model(String field) {
         return new RequestMessage(type, field(field), version, resource);
     }
 
-    /** The same, whose model's version is named by this field. */
+    /** The same message whose model version is this field. */
     RequestMessage version(String field) {
         return new RequestMessage(type, model, field(field), resource);
     }
 
-    /** The same, whose repository or region is named by this field. */
+    /** The same message whose repository or region is named by this field. */
     RequestMessage resource(String field) {
         return new RequestMessage(type, model, version, field(field));
     }
@@ -84,9 +84,9 @@ final class RequestMessage {
     }
 
     /** Sets the names. */
-    void name(Message.Builder request, ModelRef asked, String resourceName) {
-        set(request, model, asked.name());
-        set(request, version, asked.version());
+    void name(Message.Builder request, ModelRef requested, String resourceName) {
+        set(request, model, requested.name());
+        set(request, version, requested.version());
         set(request, resource, resourceName);
     }
 
@@ -97,16 +97,16 @@ final class RequestMessage {
     }
 
     /**
-     * What a request says besides its parameters.
+     * The names in a request.
      *
-     * @param settings whether it has anything but names
+     * @param settings whether it contains anything but names
      */
     record NamedRequest(ModelRef model, String resource, boolean settings) {}
 
     /**
-     * Reads the names of a request (borrowed). Nothing is kept of fields that nobody reads.
+     * Reads the names of a request (borrowed). Other fields are not kept.
      *
-     * @param what the operation, for the message of a refusal
+     * @param what the operation, for the error message
      */
     NamedRequest read(String what, ByteBuf message) throws InvalidProtocolBufferException {
         if (parameters) {
@@ -114,16 +114,16 @@ final class RequestMessage {
         }
         Message request =
                 DiscardUnknownFieldsParser.wrap(type.getParserForType()).parseFrom(message.nioBuffer());
-        ModelRef asked = new ModelRef(text(request, model), text(request, version));
+        ModelRef requested = new ModelRef(text(request, model), text(request, version));
         boolean settings = request.getAllFields().keySet().stream().anyMatch(field -> !isName(field));
-        return new NamedRequest(asked, text(request, resource), settings);
+        return new NamedRequest(requested, text(request, resource), settings);
     }
 
     private static String text(Message request, @Nullable FieldDescriptor field) {
         return field == null ? "" : (String) request.getField(field);
     }
 
-    /** The parameters may be whole models: they are left where they are. */
+    /** Skips the parameters, which may be whole models. */
     private NamedRequest scanned(String what, ByteBuf message) throws InvalidProtocolBufferException {
         CodedInputStream in = CodedInputStream.newInstance(Arrays.asList(message.nioBuffers()));
         String named = "";
@@ -131,8 +131,8 @@ final class RequestMessage {
         try {
             int fields = 0;
             for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
-                if (++fields > MOST_FIELDS) {
-                    throw OipException.invalid(what + ": at most " + MOST_FIELDS + " fields are taken");
+                if (++fields > MAX_FIELDS) {
+                    throw OipException.invalid(what + ": at most " + MAX_FIELDS + " fields are accepted");
                 }
                 if (tag == tag(resource)) {
                     resourceName = text(in);
@@ -150,27 +150,27 @@ final class RequestMessage {
         return new NamedRequest(ModelRef.of(named), resourceName, true);
     }
 
-    /** 0, which is no tag, for no field. */
+    /** The tag of a field; 0, which is not a valid tag, for none. */
     private static int tag(@Nullable FieldDescriptor field) {
         return field == null ? 0 : field.getNumber() << 3 | WireFormat.WIRETYPE_LENGTH_DELIMITED;
     }
 
     private static String text(CodedInputStream in) throws IOException {
         int length = in.readUInt32();
-        if (length < 0 || length > MOST_NAME) {
+        if (length < 0 || length > MAX_NAME) {
             throw OipException.invalid(
-                    "a name: at most " + MOST_NAME + " bytes are taken, got " + Integer.toUnsignedString(length));
+                    "a name: at most " + MAX_NAME + " bytes are accepted, got " + Integer.toUnsignedString(length));
         }
         ByteString name = ByteString.copyFrom(in.readRawBytes(length));
         if (!name.isValidUtf8()) {
-            throw new InvalidProtocolBufferException("a name is no UTF-8");
+            throw new InvalidProtocolBufferException("a name is not UTF-8");
         }
         return name.toStringUtf8();
     }
 
     /**
-     * The request (borrowed) for this model, owned by the caller: the fields that name it follow the message once more, and
-     * of several values the last one counts.
+     * The request (borrowed) with this model, owned by the caller. The fields that name it are appended to the message:
+     * the last value of a field wins.
      */
     ByteBuf renamed(ByteBuf message, ModelRef other) {
         if (model == null) {

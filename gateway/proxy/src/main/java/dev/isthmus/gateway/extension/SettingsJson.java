@@ -10,7 +10,7 @@ import dev.isthmus.proto.LogSettingsResponse;
 import dev.isthmus.proto.TraceSettingRequest;
 import dev.isthmus.proto.TraceSettingResponse;
 
-/** Settings of traces and of the log: in JSON members of the body itself, in protobuf a map. */
+/** Trace and log settings: members of the JSON body, a map in protobuf. */
 final class SettingsJson {
     static final JsonForm TRACE_REQUEST =
             new JsonForm((json, into) -> trace(json, (TraceSettingRequest.Builder) into), message -> {
@@ -43,7 +43,7 @@ final class SettingsJson {
 
     private static void trace(JsonNode json, TraceSettingRequest.Builder request) {
         json.properties().forEach(setting -> {
-            // Without a value the setting goes back to what is configured.
+            // A setting without a value is reset to the configured one.
             var value = TraceSettingRequest.SettingValue.newBuilder();
             if (setting.getValue().isArray()) {
                 setting.getValue().forEach(each -> value.addValue(each.asText()));
@@ -54,7 +54,7 @@ final class SettingsJson {
         });
     }
 
-    private static void trace(JsonNode json, TraceSettingResponse.Builder answer) {
+    private static void trace(JsonNode json, TraceSettingResponse.Builder response) {
         json.properties().forEach(setting -> {
             var value = TraceSettingResponse.SettingValue.newBuilder();
             if (setting.getValue().isArray()) {
@@ -62,11 +62,11 @@ final class SettingsJson {
             } else {
                 value.addValue(setting.getValue().asText());
             }
-            answer.putSettings(setting.getKey(), value.build());
+            response.putSettings(setting.getKey(), value.build());
         });
     }
 
-    /** Levels of tracing are a list, everything else one value. */
+    /** Trace levels are a list; every other setting has one value. */
     private static void put(ObjectNode json, String name, Iterable<String> values) {
         if (name.equals("trace_level")) {
             ArrayNode list = json.putArray(name);
@@ -130,7 +130,7 @@ final class SettingsJson {
     }
 
     private static void logResponse(JsonNode json, Message.Builder into) {
-        LogSettingsResponse.Builder answer = (LogSettingsResponse.Builder) into;
+        LogSettingsResponse.Builder response = (LogSettingsResponse.Builder) into;
         log(json).getSettingsMap().forEach((name, value) -> {
             var copy = LogSettingsResponse.SettingValue.newBuilder();
             switch (value.getParameterChoiceCase()) {
@@ -139,7 +139,7 @@ final class SettingsJson {
                 case STRING_PARAM -> copy.setStringParam(value.getStringParam());
                 case PARAMETERCHOICE_NOT_SET -> {}
             }
-            answer.putSettings(name, copy.build());
+            response.putSettings(name, copy.build());
         });
     }
 }

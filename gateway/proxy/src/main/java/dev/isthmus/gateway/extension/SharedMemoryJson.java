@@ -17,7 +17,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Objects;
 
-/** What the extensions about shared memory say in JSON. */
+/** The JSON of the shared memory extensions. */
 final class SharedMemoryJson {
     static final JsonForm SYSTEM_REGISTER = new JsonForm(
             (json, into) -> ((SystemSharedMemoryRegisterRequest.Builder) into)
@@ -45,7 +45,7 @@ final class SharedMemoryJson {
                 return json.put("device_id", request.getDeviceId()).put("byte_size", request.getByteSize());
             });
 
-    /** An array of regions, which in protobuf are a map by their names. */
+    /** An array of regions, which protobuf has as a map by name. */
     static final JsonForm REGIONS = new JsonForm(SharedMemoryJson::readRegions, SharedMemoryJson::writeRegions);
 
     private SharedMemoryJson() {}

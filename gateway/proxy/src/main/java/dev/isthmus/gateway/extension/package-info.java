@@ -1,6 +1,6 @@
 /**
- * The management extensions of the protocol (Triton's protocol documents): one descriptor for each operation, which
- * everything that has to do with it reads. Values only: nothing here asks a server.
+ * The management extensions of the protocol (Triton's protocol documents): one descriptor per operation, read by
+ * everything that handles it. Values only: nothing here sends a request.
  */
 @NullMarked
 package dev.isthmus.gateway.extension;

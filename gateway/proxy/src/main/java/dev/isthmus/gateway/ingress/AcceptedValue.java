@@ -8,15 +8,15 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * One value that a client takes, out of a header such as Accept or Accept-Encoding (RFC 9110, 12.4 and 12.5).
+ * One value that a client accepts, from a header such as Accept or Accept-Encoding (RFC 9110, 12.4 and 12.5).
  *
  * @param value in lower case
- * @param parameters all but the weight, their names in lower case
- * @param weight in thousandths; 0 for what the client refuses, and for a weight that is malformed
+ * @param parameters all but the weight, with names in lower case
+ * @param weight in thousandths; 0 if the client refuses the value or the weight is malformed
  */
 record AcceptedValue(String value, Map<String, String> parameters, int weight) {
-    /** The weight of a value that does not say it. */
-    static final int MOST = 1000;
+    /** The weight of a value without one. */
+    static final int MAX_WEIGHT = 1000;
 
     private static final Pattern WEIGHT = Pattern.compile("0(\\.[0-9]*)?|1(\\.0*)?");
 
@@ -24,13 +24,13 @@ record AcceptedValue(String value, Map<String, String> parameters, int weight) {
         parameters = Map.copyOf(parameters);
     }
 
-    /** The values of all fields of one header. */
+    /** Parses the values of all fields of one header. */
     static List<AcceptedValue> list(List<String> fields) {
         if (fields.isEmpty()) {
             return List.of();
         }
         if (fields.size() == 1 && plain(fields.getFirst())) {
-            return List.of(new AcceptedValue(fields.getFirst().strip().toLowerCase(Locale.ROOT), Map.of(), MOST));
+            return List.of(new AcceptedValue(fields.getFirst().strip().toLowerCase(Locale.ROOT), Map.of(), MAX_WEIGHT));
         }
         List<AcceptedValue> values = new ArrayList<>();
         for (String field : fields) {
@@ -43,14 +43,14 @@ record AcceptedValue(String value, Map<String, String> parameters, int weight) {
         return values;
     }
 
-    /** Whether a field is one value and nothing else, as most are. */
+    /** Whether a field is a single value without parameters, as most are. */
     private static boolean plain(String field) {
         return field.indexOf(',') < 0 && field.indexOf(';') < 0;
     }
 
     private static AcceptedValue of(List<String> parts) {
         Map<String, String> parameters = new HashMap<>();
-        int weight = MOST;
+        int weight = MAX_WEIGHT;
         for (String part : parts.subList(1, parts.size())) {
             int equals = part.indexOf('=');
             String name = part.substring(0, Math.max(equals, 0)).strip().toLowerCase(Locale.ROOT);
@@ -65,10 +65,10 @@ record AcceptedValue(String value, Map<String, String> parameters, int weight) {
     }
 
     private static int weight(String text) {
-        return WEIGHT.matcher(text).matches() ? (int) Math.round(Double.parseDouble(text) * MOST) : 0;
+        return WEIGHT.matcher(text).matches() ? (int) Math.round(Double.parseDouble(text) * MAX_WEIGHT) : 0;
     }
 
-    /** The parts between separators; one in a quoted string is none. */
+    /** Splits at separators that are not in a quoted string. */
     private static List<String> split(String text, char separator) {
         List<String> parts = new ArrayList<>();
         boolean quoted = false;

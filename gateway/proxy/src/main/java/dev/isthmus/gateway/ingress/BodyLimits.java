@@ -4,11 +4,11 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.InflationLimits;
 
 /**
- * How large bodies and messages may be.
+ * Limits on the size of bodies and messages.
  *
- * @param maxBytes of an inference, generate or load, which may bring files; also after decompression
+ * @param maxBytes of inference, generate and load requests, which may contain files; also after decompression
  * @param maxManagementBytes of any other operation
- * @param maxRatio of decompressed bytes to compressed ones
+ * @param maxRatio of decompressed to compressed bytes
  */
 public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
     private static final long MANAGEMENT = 64 << 10;
@@ -17,7 +17,7 @@ public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
         maxManagementBytes = Math.min(maxManagementBytes, maxBytes);
     }
 
-    /** The default but for the largest bodies. */
+    /** The defaults with another limit for the largest bodies. */
     public static BodyLimits of(long maxBytes) {
         return new BodyLimits(maxBytes, MANAGEMENT, InflationLimits.DEFAULT_RATIO);
     }
@@ -28,12 +28,12 @@ public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
             case Operation.InferStream stream -> large();
             case Operation.Generate generate -> large();
             case Operation.Manage manage -> manage.extension().carriesFiles() ? large() : small();
-            case Operation.ServerLive ask -> small();
-            case Operation.ServerReady ask -> small();
-            case Operation.GatewayReady ask -> small();
-            case Operation.ReadServerMetadata ask -> small();
-            case Operation.ModelReady ask -> small();
-            case Operation.ReadModelMetadata ask -> small();
+            case Operation.ServerLive request -> small();
+            case Operation.ServerReady request -> small();
+            case Operation.GatewayReady request -> small();
+            case Operation.ReadServerMetadata request -> small();
+            case Operation.ModelReady request -> small();
+            case Operation.ReadModelMetadata request -> small();
         };
     }
 

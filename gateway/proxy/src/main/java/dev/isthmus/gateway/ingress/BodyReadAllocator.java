@@ -6,34 +6,37 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.util.UncheckedBooleanSupplier;
 
-/** Has a connection read into its {@link BodyReadBuffer} while that wants it, and else into buffers of what reads usually bring. */
-record BodyReadAllocator(PackedReadAllocator usual, BodyReadBuffer landing) implements RecvByteBufAllocator {
+/**
+ * Makes a connection read into its {@link BodyReadBuffer} while that requests it, and otherwise into buffers sized by
+ * earlier reads.
+ */
+record BodyReadAllocator(PackedReadAllocator usual, BodyReadBuffer bodyBuffer) implements RecvByteBufAllocator {
 
     @Override
-    @SuppressWarnings("deprecation") // it is what channels call
+    @SuppressWarnings("deprecation") // channels call it
     public Handle newHandle() {
-        return new ReadHandle(usual.newHandle(), landing);
+        return new ReadHandle(usual.newHandle(), bodyBuffer);
     }
 
-    /** The usual handle learns nothing of reads that do not go to its buffers. */
+    /** The handle of ordinary reads does not learn from reads into the body buffer. */
     @SuppressWarnings("deprecation") // see above
     private static final class ReadHandle extends DelegatingHandle implements ExtendedHandle {
         private final PackedReadAllocator.PackedReadHandle usual;
-        private final BodyReadBuffer landing;
-        private boolean landed;
+        private final BodyReadBuffer bodyBuffer;
+        private boolean readsBody;
         private int attempted;
         private int last;
 
-        ReadHandle(PackedReadAllocator.PackedReadHandle usual, BodyReadBuffer landing) {
+        ReadHandle(PackedReadAllocator.PackedReadHandle usual, BodyReadBuffer bodyBuffer) {
             super(usual);
             this.usual = usual;
-            this.landing = landing;
+            this.bodyBuffer = bodyBuffer;
         }
 
         @Override
         public ByteBuf allocate(ByteBufAllocator allocator) {
-            ByteBuf space = landing.space(allocator);
-            landed = space != null;
+            ByteBuf space = bodyBuffer.space(allocator);
+            readsBody = space != null;
             if (space == null) {
                 return usual.allocate(allocator);
             }
@@ -44,7 +47,7 @@ record BodyReadAllocator(PackedReadAllocator usual, BodyReadBuffer landing) impl
         @Override
         public void attemptedBytesRead(int bytes) {
             attempted = bytes;
-            if (!landed) {
+            if (!readsBody) {
                 usual.attemptedBytesRead(bytes);
             }
         }
@@ -57,10 +60,10 @@ record BodyReadAllocator(PackedReadAllocator usual, BodyReadBuffer landing) impl
         @Override
         public void lastBytesRead(int bytes) {
             last = bytes;
-            if (!landed) {
+            if (!readsBody) {
                 usual.lastBytesRead(bytes);
             } else if (bytes > 0) {
-                landing.read(bytes);
+                bodyBuffer.read(bytes);
             }
         }
 
@@ -81,8 +84,8 @@ record BodyReadAllocator(PackedReadAllocator usual, BodyReadBuffer landing) impl
 
         @Override
         public void readComplete() {
-            landing.readComplete();
-            if (!landed) {
+            bodyBuffer.readComplete();
+            if (!readsBody) {
                 usual.readComplete();
             }
         }

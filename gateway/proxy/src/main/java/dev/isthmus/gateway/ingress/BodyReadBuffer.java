@@ -8,23 +8,25 @@ import io.netty.handler.codec.ByteToMessageDecoder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one piece of memory that a large binary body lands in, however many reads it takes, so that a tensor in it is one
- * buffer and nobody has to gather it. Of one HTTP/1.1 connection, used on its loop.
+ * The contiguous memory into which a large binary body is read, however many reads it takes, so that a tensor in it is
+ * one buffer and need not be copied together. Belongs to one HTTP/1.1 connection, confined to its event loop.
  *
- * <p>Memory is there only while a body is being read. Before anything is known of a connection it is little more than 1 MiB at most; a body
- * that is larger goes on in further pieces, each as large as what has come. Once a body has come complete, the next one's
- * head is read into memory for all of it. What lies ahead of the bytes that have come is bounded by {@link ReadAheadBudget}.
+ * <p>Memory is allocated only while a body is being read. At first it is little more than 1 MiB at most; a larger body
+ * continues in further pieces, each as large as the bytes received so far. Once a body has been received completely,
+ * the head of the next request is read into memory for all of it. Memory allocated ahead of the received bytes is
+ * bounded by {@link ReadAheadBudget}.
  */
 final class BodyReadBuffer {
     /**
-     * How bodies are read.
+     * The sizes that control how bodies are read.
      *
-     * @param worth bodies up to this size are read as they come: one read has most of them
-     * @param unproven the most memory for a body of a size that the connection has not shown yet
-     * @param most the most memory for any body
-     * @param copied the most that is copied: what came along with the head of a connection's first large body
+     * @param minBody bodies up to this size are read as they arrive, because one read contains most of them
+     * @param maxInitial the maximum memory for a body larger than any that the connection has completed
+     * @param max the maximum memory for any body
+     * @param maxCopied the maximum number of bytes copied: those that were read together with the head of a
+     *     connection's first large body
      */
-    record ReadSizes(int worth, int unproven, int most, int copied) {
+    record ReadSizes(int minBody, int maxInitial, int max, int maxCopied) {
         static final ReadSizes DEFAULT = new ReadSizes(64 << 10, (1 << 20) + (64 << 10), 16 << 20, 64 << 10);
     }
 
@@ -33,45 +35,50 @@ final class BodyReadBuffer {
     private final ReadSizes sizes;
     private final ReadAheadBudget ahead;
     private @Nullable ByteBuf memory;
-    /** Bytes of the memory that have been read into. */
+    /** Bytes of the memory that have been read. */
     private int filled;
-    /** Of the body that is being read; 0 for none. */
+    /** Size of the body being read; 0 for none. */
     private long size;
-    /** Bytes of it that have not been handed on. */
-    private long left;
-    /** The size of the last body, once it has come. */
-    private int proven;
+    /** Bytes of it that have not been passed on. */
+    private long remaining;
+    /** Size of the last body that was received completely. */
+    private int completedSize;
 
     BodyReadBuffer(ReadSizes sizes, ReadAheadBudget ahead) {
         this.sizes = sizes;
         this.ahead = ahead;
     }
 
-    /** Whether a request is read into it: what is decoded as it comes (JSON, compressed bodies) need not lie in one piece. */
-    boolean worth(RequestHead head, long bodySize) {
-        return bodySize > sizes.worth() && head.field(HeaderAllowList.JSON_LENGTH) != null && !head.compressed();
+    /**
+     * Whether a request body is read into it. What is decoded while it arrives (JSON, compressed bodies) need not be
+     * contiguous.
+     */
+    boolean appliesTo(RequestHead head, long bodySize) {
+        return bodySize > sizes.minBody() && head.field(HeaderAllowList.JSON_LENGTH) != null && !head.compressed();
     }
 
-    /** A body begins whose parts go through {@link #place}. */
+    /** Starts a body whose parts are passed through {@link #place}. */
     void begin(long bodySize) {
         size = bodySize;
-        left = bodySize;
+        remaining = bodySize;
     }
 
-    /** What is read from here on is no large body: nothing is held any more. */
+    /** Ends reading of large bodies: releases the memory. */
     void end() {
         size = 0;
-        left = 0;
-        proven = 0;
+        remaining = 0;
+        completedSize = 0;
         drop();
     }
 
-    /** Where the next read goes, owned by the caller; null where it may go anywhere. */
+    /** Where the next read goes, owned by the caller; null if any buffer will do. */
     @Nullable
     ByteBuf space(ByteBufAllocator allocator) {
         ByteBuf to = memory;
-        if (to != null && (filled == to.capacity() || (left > 0 && left == size && size > to.capacity() - filled))) {
-            // Full, or of a smaller body: the head that lies in it has been read.
+        if (to != null
+                && (filled == to.capacity()
+                        || (remaining > 0 && remaining == size && size > to.capacity() - filled))) {
+            // Full, or too small for this body: the head in it has been parsed.
             drop();
             to = null;
         }
@@ -81,79 +88,79 @@ final class BodyReadBuffer {
         if (to == null) {
             return null;
         }
-        int room = to.capacity() - filled;
-        int length = left > 0 ? (int) Math.min(left, room) : room;
-        // A slice with the memory's own count: who looks at its count sees whether anybody else is at the memory.
+        int available = to.capacity() - filled;
+        int length = remaining > 0 ? (int) Math.min(remaining, available) : available;
+        // The slice shares the memory's reference count, so that the count shows whether anyone else holds the memory.
         return to.slice(filled, length).setIndex(0, 0).retain();
     }
 
     private @Nullable ByteBuf acquire(ByteBufAllocator allocator) {
         int capacity = 0;
-        if (left > 0) {
-            capacity = (int)
-                    Math.min(left, Math.max(Math.max(sizes.unproven(), proven), Math.min(sizes.most(), size - left)));
-        } else if (proven > 0) {
-            capacity = proven + HEAD;
+        if (remaining > 0) {
+            long atLeast = Math.max(sizes.maxInitial(), completedSize);
+            capacity = (int) Math.min(remaining, Math.max(atLeast, Math.min(sizes.max(), size - remaining)));
+        } else if (completedSize > 0) {
+            capacity = completedSize + HEAD;
         }
-        if (capacity == 0 || !ahead.take(capacity)) {
+        if (capacity == 0 || !ahead.reserve(capacity)) {
             return null;
         }
         try {
-            ByteBuf fresh = allocator.directBuffer(capacity, capacity);
-            memory = fresh;
+            ByteBuf allocated = allocator.directBuffer(capacity, capacity);
+            memory = allocated;
             filled = 0;
-            return fresh;
+            return allocated;
         } catch (OutOfMemoryError none) {
-            // There is no such piece; a read's may still be there.
-            ahead.giveBack(capacity);
+            // No contiguous memory of this size; there may still be enough for one read.
+            ahead.release(capacity);
             return null;
         }
     }
 
-    /** So many bytes were read into what {@link #space} gave. */
+    /** Records the bytes that were read into the buffer returned by {@link #space}. */
     void read(int bytes) {
         filled += bytes;
-        ahead.giveBack(bytes);
+        ahead.release(bytes);
     }
 
-    /** All that was read has been looked at. Memory is kept only for the rest of a head or of a body. */
+    /** All read bytes have been decoded. The memory is kept only for the rest of a head or of a body. */
     void readComplete() {
-        if (left == 0 && filled == 0) {
+        if (remaining == 0 && filled == 0) {
             drop();
         }
     }
 
     /**
-     * The next part of the body, as a view of the memory that it lies in together with what follows it.
+     * Returns the next part of the body as a view of the memory that also holds the bytes that follow.
      *
      * @param part taken
      * @return owned by the caller
      */
     ByteBuf place(ByteBuf part, ByteBufAllocator allocator) {
         int length = part.readableBytes();
-        if (left == 0 || length == 0) {
+        if (remaining == 0 || length == 0) {
             return part;
         }
         int at = indexOf(part);
-        if (left == size && length <= sizes.copied() && !fits(at)) {
+        if (remaining == size && length <= sizes.maxCopied() && !fits(at)) {
             drop();
             at = copied(part, allocator);
         }
-        left -= length;
+        remaining -= length;
         ByteBuf whole = memory;
         ByteBuf placed = part;
         if (at >= 0 && whole != null) {
             placed = whole.retainedDuplicate().setIndex(at, at + length);
             part.release();
         }
-        if (left == 0) {
-            proven = (int) Math.min(size, sizes.most());
+        if (remaining == 0) {
+            completedSize = (int) Math.min(size, sizes.max());
             drop();
         }
         return placed;
     }
 
-    /** Puts reads together that end within a head: what was read into the memory lies there in one piece already. */
+    /** Cumulates reads that end within a head: bytes read into the memory are already contiguous. */
     static ByteBuf cumulate(ByteBufAllocator allocator, ByteBuf before, ByteBuf next) {
         if (before.isReadable() && BufferCollector.extend(before, next)) {
             next.release();
@@ -162,13 +169,13 @@ final class BodyReadBuffer {
         return ByteToMessageDecoder.MERGE_CUMULATOR.cumulate(allocator, before, next);
     }
 
-    /** Whether all of a body that begins here has room. */
+    /** Whether a body that starts here fits into the memory. */
     private boolean fits(int at) {
         ByteBuf to = memory;
         return at >= 0 && to != null && size <= to.capacity() - at;
     }
 
-    /** Where the part lies in the memory; -1 for elsewhere. */
+    /** Returns the index of the part in the memory; -1 if it is elsewhere. */
     private int indexOf(ByteBuf part) {
         ByteBuf in = memory;
         if (in == null || !in.hasMemoryAddress() || !part.hasMemoryAddress()) {
@@ -178,7 +185,7 @@ final class BodyReadBuffer {
         return at >= 0 && at + part.readableBytes() <= filled ? (int) at : -1;
     }
 
-    /** Copies the first part to where the others will land; -1 where there is no room for them. */
+    /** Copies the first part in front of the ones to be read; returns -1 if there is no memory for them. */
     private int copied(ByteBuf part, ByteBufAllocator allocator) {
         ByteBuf to = acquire(allocator);
         if (to == null) {
@@ -194,7 +201,7 @@ final class BodyReadBuffer {
         ByteBuf dropped = memory;
         if (dropped != null) {
             memory = null;
-            ahead.giveBack(dropped.capacity() - filled);
+            ahead.release(dropped.capacity() - filled);
             dropped.release();
         }
     }

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A compressed body, decoded a {@link Turn} at a time: a few bytes may become many. */
+/** A compressed body, inflated one {@link Turn} at a time, because a few bytes may expand to many. */
 final class CompressedBody {
     private final ContentInflater decoder;
     private final Turn turn;
@@ -23,14 +23,14 @@ final class CompressedBody {
     }
 
     /**
-     * A body of which nothing has come.
+     * Creates the decoder of a body.
      *
-     * @param codings as the header Content-Encoding has them
-     * @param goOn is to call {@link #decode} in the next turn, where something is left over
-     * @return null for a body that is not compressed
-     * @throws OipException UNSUPPORTED_MEDIA_TYPE for what is not understood
+     * @param codings from the Content-Encoding header
+     * @param resume must call {@link #decode}; run in the next turn if input is left
+     * @return null if the body is not compressed
+     * @throws OipException UNSUPPORTED_MEDIA_TYPE if the coding is not supported
      */
-    static @Nullable CompressedBody of(List<String> codings, Channel channel, InflationLimits limits, Runnable goOn) {
+    static @Nullable CompressedBody of(List<String> codings, Channel channel, InflationLimits limits, Runnable resume) {
         if (codings.isEmpty()) {
             return null;
         }
@@ -41,7 +41,7 @@ final class CompressedBody {
                     "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '"
                             + String.join(", ", codings) + "'");
         }
-        return new CompressedBody(coding.decoder(channel.alloc(), limits), new Turn(channel.eventLoop(), goOn));
+        return new CompressedBody(coding.decoder(channel.alloc(), limits), new Turn(channel.eventLoop(), resume));
     }
 
     /** @param part taken */
@@ -51,10 +51,10 @@ final class CompressedBody {
     }
 
     /**
-     * Decodes what has come, as far as the turn goes.
+     * Decodes buffered input until the turn ends.
      *
-     * @param out gets what is decoded, and owns it; it may release this
-     * @throws OipException as of {@link ContentInflater#decode}
+     * @param out receives the decoded buffers and owns them; it may release this body
+     * @throws OipException as {@link ContentInflater#decode} does
      */
     void decode(Consumer<ByteBuf> out) {
         decoder.decode(() -> !turn.over(), inflated -> {
@@ -64,26 +64,26 @@ final class CompressedBody {
         });
     }
 
-    /** Whether something is left over for the next turn. */
-    boolean waits() {
+    /** Whether input is left for the next turn. */
+    boolean hasRemaining() {
         return !decoder.done();
     }
 
-    /** What decoding takes beside what is decoded, and what has come and was not decoded, in bytes. */
+    /** Bytes of memory held: the decoder's state and the input that was not decoded. */
     int held() {
         return ContentInflater.HELD + decoder.waiting();
     }
 
     /**
-     * All of the body has come, and nothing waits.
+     * Checks that the body is complete. All input must have been decoded.
      *
-     * @throws OipException as of {@link ContentInflater#finish}
+     * @throws OipException as {@link ContentInflater#finish} does
      */
     void finish() {
         decoder.finish();
     }
 
-    /** Gives back what is held; may be called more than once. */
+    /** Releases everything. Idempotent. */
     void release() {
         decoder.release();
     }

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one timer of a client's connection. It looks from time to time at what has moved since the last look, so that nothing
- * is scheduled, and no clock read, for a request.
+ * The timer of a client's connection. It periodically checks what has progressed since the last check, so that requests
+ * need neither timers nor clock reads of their own.
  */
 final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(ConnectionTimer.class);
@@ -26,16 +26,16 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     private final OpenConnections connections;
     private final WriteProgress writes = new WriteProgress();
     private @Nullable TimedPeer protocol;
-    private @Nullable ScheduledFuture<?> looks;
+    private @Nullable ScheduledFuture<?> checks;
     private long openedAt;
     private boolean logged;
 
-    /** What knows which part of the client's is waited for. */
+    /** A protocol handler that knows what the connection is waiting for. */
     interface TimedPeer {
         /**
-         * Ends what takes too long.
+         * Ends what has timed out.
          *
-         * @param expired told of each limit that is met
+         * @param expired called for each expired limit
          */
         void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired);
     }
@@ -45,7 +45,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         this.connections = connections;
     }
 
-    /** The protocol of the connection is known. */
+    /** Sets the handler once the protocol of the connection is known. */
     void watch(TimedPeer timed) {
         protocol = timed;
     }
@@ -56,15 +56,15 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         if (interval > 0) {
             Channel channel = ctx.channel();
             openedAt = channel.eventLoop().ticker().nanoTime();
-            looks = channel.eventLoop()
-                    .scheduleWithFixedDelay(() -> look(channel), interval, interval, TimeUnit.NANOSECONDS);
+            checks = channel.eventLoop()
+                    .scheduleWithFixedDelay(() -> check(channel), interval, interval, TimeUnit.NANOSECONDS);
         }
     }
 
     @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
-        if (looks != null) {
-            looks.cancel(false);
+        if (checks != null) {
+            checks.cancel(false);
         }
     }
 
@@ -74,18 +74,18 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         ctx.fireChannelInactive();
     }
 
-    private void look(Channel channel) {
+    private void check(Channel channel) {
         long now = channel.eventLoop().ticker().nanoTime();
         ConnectionTimeouts timeouts = policy.timeouts();
         if (connections.crowded(policy)) {
             timeouts = timeouts.crowded();
         }
-        TimedPeer known = protocol;
+        TimedPeer peer = protocol;
         if (writes.stalled(channel.unsafe().outboundBuffer(), now, timeouts)) {
             expired(channel, TimeoutRule.WRITE);
             channel.close();
-        } else if (known != null) {
-            known.checkTime(now, timeouts, rule -> expired(channel, rule));
+        } else if (peer != null) {
+            peer.checkTime(now, timeouts, rule -> expired(channel, rule));
         } else if (ConnectionTimeouts.passed(timeouts.requestHeaders(), openedAt, now)) {
             expired(channel, TimeoutRule.REQUEST_HEADERS);
             channel.close();
@@ -101,7 +101,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Whether the client takes what is written to its socket. */
+    /** Tracks whether the client reads what is written to its socket. */
     private static final class WriteProgress {
         private @Nullable Object first;
         private long firstWritten;

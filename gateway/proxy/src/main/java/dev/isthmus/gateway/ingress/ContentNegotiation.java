@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** What a client wants its answer as: by weight, and by the most specific of what it names (RFC 9110, 12.5). */
+/** Content negotiation: by weight, and by the most specific media range that matches (RFC 9110, 12.5). */
 final class ContentNegotiation {
     private static final int NOT_NAMED = -1;
     private static final String EVENTS = "text/event-stream";
@@ -15,7 +15,7 @@ final class ContentNegotiation {
 
     private ContentNegotiation() {}
 
-    /** Whether an inference is answered with server-sent events: of two that are wanted alike, where they are named. */
+    /** Whether the response to an inference is server-sent events. With equal weights they must be named explicitly. */
     static boolean events(List<String> accept) {
         List<AcceptedValue> values = AcceptedValue.list(accept);
         int events = weight(values, EVENTS, "text/*", "*/*");
@@ -25,7 +25,7 @@ final class ContentNegotiation {
         return events > 0 && (events > whole || (events == whole && weight(values, EVENTS) == events));
     }
 
-    /** How NaN and the infinities are written, by a parameter of the header Accept; null where it does not say. */
+    /** How NaN and the infinities are written, from a parameter of the Accept header; null if it does not say. */
     static @Nullable NonFinite nonFinite(List<String> accept) {
         for (AcceptedValue value : AcceptedValue.list(accept)) {
             String form = value.parameters().get(NON_FINITE);
@@ -45,32 +45,35 @@ final class ContentNegotiation {
         throw OipException.invalid("header Accept: nonfinite is one of token, null, string, error; got '" + form + "'");
     }
 
-    /** The coding of an answer that is large enough; null for none. Of two that are wanted alike the first that we know. */
+    /**
+     * The content coding of a compressible response; null for none. With equal weights the first one that the gateway
+     * supports.
+     */
     static @Nullable ContentCoding coding(List<String> acceptEncoding) {
         List<AcceptedValue> values = AcceptedValue.list(acceptEncoding);
-        int most = Math.max(0, weight(values, "identity", "*") - 1);
+        int max = Math.max(0, weight(values, "identity", "*") - 1);
         ContentCoding chosen = null;
         for (ContentCoding coding : ContentCoding.values()) {
             int weight = weight(values, coding.token(), "x-" + coding.token(), "*");
-            if (weight > most) {
-                most = weight;
+            if (weight > max) {
+                max = weight;
                 chosen = coding;
             }
         }
         return chosen;
     }
 
-    /** The weight of the first of these names, the most specific one first, that the client says. */
+    /** The weight of the first of these names, most specific first, that the client lists. */
     private static int weight(List<AcceptedValue> values, String... names) {
         for (String name : names) {
-            int most = NOT_NAMED;
+            int max = NOT_NAMED;
             for (AcceptedValue value : values) {
                 if (value.value().equals(name)) {
-                    most = Math.max(most, value.weight());
+                    max = Math.max(max, value.weight());
                 }
             }
-            if (most != NOT_NAMED) {
-                return most;
+            if (max != NOT_NAMED) {
+                return max;
             }
         }
         return NOT_NAMED;

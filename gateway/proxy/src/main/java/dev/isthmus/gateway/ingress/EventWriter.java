@@ -19,9 +19,9 @@ final class EventWriter {
         return Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(direct).asReadOnly());
     }
 
-    /** The event, owned by the caller; {@code json} is taken. */
+    /** Returns the event, owned by the caller; {@code json} is taken. */
     static ByteBuf event(ByteBufAllocator allocator, ByteBuf json) {
-        // Line ends would end the event; in JSON they can only stand between its parts.
+        // A line break would end the event; in JSON it can only stand between tokens.
         for (int at = lineEnd(json, json.readerIndex()); at >= 0; at = lineEnd(json, at)) {
             json.setByte(at, ' ');
         }

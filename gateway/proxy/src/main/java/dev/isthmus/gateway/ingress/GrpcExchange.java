@@ -26,7 +26,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One gRPC call on one HTTP/2 stream: unary, or a stream of requests and answers. */
+/** One gRPC call on one HTTP/2 stream: unary or bidirectional streaming. */
 final class GrpcExchange implements Http2Exchange, Reply {
     private final Http2Stream stream;
     private final Channel channel;
@@ -38,36 +38,36 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
     private int withheld;
-    /** Messages of a stream that have no answer yet, as far as each has one. */
-    private int unanswered;
+    /** Requests of a stream without a response yet, assuming one response each. */
+    private int pendingRequests;
 
     private boolean headersSent;
     private boolean ended;
 
     /**
-     * What is known once the headers are read.
+     * The state of a call whose headers were accepted.
      *
-     * @param said what they say
+     * @param requestHead the values of the headers
      */
     private record OpenedCall(
             Http2Head head,
-            GrpcRequestHead said,
+            GrpcRequestHead requestHead,
             long deadline,
             StreamMessageForm form,
             GrpcDeframer deframer,
             UnaryRequest request) {
 
         boolean stream() {
-            return said.method().streams();
+            return requestHead.method().streams();
         }
 
         @Nullable
         ContentCoding coding() {
-            return said.coding();
+            return requestHead.coding();
         }
     }
 
-    /** @param calls takes the call, or the refusal of the request */
+    /** @param calls receives the call, or the rejection of the request */
     GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
         this.stream = stream;
         this.channel = channel;
@@ -80,17 +80,17 @@ final class GrpcExchange implements Http2Exchange, Reply {
     void open(Http2Head head) {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
-            GrpcRequestHead said = head.call();
-            StreamMessageForm asked = said.form();
-            GrpcDeframer deframer =
-                    new GrpcDeframer(channel.alloc(), said.method().limits(settings.bodies()), said.coding());
+            GrpcRequestHead requestHead = head.call();
+            StreamMessageForm requestedForm = requestHead.form();
+            GrpcDeframer deframer = new GrpcDeframer(
+                    channel.alloc(), requestHead.method().limits(settings.bodies()), requestHead.coding());
             OpenedCall call = new OpenedCall(
                     head,
-                    said,
-                    said.deadline(),
-                    asked == null ? settings.streamForm() : asked,
+                    requestHead,
+                    requestHead.deadline(),
+                    requestedForm == null ? settings.streamForm() : requestedForm,
                     deframer,
-                    new UnaryRequest(deframer, said.method().inference(), channel.alloc()));
+                    new UnaryRequest(deframer, requestHead.method().inference(), channel.alloc()));
             opened = call;
             if (call.stream()) {
                 sink = start(call, new Operation.InferStream(call.form() == StreamMessageForm.TRITON));
@@ -105,7 +105,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
                 new Call(operation, call.deadline(), call.head().forwarded(settings.forwarded()), context), this);
     }
 
-    /** Refuses the request before it is a call. */
+    /** Rejects the request before it becomes a call. */
     void reject(OipException refusal) {
         calls.reject(context, refusal, this);
     }
@@ -128,7 +128,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
                 memory.gathered(call.request().bytes());
             }
         } catch (OipException failure) {
-            stop(failure);
+            failCall(failure);
         }
     }
 
@@ -136,13 +136,13 @@ final class GrpcExchange implements Http2Exchange, Reply {
         RequestSink to = sink;
         ByteBuf message = to == null ? null : call.deframer().next();
         while (to != null && message != null) {
-            unanswered++;
+            pendingRequests++;
             to.data(message);
             message = ended ? null : call.deframer().next();
         }
     }
 
-    /** A message is dispatched when it is complete; a large one when its head is. */
+    /** Dispatches a message when it is complete; a large one when its head is. */
     private void unary(OpenedCall call) {
         call.request().read();
         RequestSink to = sink;
@@ -173,14 +173,14 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         if (call.stream()) {
             boolean half = call.deframer().partial();
-            return half ? PeerWait.BODY : unanswered > 0 ? PeerWait.NOTHING : PeerWait.ANYTHING;
+            return half ? PeerWait.BODY : pendingRequests > 0 ? PeerWait.NOTHING : PeerWait.ANYTHING;
         }
         return stream.bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
     }
 
     @Override
     public void timedOut(TimeoutRule rule) {
-        stop(new OipException(
+        failCall(new OipException(
                 ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
     }
 
@@ -206,7 +206,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         RequestSink to = sink;
         if (call.deframer().partial() || (!call.stream() && !call.request().complete())) {
-            stop(new OipException(ErrorCode.INTERNAL, "gRPC: the call ended before its message was complete"));
+            failCall(new OipException(ErrorCode.INTERNAL, "gRPC: the request ended before its message was complete"));
         } else if (to != null) {
             to.end();
         } else {
@@ -217,7 +217,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private void dispatch(OpenedCall call, ByteBuf message) {
         Operation operation;
         try {
-            operation = call.said().method().operation(message);
+            operation = call.requestHead().method().operation(message);
         } catch (OipException failure) {
             message.release();
             reject(failure);
@@ -233,8 +233,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void over() {
-        memory.giveBack();
+    public void responseEnded() {
+        memory.release();
     }
 
     @Override
@@ -248,8 +248,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    /** The call cannot go on: ends what is under way for it and answers. */
-    private void stop(OipException failure) {
+    /** Fails the call: cancels what is in flight and responds. */
+    private void failCall(OipException failure) {
         if (ended) {
             return;
         }
@@ -264,7 +264,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void writabilityChanged() {
-        memory.answer(stream.queued());
+        memory.response(stream.queued());
         if (!ended && sink != null) {
             sink.onReady();
         }
@@ -290,34 +290,34 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void message(ReplyMessage answer) {
+    public void message(ReplyMessage message) {
         OpenedCall call = opened;
         if (ended || call == null) {
-            answer.release();
+            message.release();
             return;
         }
-        unanswered = Math.max(0, unanswered - 1);
-        if (answer instanceof ReplyMessage.StreamError error) {
-            if (call.form() == StreamMessageForm.OIP || call.said().statusOfErrors()) {
-                stop(error.failure());
+        pendingRequests = Math.max(0, pendingRequests - 1);
+        if (message instanceof ReplyMessage.StreamError error) {
+            if (call.form() == StreamMessageForm.OIP || call.requestHead().statusOfErrors()) {
+                failCall(error.failure());
             } else {
                 send(call, StreamEnvelope.error(channel.alloc(), error.failure().message(), error.id()));
             }
             return;
         }
-        if (answer instanceof ReplyMessage.Part part) {
-            pass(call, part);
+        if (message instanceof ReplyMessage.Part part) {
+            forward(call, part);
             return;
         }
-        ByteBuf message = GrpcResponses.encode(answer);
+        ByteBuf encoded = GrpcResponses.encode(message);
         send(
                 call,
                 call.stream() && call.form() == StreamMessageForm.TRITON
-                        ? StreamEnvelope.wrap(channel.alloc(), message)
-                        : message);
+                        ? StreamEnvelope.wrap(channel.alloc(), encoded)
+                        : encoded);
     }
 
-    /** Takes the message. */
+    /** Sends the message (taken). */
     private void send(OpenedCall call, ByteBuf message) {
         boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
         ContentCoding coding = small ? call.coding() : null;
@@ -325,18 +325,18 @@ final class GrpcExchange implements Http2Exchange, Reply {
         write(call, out);
     }
 
-    /** Takes the bytes. A call for whose answer there is no memory fails. */
+    /** Writes the bytes (taken). Fails the call if there is no memory for them. */
     private void write(OpenedCall call, ByteBuf out) {
         try {
-            memory.answer(stream.queued() + out.readableBytes());
+            memory.response(stream.queued() + out.readableBytes());
         } catch (OipException refused) {
             out.release();
-            stop(refused);
+            failCall(refused);
             return;
         }
         head(call);
         stream.data(out, false);
-        memory.answer(stream.queued());
+        memory.response(stream.queued());
     }
 
     private void head(OpenedCall call) {
@@ -346,8 +346,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    /** Takes the part. */
-    private void pass(OpenedCall call, ReplyMessage.Part part) {
+    /** Forwards the part (taken). */
+    private void forward(OpenedCall call, ReplyMessage.Part part) {
         ByteBuf bytes = part.bytes();
         write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc()));
     }
@@ -359,7 +359,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         return channel.alloc().compositeBuffer(2).addComponents(true, prefix, packed);
     }
 
-    /** What the upstream says beside its messages: in the headers as far as it is known by then, else in the trailers. */
+    /** The upstream's headers: sent in the response headers if received by then, else in the trailers. */
     private Map<String, String> takeReturned() {
         Map<String, String> taken = returned;
         returned = Map.of();
@@ -373,7 +373,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             return;
         }
         if (!headersSent && !call.stream()) {
-            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer has no message"));
+            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's response has no message"));
             return;
         }
         ended = true;

@@ -11,12 +11,12 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the head of a gRPC request says.
+ * The values of a gRPC request's headers.
  *
- * @param coding of the client's messages, and of ours to it; null for identity
- * @param timeout nanoseconds that the call has; {@link Call#NO_DEADLINE} for no limit
- * @param form of a stream's answers, where the client wants another one than the configuration
- * @param statusOfErrors whether the client wants a stream ended by its first error
+ * @param coding of the messages in both directions; null for identity
+ * @param timeout of the call in nanoseconds; {@link Call#NO_DEADLINE} for none
+ * @param form of a stream's responses; null for the configured one
+ * @param statusOfErrors whether the first error ends a stream with a status
  */
 record GrpcRequestHead(
         GrpcRoutes.GrpcMethod method,
@@ -24,16 +24,16 @@ record GrpcRequestHead(
         long timeout,
         @Nullable StreamMessageForm form,
         boolean statusOfErrors) {
-    /** Lets one client say what the configuration says for all. */
+    /** Overrides the configured stream form for one client. */
     private static final AsciiString STREAM_FORM = AsciiString.cached("isthmus-stream-form");
 
     /**
-     * Asks for a stream to be ended by its first error with a status, instead of going on after the text of it. It is answered
-     * here and goes no further: Triton crashes when such a stream is cancelled while it fails.
+     * Requests that the first error ends a stream with a status, instead of being sent as a message in it. The gateway
+     * implements it and does not forward it: Triton crashes if such a stream is cancelled while it fails.
      */
     private static final AsciiString STATUS_OF_ERRORS = AsciiString.cached("triton_grpc_error");
 
-    /** @throws OipException where the request cannot be served */
+    /** @throws OipException if the request cannot be served */
     static GrpcRequestHead of(RequestHead head) {
         if (!head.method().equals("POST")) {
             throw new OipException(ErrorCode.INTERNAL, "gRPC: method POST is expected, got " + head.method());
@@ -60,20 +60,20 @@ record GrpcRequestHead(
         return coding;
     }
 
-    private static @Nullable StreamMessageForm form(@Nullable String asked) {
-        if (asked == null) {
+    private static @Nullable StreamMessageForm form(@Nullable String value) {
+        if (value == null) {
             return null;
         }
-        return switch (asked) {
+        return switch (value) {
             case "triton" -> StreamMessageForm.TRITON;
             case "oip" -> StreamMessageForm.OIP;
             default ->
                 throw OipException.invalid(
-                        "header " + STREAM_FORM + ": triton or oip is expected, got '" + asked + "'");
+                        "header " + STREAM_FORM + ": triton or oip is expected, got '" + value + "'");
         };
     }
 
-    /** When a client gives up that asks now, on the scale of {@link System#nanoTime()}. */
+    /** The deadline of a call that starts now, on the scale of {@link System#nanoTime()}. */
     long deadline() {
         return timeout == Call.NO_DEADLINE ? timeout : System.nanoTime() + timeout;
     }

@@ -11,7 +11,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The header fields of gRPC's responses: those of most calls are always the same. */
+/** Header fields of gRPC responses. Those of most calls are constants. */
 final class GrpcResponseFields {
     private static final HeaderField STATUS_200 = HeaderField.constant(":status", "200");
     private static final HeaderField TYPE = HeaderField.constant(HttpHeaderNames.CONTENT_TYPE, GrpcNames.CONTENT_TYPE);
@@ -20,8 +20,8 @@ final class GrpcResponseFields {
 
     private static final HeaderFieldList HEAD = HeaderFieldList.of(STATUS_200, TYPE, ACCEPTED);
     private static final HeaderFieldList COMPLETE = HeaderFieldList.of(HeaderField.constant(GrpcNames.STATUS, "0"));
-    /** The beginning of what is head and trailers in one, for answers without messages. */
-    private static final HeaderFieldList ONLY = HeaderFieldList.of(STATUS_200, TYPE);
+    /** The start of a trailers-only response. */
+    private static final HeaderFieldList TRAILERS_ONLY = HeaderFieldList.of(STATUS_200, TYPE);
 
     private static final HeaderFieldList NONE = HeaderFieldList.of();
 
@@ -31,25 +31,25 @@ final class GrpcResponseFields {
      * The head of a response with messages.
      *
      * @param coding of the messages; null for identity
-     * @param returned what the upstream said by then
+     * @param returned the upstream's headers received by then
      */
     static HeaderFieldList head(@Nullable ContentCoding coding, Map<String, String> returned) {
         HeaderFieldList head = coding == null ? HEAD : HEAD.with(GrpcNames.ENCODING, coding.token());
         return with(head, returned);
     }
 
-    /** What ends a call that went well. */
+    /** The trailers of a successful call. */
     static HeaderFieldList complete(boolean headSent, Map<String, String> returned) {
         if (headSent && returned.isEmpty()) {
             return COMPLETE;
         }
-        return with(headSent ? NONE : ONLY, returned).with(GrpcNames.STATUS, "0");
+        return with(headSent ? NONE : TRAILERS_ONLY, returned).with(GrpcNames.STATUS, "0");
     }
 
-    /** What ends a call that failed. */
+    /** The trailers of a failed call. */
     static HeaderFieldList failure(OipException failure, boolean headSent, Map<String, String> returned) {
         String wait = failure.retryAfter().map(RetryAfter::seconds).orElse(null);
-        HeaderFieldList fields = headSent ? NONE : ONLY;
+        HeaderFieldList fields = headSent ? NONE : TRAILERS_ONLY;
         for (Map.Entry<String, String> field : returned.entrySet()) {
             if (wait == null || !field.getKey().equals(RetryAfter.HEADER)) {
                 fields = fields.with(field.getKey(), field.getValue());

@@ -15,13 +15,13 @@ import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 
-/** The protobuf message of every answer. */
+/** Encodes messages as protobuf. */
 final class GrpcResponses {
     private GrpcResponses() {}
 
-    /** Takes the answer; the message is the caller's. */
-    static ByteBuf encode(ReplyMessage answer) {
-        return switch (answer) {
+    /** Encodes a message (taken); the result is owned by the caller. */
+    static ByteBuf encode(ReplyMessage message) {
+        return switch (message) {
             case ReplyMessage.Live live ->
                 wrap(ServerLiveResponse.newBuilder().setLive(live.live()).build());
             case ReplyMessage.Ready ready ->
@@ -34,7 +34,7 @@ final class GrpcResponses {
             case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not a message");
             case ReplyMessage.Document document -> document.content();
             case ReplyMessage.StreamError error -> throw new IllegalArgumentException("a status, not a message");
-            case ReplyMessage.Events events -> throw new IllegalArgumentException("events are REST's");
+            case ReplyMessage.Events events -> throw new IllegalArgumentException("events exist over REST only");
         };
     }
 

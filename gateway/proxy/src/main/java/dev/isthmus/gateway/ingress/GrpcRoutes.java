@@ -19,7 +19,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** From a gRPC request's method and message to its operation. */
+/** Maps a gRPC request's method and message to its operation. */
 final class GrpcRoutes {
     private static final String SERVICE = "/inference.GRPCInferenceService/";
     private static final String INFER = "ModelInfer";
@@ -28,13 +28,13 @@ final class GrpcRoutes {
     /** By path. */
     private static final Map<String, GrpcMethod> METHODS = new HashMap<>();
 
-    /** Makes the operation of a method out of its message. */
+    /** Reads the operation of a method from its message. */
     @FunctionalInterface
     private interface OperationReader {
         Operation read(ByteBuf message) throws InvalidProtocolBufferException;
     }
 
-    /** A method that is served. */
+    /** A supported method. */
     static final class GrpcMethod {
         private final @Nullable OperationReader reader;
         private final boolean inference;
@@ -46,7 +46,7 @@ final class GrpcRoutes {
             this.large = large;
         }
 
-        /** What of these holds for its messages. */
+        /** The limit for its messages. */
         InflationLimits limits(BodyLimits bodies) {
             return large ? bodies.large() : bodies.small();
         }
@@ -56,20 +56,20 @@ final class GrpcRoutes {
             return inference;
         }
 
-        /** Whether it takes and gives any number of messages. */
+        /** Whether it has any number of requests and responses. */
         boolean streams() {
             return reader == null;
         }
 
         /**
-         * The operation of a method that takes one message.
+         * The operation of a unary method.
          *
          * @param message borrowed
          * @throws OipException INVALID_ARGUMENT for a malformed message
          */
         Operation operation(ByteBuf message) {
             if (reader == null) {
-                throw new IllegalStateException("a stream of messages is not one operation");
+                throw new IllegalStateException("a streaming method has no single operation");
             }
             try {
                 return reader.read(message);
@@ -113,12 +113,12 @@ final class GrpcRoutes {
     /**
      * The method of this path.
      *
-     * @throws OipException UNIMPLEMENTED for a method that is not served
+     * @throws OipException UNIMPLEMENTED for an unknown method
      */
     static GrpcMethod method(String path) {
         GrpcMethod method = METHODS.get(path);
         if (method == null) {
-            throw new OipException(ErrorCode.UNIMPLEMENTED, "method " + path + " is not served");
+            throw new OipException(ErrorCode.UNIMPLEMENTED, "method " + path + " is not supported");
         }
         return method;
     }
@@ -128,7 +128,7 @@ final class GrpcRoutes {
         return new Operation.Manage(extension, request.model(), request.resource(), request.change(), false);
     }
 
-    /** Nothing is kept of fields that nobody reads. */
+    /** Discards unknown fields. */
     private static <M extends Message> M parsed(Parser<M> parser, ByteBuf message)
             throws InvalidProtocolBufferException {
         return DiscardUnknownFieldsParser.wrap(parser).parseFrom(message.nioBuffer());

@@ -4,17 +4,17 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import org.jspecify.annotations.Nullable;
 
-/** The limits on the head of a request, the same over every version of HTTP. */
+/** Limits on the head of a request, the same for all versions of HTTP. */
 final class HeadLimits {
-    /** " HTTP/1.1" and the space after the method, so that a request is as long over HTTP/2. */
+    /** Length of " HTTP/1.1" and the space after the method, so that a request has the same length over HTTP/2. */
     private static final int REST_OF_LINE = 10;
 
     private HeadLimits() {}
 
     /**
-     * Why a request over HTTP/2 is refused; null where it is not.
+     * Returns why a request over HTTP/2 is rejected; null if it is not.
      *
-     * @param tooLarge whether not all of its head could be read
+     * @param tooLarge whether its head exceeded the limits of the decoder
      */
     static @Nullable OipException refusal(boolean tooLarge, Http2Head head) {
         if (head.method().length() + head.uri().length() + REST_OF_LINE > IngressSettings.MAX_REQUEST_LINE) {
@@ -26,26 +26,26 @@ final class HeadLimits {
     static OipException lineTooLong() {
         return new OipException(
                 ErrorCode.URI_TOO_LONG,
-                "request line: at most " + IngressSettings.MAX_REQUEST_LINE + " bytes are taken");
+                "request line: at most " + IngressSettings.MAX_REQUEST_LINE + " bytes are accepted");
     }
 
     static OipException tooManyFields() {
         return new OipException(
                 ErrorCode.HEADERS_TOO_LARGE,
-                "at most " + IngressSettings.MAX_HEADER_FIELDS + " header fields are taken");
+                "at most " + IngressSettings.MAX_HEADER_FIELDS + " header fields are accepted");
     }
 
     static OipException fieldsTooLarge() {
         return new OipException(
                 ErrorCode.HEADERS_TOO_LARGE,
-                "header fields: at most " + IngressSettings.MAX_HEADER_BYTES + " bytes are taken");
+                "header fields: at most " + IngressSettings.MAX_HEADER_BYTES + " bytes are accepted");
     }
 
-    /** Of fields that are too many or too large: only those before the limit are known. */
+    /** For too many or too large fields; which of the two is not known. */
     private static OipException tooLarge() {
         return new OipException(
                 ErrorCode.HEADERS_TOO_LARGE,
-                "header fields: at most " + IngressSettings.MAX_HEADER_FIELDS + " of "
-                        + IngressSettings.MAX_HEADER_BYTES + " bytes are taken");
+                "header fields: at most " + IngressSettings.MAX_HEADER_FIELDS + " fields and "
+                        + IngressSettings.MAX_HEADER_BYTES + " bytes are accepted");
     }
 }

@@ -41,118 +41,123 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * HTTP/1.1 of one connection: one request at a time, in order. What a client sends while a reply is awaited, or while it does
- * not read those before, waits in the {@link PausingDecoder} until its turn, and meanwhile no more is read.
+ * HTTP/1.1 on one connection: one request at a time, in order. Pipelined requests, and requests of a client that does
+ * not read its responses, wait undecoded in the {@link PausingDecoder}; meanwhile reading is paused.
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
 
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
-    private final ListenerContext entry;
-    private final BodyReadBuffer landing;
+    private final ListenerContext listener;
+    private final BodyReadBuffer bodyBuffer;
     private final Turn turn;
-    private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::takesMore);
-    private final EndWatch end = new EndWatch(decoder);
-    private final Deque<HttpObject> kept = new ArrayDeque<>();
+    private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::isReady);
+    private final DisconnectDetector disconnectDetector = new DisconnectDetector(decoder);
+    private final Deque<HttpObject> pending = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
     private boolean keepAlive;
     private boolean http10;
-    private boolean pumping;
+    private boolean processing;
     private boolean resuming;
-    /** The last answer is written, and what still comes is dropped. */
-    private boolean leaving;
+    /** The last response has been written; further input is discarded. */
+    private boolean closing;
 
     private long discarded;
 
-    Http1Handler(Channel channel, ListenerContext entry, BodyReadBuffer landing) {
-        this.entry = entry;
-        this.landing = landing;
-        this.turn = new Turn(channel.eventLoop(), () -> goOn(channel));
+    Http1Handler(Channel channel, ListenerContext listener, BodyReadBuffer bodyBuffer) {
+        this.listener = listener;
+        this.bodyBuffer = bodyBuffer;
+        this.turn = new Turn(channel.eventLoop(), () -> resume(channel));
         decoder.setCumulator(BodyReadBuffer::cumulate);
     }
 
-    /** Stands before this in the pipeline. */
+    /** The decoder, which precedes this handler in the pipeline. */
     TimedRequestDecoder decoder() {
         return decoder;
     }
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
-        if (leaving) {
+        if (closing) {
             ReferenceCountUtil.release(message);
             return;
         }
-        kept.add((HttpObject) message);
-        pump(ctx);
+        pending.add((HttpObject) message);
+        process(ctx);
     }
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
         turn.readComplete();
-        end.readComplete(ctx);
+        disconnectDetector.readComplete(ctx);
         ctx.fireChannelReadComplete();
     }
 
-    private void goOn(Channel channel) {
+    private void resume(Channel channel) {
         if (channel.isActive()) {
-            pump(channel.pipeline().context(this));
+            process(channel.pipeline().context(this));
         }
     }
 
-    /** Takes what is kept until a reply must be awaited. */
-    private void pump(ChannelHandlerContext ctx) {
-        if (pumping) {
+    /** Processes pending messages until it must wait for a response. */
+    private void process(ChannelHandlerContext ctx) {
+        if (processing) {
             return;
         }
-        pumping = true;
+        processing = true;
         while (ctx.channel().isActive()) {
-            // Without keep-alive it closes once the answer is out.
-            if (exchange != null && exchange.answered() && bodyEnded && keepAlive) {
+            // Without keep-alive the connection closes after the response.
+            if (exchange != null && exchange.responded() && bodyEnded && keepAlive) {
                 exchange = null;
             }
-            if (kept.isEmpty() || !free(ctx)) {
+            if (pending.isEmpty() || !canProcess(ctx)) {
                 break;
             }
-            take(ctx, kept.remove());
+            dispatch(ctx, pending.remove());
         }
-        pumping = false;
-        readOn(ctx);
+        processing = false;
+        resumeReading(ctx);
     }
 
-    /** Whether the next message can be looked at now: no request begins while the client does not take the answers before. */
-    private boolean free(ChannelHandlerContext ctx) {
+    /**
+     * Whether the next message can be processed now: no request is started while the client does not read its
+     * responses.
+     */
+    private boolean canProcess(ChannelHandlerContext ctx) {
         return !turn.over() && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
     }
 
-    /** Whether the decoder may go on. */
-    boolean takesMore(ChannelHandlerContext ctx) {
-        return leaving || (kept.isEmpty() && free(ctx));
+    /** Whether the decoder may decode another message. */
+    boolean isReady(ChannelHandlerContext ctx) {
+        return closing || (pending.isEmpty() && canProcess(ctx));
     }
 
-    /** First what was read and waits, then the socket. */
-    private void readOn(ChannelHandlerContext ctx) {
+    /** Resumes decoding of buffered bytes first, then reading from the socket. */
+    private void resumeReading(ChannelHandlerContext ctx) {
         if (resuming) {
             return;
         }
         resuming = true;
         decoder.resume();
         resuming = false;
-        ctx.channel().config().setAutoRead(kept.isEmpty() && !paused() && !decoder.waits());
+        ctx.channel().config().setAutoRead(pending.isEmpty() && !paused() && !decoder.isPaused());
     }
 
-    /** Whether no request is being read or answered. */
+    /** Whether no request is in flight. */
     boolean betweenRequests() {
         return exchange == null;
     }
 
-    /** Whether the body of a request is waited for. */
+    /** Whether more of a request's body is expected now. */
     boolean awaitsBody() {
         return exchange != null && !bodyEnded && !exchange.paused();
     }
 
-    /** The client took too long: it is answered where it has sent a part of a request without an answer; it is closed. */
+    /**
+     * The client timed out: responds if part of a request was received and no response sent, and closes the connection.
+     */
     void timedOut(ChannelHandlerContext ctx, TimeoutRule rule) {
         keepAlive = false;
         RestExchange current = exchange;
@@ -161,7 +166,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             exchange = current;
         }
         bodyEnded = true;
-        if (current == null || current.answered()) {
+        if (current == null || current.responded()) {
             ctx.close();
         } else {
             current.timedOut(rule);
@@ -172,7 +177,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         return exchange != null && !bodyEnded && exchange.paused();
     }
 
-    private void take(ChannelHandlerContext ctx, HttpObject message) {
+    private void dispatch(ChannelHandlerContext ctx, HttpObject message) {
         turn.took();
         if (message instanceof HttpRequest request && exchange == null) {
             begin(ctx, request);
@@ -185,44 +190,44 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
         OipException refusal = Http1Rules.refusal(request);
-        // What is malformed is not read any further.
+        // Nothing more of a malformed request is read.
         Http1Head head = refusal == null ? new Http1Head(request) : null;
-        RestExchange started = exchange(ctx, head == null ? HeaderFields.NONE : head);
-        exchange = started;
+        RestExchange opened = exchange(ctx, head == null ? HeaderFields.NONE : head);
+        exchange = opened;
         bodyEnded = false;
         discarded = 0;
         http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
         keepAlive = HttpUtil.isKeepAlive(request) && refusal == null;
         if (head != null) {
-            open(ctx, started, request, head);
+            open(ctx, opened, request, head);
         } else {
             bodyEnded = true;
-            started.reject(Objects.requireNonNull(refusal));
+            opened.reject(Objects.requireNonNull(refusal));
         }
     }
 
     private RestExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
         return new RestExchange(
                 new Http1ResponseWriter(ctx),
-                entry.settings().get(),
-                entry.context(ClientProtocol.REST, head, ctx.channel()),
-                entry.calls());
+                listener.settings().get(),
+                listener.context(ClientProtocol.REST, head, ctx.channel()),
+                listener.calls());
     }
 
-    private void open(ChannelHandlerContext ctx, RestExchange started, HttpRequest request, RequestHead head) {
+    private void open(ChannelHandlerContext ctx, RestExchange opened, HttpRequest request, RequestHead head) {
         long length = head.contentLength();
         boolean persistent = keepAlive;
-        boolean waits = HttpUtil.is100ContinueExpected(request);
-        // A client that has its answer keeps its body back: there is nothing to discard, and no telling where the next
-        // request would begin if it sent the body all the same.
-        keepAlive = persistent && !waits;
-        started.open(head, ctx.channel());
-        if (!started.answered() && landing.worth(head, length) && started.inOnePiece()) {
-            landing.begin(length);
+        boolean expectsContinue = HttpUtil.is100ContinueExpected(request);
+        // A client that got its response does not send its body: there is nothing to discard, and if it sent the body
+        // anyway, the start of the next request could not be found.
+        keepAlive = persistent && !expectsContinue;
+        opened.open(head, ctx.channel());
+        if (!opened.responded() && bodyBuffer.appliesTo(head, length) && opened.inOnePiece()) {
+            bodyBuffer.begin(length);
         } else {
-            landing.end();
+            bodyBuffer.end();
         }
-        if (waits && !started.answered()) {
+        if (expectsContinue && !opened.responded()) {
             keepAlive = persistent;
             ctx.writeAndFlush(new DefaultFullHttpResponse(
                     HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
@@ -236,45 +241,48 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             content.release();
             keepAlive = false;
             bodyEnded = true;
-            if (current != null && !current.answered()) {
+            if (current != null && !current.responded()) {
                 current.cancelWith(Http1Rules.malformedBody(cause));
             } else {
-                leave(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+                closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
             }
             return;
         }
-        if (current.answered()) {
+        if (current.responded()) {
             discarded += content.content().readableBytes();
-            landing.end();
+            bodyBuffer.end();
         }
         turn.tookBytes(content.content().readableBytes());
         boolean last = content instanceof LastHttpContent;
-        current.data(landing.place(content.content(), ctx.alloc()));
+        current.data(bodyBuffer.place(content.content(), ctx.alloc()));
         if (!current.inOnePiece()) {
-            // What goes on as it comes needs no memory for the rest.
-            landing.end();
+            // A body that is forwarded as it arrives needs no memory for the rest.
+            bodyBuffer.end();
         }
         if (last) {
             bodyEnded = true;
             current.end();
-        } else if (current.answered()
-                && discarded > entry.settings().get().bodies().maxBytes()) {
-            leave(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+        } else if (current.responded()
+                && discarded > listener.settings().get().bodies().maxBytes()) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
     }
 
-    /** Closes when the answer has gone out, so that a client that still sends gets it. */
-    private void leave(ChannelHandlerContext ctx, ChannelFuture written) {
-        leaving = true;
-        dropKept();
+    /**
+     * Closes once the response has been sent. Input is read and discarded until then, so that a client that is still
+     * sending receives it.
+     */
+    private void closeAfter(ChannelHandlerContext ctx, ChannelFuture written) {
+        closing = true;
+        dropPending();
         ctx.channel().config().setAutoRead(true);
         written.addListener(LingeringClose.INSTANCE);
     }
 
-    private void dropKept() {
-        kept.forEach(ReferenceCountUtil::release);
-        kept.clear();
-        landing.end();
+    private void dropPending() {
+        pending.forEach(ReferenceCountUtil::release);
+        pending.clear();
+        bodyBuffer.end();
     }
 
     /** Writes the responses of one request. */
@@ -307,18 +315,18 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
 
         private void finished(ChannelFuture written) {
-            RestExchange over = exchange;
-            if (over != null && written.isDone()) {
-                over.written();
-            } else if (over != null) {
-                written.addListener(done -> over.written());
+            RestExchange finished = exchange;
+            if (finished != null && written.isDone()) {
+                finished.written();
+            } else if (finished != null) {
+                written.addListener(done -> finished.written());
             }
             if (!keepAlive) {
-                leave(ctx, written);
+                closeAfter(ctx, written);
                 return;
             }
             written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
-            pump(ctx);
+            process(ctx);
         }
 
         @Override
@@ -369,7 +377,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void resumeRequest() {
-            pump(ctx);
+            process(ctx);
         }
     }
 
@@ -379,7 +387,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             if (exchange != null) {
                 exchange.writabilityChanged();
             }
-            pump(ctx);
+            process(ctx);
         }
         ctx.fireChannelWritabilityChanged();
     }
@@ -390,11 +398,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             exchange.cancel();
             exchange = null;
         }
-        dropKept();
+        dropPending();
         ctx.fireChannelInactive();
     }
 
-    /** No room in the heap ends the process; outside of it, others give back what they have. */
+    /** Heap exhaustion ends the process; direct memory is released by other calls. */
     private static OipException failure(Throwable cause) {
         return cause instanceof OutOfMemoryError
                 ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
@@ -404,11 +412,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof IOException) {
-            LOG.debug("connection of a client", cause);
+            LOG.debug("client connection failed", cause);
         } else {
-            LOG.error("HTTP/1.1 connection", cause);
+            LOG.error("HTTP/1.1 connection failed", cause);
         }
-        if (exchange != null && !exchange.answered()) {
+        if (exchange != null && !exchange.responded()) {
             keepAlive = false;
             exchange.cancelWith(failure(cause));
         } else {

@@ -47,7 +47,7 @@ final class Http1Head extends RequestHead {
         return all(request, name);
     }
 
-    /** All values of a field. Most are asked for in vain, where getAll makes a list all the same. */
+    /** All values of a field. Avoids getAll for absent fields, for which it would allocate a list. */
     static List<String> all(HttpRequest request, CharSequence name) {
         return request.headers().contains(name) ? request.headers().getAll(name) : List.of();
     }

@@ -11,7 +11,7 @@ import io.netty.handler.codec.http.TooLongHttpLineException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What an HTTP/1.1 request must keep to before anybody reads more of it. After a refusal the connection is closed. */
+/** Checks on the head of an HTTP/1.1 request. After a rejection the connection is closed. */
 final class Http1Rules {
     private Http1Rules() {}
 
@@ -43,7 +43,7 @@ final class Http1Rules {
         return null;
     }
 
-    /** Why the rest of a body could not be decoded. */
+    /** The failure for a body that could not be decoded. */
     static OipException malformedBody(Throwable cause) {
         return cause instanceof OipException violation
                 ? violation

@@ -7,7 +7,7 @@ import io.netty.channel.ChannelHandlerContext;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Tells how long the client of an HTTP/1.1 connection lets us wait, from looks at it from time to time. */
+/** Enforces the timeouts of an HTTP/1.1 connection, by periodic checks. */
 final class Http1Timers implements ConnectionTimer.TimedPeer {
     private final TimedRequestDecoder decoder;
     private final Http1Handler handler;
@@ -17,7 +17,7 @@ final class Http1Timers implements ConnectionTimer.TimedPeer {
     private long messages;
     private long since;
 
-    /** What of the client is waited for. */
+    /** What the connection waits for. */
     private enum ClientWait {
         NOTHING,
         REQUEST,

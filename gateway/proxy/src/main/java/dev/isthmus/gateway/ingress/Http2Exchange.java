@@ -4,39 +4,39 @@ import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.buffer.ByteBuf;
 
-/** One HTTP/2 stream's request and response. */
+/** The request and response of one HTTP/2 stream. */
 interface Http2Exchange {
 
     /**
-     * Takes the next part of the request.
+     * Receives the next part of the request.
      *
      * @param chunk taken
      */
     void data(ByteBuf chunk);
 
-    /** Whether the client is to wait before it sends more. */
+    /** Whether reading of the request is paused. */
     default boolean paused() {
         return false;
     }
 
-    /** What of the client is waited for. */
+    /** What the stream waits for. */
     PeerWait awaited();
 
-    /** The client took too long: answers so, if nothing was answered. */
+    /** The client timed out: responds with an error, if no response was sent. */
     void timedOut(TimeoutRule rule);
 
-    /** The client has sent this many bytes, which the exchange lets it send again once it takes more. */
+    /** Withholds the flow-control credit of this many bytes until the request is read again. */
     default void withheld(int bytes) {}
 
-    /** The stream takes more of the response. */
+    /** The stream accepts more of the response. */
     void writabilityChanged();
 
-    /** The client has sent everything. */
+    /** The request is complete. */
     void end();
 
-    /** Nothing of the response waits any more: it has been written, or never will be. */
-    void over();
+    /** The response has been written, or never will be. */
+    void responseEnded();
 
-    /** The stream is closed, by whomever; nothing can be written any more. Without effect after the response. */
+    /** The stream is closed by either side; nothing can be written any more. No effect after the response. */
     void cancel();
 }

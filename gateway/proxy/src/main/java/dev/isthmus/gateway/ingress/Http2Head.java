@@ -13,8 +13,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The head of an HTTP/2 request. What is made out of it is kept: many requests of a connection have the same one ({@link
- * Http2Heads}). Used on the connection's loop.
+ * The head of an HTTP/2 request. Parsed values are cached, because many requests of a connection have the same head
+ * ({@link Http2HeadCache}). Confined to the connection's event loop.
  */
 final class Http2Head extends RequestHead {
     private final Http2Headers headers;
@@ -46,32 +46,32 @@ final class Http2Head extends RequestHead {
     }
 
     /**
-     * What a gRPC request's head says.
+     * The parsed headers of a gRPC request.
      *
-     * @throws dev.isthmus.oip.OipException where it cannot be served
+     * @throws dev.isthmus.oip.OipException if the request cannot be served
      */
     GrpcRequestHead call() {
-        GrpcRequestHead known = call;
-        if (known == null) {
+        GrpcRequestHead cached = call;
+        if (cached == null) {
             requireOneAuthority();
-            known = GrpcRequestHead.of(this);
-            call = known;
+            cached = GrpcRequestHead.of(this);
+            call = cached;
         }
-        return known;
+        return cached;
     }
 
     @Override
     PathRoute route() {
-        PathRoute known = route;
-        if (known == null) {
+        PathRoute cached = route;
+        if (cached == null) {
             requireOneAuthority();
-            known = super.route();
-            route = known;
+            cached = super.route();
+            route = cached;
         }
-        return known;
+        return cached;
     }
 
-    /** A field Host that names another server than {@code :authority} would make two requests of one (RFC 9113, 8.3.1). */
+    /** A Host field that differs from {@code :authority} would be ambiguous (RFC 9113, 8.3.1). */
     private void requireOneAuthority() {
         String host = field(HttpHeaderNames.HOST);
         if (host == null) {

@@ -4,25 +4,25 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last heads of one connection. A client sends the same fields again and again, which the connection then gives as the
- * same object: nothing is read out of them twice.
+ * The last heads of one connection. The connection returns the same object for a repeated field block, so its values
+ * are parsed once.
  */
 final class Http2HeadCache {
-    /** A client asks little else than this many things in turn. */
-    private static final int KEPT = 4;
+    /** Few clients alternate between more than this many distinct requests. */
+    private static final int MAX_CACHED = 4;
 
-    private final @Nullable Http2Head[] kept = new Http2Head[KEPT];
+    private final @Nullable Http2Head[] cached = new Http2Head[MAX_CACHED];
     private int next;
 
     Http2Head of(Http2Headers headers) {
-        for (Http2Head each : kept) {
+        for (Http2Head each : cached) {
             if (each != null && each.of(headers)) {
                 return each;
             }
         }
         Http2Head head = new Http2Head(headers);
-        kept[next] = head;
-        next = (next + 1) % KEPT;
+        cached[next] = head;
+        next = (next + 1) % MAX_CACHED;
         return head;
     }
 }

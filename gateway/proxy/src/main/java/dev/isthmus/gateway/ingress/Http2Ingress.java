@@ -19,55 +19,55 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** HTTP/2 of one connection, with REST and gRPC streams side by side. */
+/** HTTP/2 on one connection, with REST and gRPC streams side by side. */
 final class Http2Ingress {
-    /** What a client may send on one stream before it hears from us, in bytes. */
+    /** Initial flow-control window of a stream, in bytes. */
     private static final int STREAM_WINDOW = 1 << 20;
 
-    /** The same for the connection. */
+    /** Flow-control window of the connection, in bytes. */
     private static final int CONNECTION_WINDOW = 16 << 20;
 
-    /** Of what a client may send in one frame: parts of it are handed on as they come. */
+    /** Maximum frame size that the gateway accepts, in bytes; parts of frames are passed on as they arrive. */
     private static final int FRAME = 128 * 1024;
 
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private final Channel channel;
-    private final ListenerContext entry;
+    private final ListenerContext listener;
     private final Http2HeadCache heads = new Http2HeadCache();
     /** Requests that have not ended. */
     private int unended;
 
-    private Http2Ingress(Channel channel, ListenerContext entry) {
+    private Http2Ingress(Channel channel, ListenerContext listener) {
         this.channel = channel;
-        this.entry = entry;
+        this.listener = listener;
     }
 
     private void requestBegins() {
         unended++;
-        entry.connections().requestBegins();
+        listener.connections().requestBegins();
     }
 
     private void requestEnds() {
         unended--;
-        entry.connections().requestEnds();
+        listener.connections().requestEnds();
     }
 
     private @Nullable OipException refusal(Http2Stream stream, Http2Head head, IngressSettings settings) {
-        if (entry.connections().tooManyUnended(unended, settings.connections())) {
+        if (listener.connections().tooManyUnended(unended, settings.connections())) {
             return OipException.refused(
                     ErrorCode.UNAVAILABLE,
-                    "the gateway waits for the end of " + settings.connections().mostUnended()
-                            + " requests, and takes few more of each connection",
+                    "too many incomplete requests (limit " + settings.connections().mostUnended()
+                            + "); complete those on this connection first",
                     SOON);
         }
         return HeadLimits.refusal(stream.headTooLarge(), head);
     }
 
-    /** What serves a connection. */
-    static Http2Connection connection(Channel channel, ListenerContext entry) {
-        Http2Ingress ingress = new Http2Ingress(channel, entry);
-        IngressSettings settings = entry.settings().get();
+    /** Creates the handler of a connection. */
+    static Http2Connection connection(Channel channel, ListenerContext listener) {
+        Http2Ingress ingress = new Http2Ingress(channel, listener);
+        IngressSettings settings = listener.settings().get();
         Http2Options options = new Http2Options(
                 STREAM_WINDOW,
                 CONNECTION_WINDOW,
@@ -79,7 +79,7 @@ final class Http2Ingress {
         return Http2Connection.server(options, ingress::accept, new AbuseWatch(channel, settings.abuse()));
     }
 
-    /** Hears of a client that costs more than it may. */
+    /** Forwards abuse events of a connection to the policy's listener. */
     private record AbuseWatch(Channel channel, AbusePolicy policy) implements ConnectionListener {
         @Override
         public void abused(AbuseRule rule, String what) {
@@ -93,11 +93,11 @@ final class Http2Ingress {
 
     private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
         Http2Head head = stream.headTooLarge() ? new Http2Head(headers) : heads.of(headers);
-        IngressSettings settings = entry.settings().get();
+        IngressSettings settings = listener.settings().get();
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
-            CallContext context = entry.context(ClientProtocol.GRPC, head, channel);
-            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, entry.calls());
+            CallContext context = listener.context(ClientProtocol.GRPC, head, channel);
+            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, listener.calls());
             if (refusal == null) {
                 exchange.open(head);
             } else {
@@ -105,8 +105,8 @@ final class Http2Ingress {
             }
             return exchange;
         }
-        CallContext context = entry.context(ClientProtocol.REST, head, channel);
-        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, entry.calls());
+        CallContext context = listener.context(ClientProtocol.REST, head, channel);
+        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, listener.calls());
         if (refusal == null) {
             exchange.open(head);
         } else {
@@ -115,12 +115,12 @@ final class Http2Ingress {
         return exchange;
     }
 
-    /** What arrives on one stream goes to its exchange, whose kind the head tells. */
+    /** Passes the events of one stream to its exchange, whose kind depends on the head. */
     private final class IngressStream implements StreamListener {
         private final Http2Stream stream;
         private @Nullable Http2Exchange exchange;
         private boolean unendedRequest;
-        private boolean over;
+        private boolean responseEnded;
 
         IngressStream(Http2Stream stream) {
             this.stream = stream;
@@ -136,11 +136,11 @@ final class Http2Ingress {
                 }
                 current = begin(stream, headers);
                 exchange = current;
-                if (over) {
-                    current.over();
+                if (responseEnded) {
+                    current.responseEnded();
                 }
             }
-            // Trailers of a request say nothing that is needed here.
+            // Request trailers are ignored.
             if (end) {
                 requestEnded();
                 current.end();
@@ -150,10 +150,10 @@ final class Http2Ingress {
         @Override
         public void ended() {
             requestEnded();
-            over = true;
+            responseEnded = true;
             Http2Exchange current = exchange;
             if (current != null) {
-                current.over();
+                current.responseEnded();
             }
         }
 

@@ -40,7 +40,7 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
         exchange.open(head, channel);
     }
 
-    /** Refuses the request before it is a call. */
+    /** Rejects the request before it becomes a call. */
     void reject(OipException refusal) {
         exchange.reject(refusal);
     }
@@ -57,7 +57,7 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
 
     @Override
     public PeerWait awaited() {
-        if (exchange.answered() || paused()) {
+        if (exchange.responded() || paused()) {
             return PeerWait.NOTHING;
         }
         return stream.bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
@@ -86,7 +86,7 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
-    public void over() {
+    public void responseEnded() {
         exchange.written();
     }
 

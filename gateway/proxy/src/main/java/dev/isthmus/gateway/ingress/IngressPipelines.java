@@ -12,40 +12,40 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http.HttpResponseEncoder;
 import java.net.SocketAddress;
 
-/** Every pipeline of the ingress. */
+/** Sets up the pipelines of client connections. */
 final class IngressPipelines extends ChannelInitializer<Channel> {
-    private static final int LARGEST_READ = 512 * 1024;
+    private static final int MAX_READ = 512 * 1024;
     private static final PackedReadAllocator READS =
-            new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ));
-    /** Of all connections of a listener. */
-    private static final long MOST_AHEAD = 64L << 20;
+            new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(512, 8 * 1024, MAX_READ));
+    /** Read-ahead limit of all connections of a listener, in bytes. */
+    private static final long MAX_READ_AHEAD = 64L << 20;
 
-    private final ListenerContext entry;
-    private final ReadAheadBudget ahead = new ReadAheadBudget(MOST_AHEAD);
+    private final ListenerContext listener;
+    private final ReadAheadBudget ahead = new ReadAheadBudget(MAX_READ_AHEAD);
 
-    IngressPipelines(ListenerContext entry) {
-        this.entry = entry;
+    IngressPipelines(ListenerContext listener) {
+        this.listener = listener;
     }
 
     @Override
     protected void initChannel(Channel channel) {
-        ConnectionPolicy policy = entry.settings().get().connections();
-        if (!taken(channel, policy)) {
+        ConnectionPolicy policy = listener.settings().get().connections();
+        if (!accepted(channel, policy)) {
             return;
         }
-        BodyReadBuffer landing = new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, ahead);
-        channel.config().setRecvByteBufAllocator(new BodyReadAllocator(READS, landing));
-        ConnectionTimer timer = new ConnectionTimer(policy, entry.connections());
-        channel.pipeline().addLast(timer).addLast(new ProtocolDetector(this, timer, landing));
+        BodyReadBuffer bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, ahead);
+        channel.config().setRecvByteBufAllocator(new BodyReadAllocator(READS, bodyBuffer));
+        ConnectionTimer timer = new ConnectionTimer(policy, listener.connections());
+        channel.pipeline().addLast(timer).addLast(new ProtocolDetector(this, timer, bodyBuffer));
     }
 
-    /** Closes a connection that is one too many. */
-    private boolean taken(Channel channel, ConnectionPolicy policy) {
+    /** Accepts a connection, or closes it if it exceeds a limit. */
+    private boolean accepted(Channel channel, ConnectionPolicy policy) {
         SocketAddress peer = channel.remoteAddress();
-        OpenConnections.ConnectionLimit beyond = entry.connections().enter(peer, policy);
-        channel.closeFuture().addListener(closed -> entry.connections().leave(peer));
-        if (beyond != null) {
-            policy.events().refused(beyond);
+        OpenConnections.ConnectionLimit exceeded = listener.connections().enter(peer, policy);
+        channel.closeFuture().addListener(closed -> listener.connections().leave(peer));
+        if (exceeded != null) {
+            policy.events().refused(exceeded);
             channel.close();
             return false;
         }
@@ -55,15 +55,15 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
         return true;
     }
 
-    /** HTTP/1.1, whose connection reads as {@code landing} has it. */
-    void http1(ChannelPipeline pipeline, ConnectionTimer timer, BodyReadBuffer landing) {
-        Http1Handler handler = new Http1Handler(pipeline.channel(), entry, landing);
+    /** Sets up HTTP/1.1; the connection reads as {@code bodyBuffer} requests. */
+    void http1(ChannelPipeline pipeline, ConnectionTimer timer, BodyReadBuffer bodyBuffer) {
+        Http1Handler handler = new Http1Handler(pipeline.channel(), listener, bodyBuffer);
         pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
         timer.watch(new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
     }
 
     void http2(ChannelPipeline pipeline, ConnectionTimer timer) {
-        Http2Connection connection = Http2Ingress.connection(pipeline.channel(), entry);
+        Http2Connection connection = Http2Ingress.connection(pipeline.channel(), listener);
         pipeline.addLast(connection);
         timer.watch(connection::checkTime);
     }

@@ -22,14 +22,14 @@ public final class IngressServer implements AutoCloseable {
      * Binds and accepts. Blocks until the port is bound.
      *
      * @param allocator of the connections' buffers
-     * @throws Exception when the port cannot be bound
+     * @throws Exception if the port cannot be bound
      */
     public static IngressServer listen(
             Transport transport,
             EventLoopGroup loops,
             ByteBufAllocator allocator,
             InetSocketAddress address,
-            ListenerContext entry)
+            ListenerContext listener)
             throws Exception {
         Channel channel = new ServerBootstrap()
                 .group(loops)
@@ -38,7 +38,7 @@ public final class IngressServer implements AutoCloseable {
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.ALLOCATOR, allocator)
-                .childHandler(new IngressPipelines(entry))
+                .childHandler(new IngressPipelines(listener))
                 .bind(address)
                 .sync()
                 .channel();
@@ -49,7 +49,7 @@ public final class IngressServer implements AutoCloseable {
         return (InetSocketAddress) channel.localAddress();
     }
 
-    /** Accepts no more; connections go on. */
+    /** Stops accepting; open connections stay. */
     @Override
     public void close() {
         channel.close().syncUninterruptibly();

@@ -6,17 +6,17 @@ import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 
 /**
- * What is accepted and how it is answered.
+ * Settings for requests and responses.
  *
- * @param bodies how large a request's body, or one gRPC message, may be
+ * @param bodies limits on a request's body, or one gRPC message
  * @param maxConcurrentStreams open streams of one HTTP/2 connection
- * @param forwarded the headers that go upstream
- * @param maxHops gateways that a call may come through, this one among them
- * @param streamForm the message that gRPC clients get from ModelStreamInfer
- * @param health how health requests are answered
- * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that; -1 for never
- * @param abuse what a client may cost on one HTTP/2 connection
- * @param connections how many there may be, and how long clients may take
+ * @param forwarded the headers that are forwarded upstream
+ * @param maxHops gateways that a call may pass through, including this one
+ * @param streamForm the response message of ModelStreamInfer
+ * @param health the form of health responses
+ * @param compressAbove size in bytes above which a REST response is compressed if the client accepts it; -1 for never
+ * @param abuse limits against abuse of one HTTP/2 connection
+ * @param connections limits on the number of connections and on clients' time
  */
 public record IngressSettings(
         BodyLimits bodies,
@@ -28,18 +28,18 @@ public record IngressSettings(
         long compressAbove,
         AbusePolicy abuse,
         ConnectionPolicy connections) {
-    /** Bytes of a request line. */
+    /** Maximum length of a request line, in bytes. */
     static final int MAX_REQUEST_LINE = 8 * 1024;
-    /** Bytes of all header fields of a request. */
+    /** Maximum size of all header fields of a request, in bytes. */
     static final int MAX_HEADER_BYTES = 16 * 1024;
-    /** Header fields of a request. */
+    /** Maximum number of header fields of a request. */
     static final int MAX_HEADER_FIELDS = 100;
 
     /**
-     * How health requests are answered.
+     * The form of health responses.
      *
-     * @param body whether with JSON, or with nothing but a status
-     * @param notReadyStatus the status of "no"
+     * @param body whether they have a JSON body, or only a status
+     * @param notReadyStatus the status for "not ready"
      */
     public record HealthResponses(boolean body, int notReadyStatus) {
         public static final HealthResponses DEFAULT = new HealthResponses(true, 400);

@@ -12,7 +12,7 @@ import dev.isthmus.oip.ServerMetadata;
 import java.util.List;
 import java.util.Map;
 
-/** The JSON of every answer that is no inference. Absent values are left out, never null. */
+/** The JSON of all responses except inferences. Absent values are omitted, never null. */
 final class JsonResponses {
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -22,23 +22,23 @@ final class JsonResponses {
         return bytes(JSON.createObjectNode().put("error", message));
     }
 
-    static byte[] live(ReplyMessage.Live answer) {
-        return bytes(JSON.createObjectNode().put("live", answer.live()));
+    static byte[] live(ReplyMessage.Live message) {
+        return bytes(JSON.createObjectNode().put("live", message.live()));
     }
 
-    static byte[] ready(ReplyMessage.Ready answer) {
-        if (answer.ready()) {
+    static byte[] ready(ReplyMessage.Ready message) {
+        if (message.ready()) {
             return bytes(JSON.createObjectNode().put("ready", true));
         }
-        return error("the server is not ready" + (answer.reason().isEmpty() ? "" : ": " + answer.reason()));
+        return error("the server is not ready" + (message.reason().isEmpty() ? "" : ": " + message.reason()));
     }
 
-    static byte[] modelReady(ReplyMessage.ModelReadyState answer) {
-        return answer.ready()
+    static byte[] modelReady(ReplyMessage.ModelReadyState message) {
+        return message.ready()
                 ? bytes(JSON.createObjectNode()
-                        .put("name", answer.model().name())
+                        .put("name", message.model().name())
                         .put("ready", true))
-                : error("model " + answer.model() + " is not ready");
+                : error("model " + message.model() + " is not ready");
     }
 
     static byte[] server(ServerMetadata metadata) {
@@ -92,7 +92,7 @@ final class JsonResponses {
         try {
             return JSON.writeValueAsBytes(node);
         } catch (JsonProcessingException e) {
-            throw new IllegalStateException("a tree of plain values was not written", e);
+            throw new IllegalStateException("cannot serialize a tree of plain values", e);
         }
     }
 }

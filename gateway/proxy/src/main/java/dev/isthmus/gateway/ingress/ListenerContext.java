@@ -11,12 +11,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the connections of a listener share.
+ * State shared by the connections of a listener.
  *
- * @param calls takes the calls
- * @param settings asked at the beginning of each request, and of each connection for what belongs to that
- * @param connections counts those of all listeners with these calls
- * @param memory what calls may hold; null where that is not counted
+ * @param calls receives the calls
+ * @param settings read at the start of each request, and of each connection for connection settings
+ * @param connections counts the connections of all listeners of the same service
+ * @param memory limits what calls hold; null for no limit
  */
 public record ListenerContext(
         Service calls,
@@ -24,15 +24,15 @@ public record ListenerContext(
         OpenConnections connections,
         @Nullable MemoryBudget memory) {
 
-    /** Without connections yet, where nobody counts what calls hold. */
+    /** A context without a memory limit. */
     public ListenerContext(Service calls, Supplier<IngressSettings> settings) {
         this(calls, settings, new OpenConnections(), null);
     }
 
-    /** Of a request whose head has come on a channel. */
+    /** Creates the context of a request whose head was received. */
     CallContext context(ClientProtocol protocol, HeaderFields head, Channel channel) {
         MemoryBudget.MemoryReservation reservation =
-                memory == null ? MemoryBudget.MemoryReservation.UNCOUNTED : memory.hold();
+                memory == null ? MemoryBudget.MemoryReservation.UNCOUNTED : memory.reserve();
         return new CallContext(
                 protocol,
                 channel.remoteAddress(),

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.Operation;
 
 /**
- * Where a path leads.
+ * The operation of a path.
  *
- * @param allow the methods that it takes, as the header {@code Allow} has them
+ * @param allow the accepted methods, in the form of the {@code Allow} header
  */
 record PathRoute(String allow, Operation operation) {
 
@@ -17,7 +17,7 @@ record PathRoute(String allow, Operation operation) {
         return new PathRoute("POST", operation);
     }
 
-    boolean takes(String method) {
+    boolean accepts(String method) {
         return allow.equals(method) || (allow.equals("GET, POST") && (method.equals("GET") || method.equals("POST")));
     }
 }

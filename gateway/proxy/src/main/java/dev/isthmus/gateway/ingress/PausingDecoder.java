@@ -9,19 +9,19 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decodes no further than the handler behind it takes: what is pipelined stays the bytes that were read, and no more is read.
- * Of one connection, used on its loop.
+ * Decodes only as fast as the next handler accepts messages: pipelined requests stay undecoded bytes, and reading is
+ * paused. Belongs to one connection, confined to its event loop.
  */
 class PausingDecoder extends StrictRequestDecoder {
-    private final Predicate<ChannelHandlerContext> takesMore;
+    private final Predicate<ChannelHandlerContext> ready;
     private @Nullable ChannelHandlerContext context;
     private boolean decoding;
-    private boolean waits;
+    private boolean waiting;
 
-    /** @param takesMore whether the handler behind takes another message now */
-    PausingDecoder(Predicate<ChannelHandlerContext> takesMore) {
+    /** @param ready whether the next handler accepts another message now */
+    PausingDecoder(Predicate<ChannelHandlerContext> ready) {
         super(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES);
-        this.takesMore = takesMore;
+        this.ready = ready;
     }
 
     @Override
@@ -29,20 +29,20 @@ class PausingDecoder extends StrictRequestDecoder {
         context = ctx;
     }
 
-    /** Whether bytes that were read wait to be taken. */
-    boolean waits() {
-        return waits;
+    /** Whether undecoded bytes are waiting. */
+    boolean isPaused() {
+        return waiting;
     }
 
-    /** Bytes that were read and wait. */
+    /** Number of undecoded bytes. */
     int undecoded() {
         return actualReadableBytes();
     }
 
-    /** Decodes what waits, as far as it is taken now. */
+    /** Decodes waiting bytes, if the next handler is ready. */
     void resume() {
         ChannelHandlerContext ctx = context;
-        if (ctx == null || !waits || decoding || !takesMore.test(ctx)) {
+        if (ctx == null || !waiting || decoding || !ready.test(ctx)) {
             return;
         }
         try {
@@ -64,8 +64,8 @@ class PausingDecoder extends StrictRequestDecoder {
 
     @Override
     protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
-        waits = !takesMore.test(ctx);
-        if (waits) {
+        waiting = !ready.test(ctx);
+        if (waiting) {
             ctx.channel().config().setAutoRead(false);
         } else {
             super.decode(ctx, in, out);
@@ -74,8 +74,8 @@ class PausingDecoder extends StrictRequestDecoder {
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
-        if (waits) {
-            // Netty's decoder would read on where nothing came of what was read.
+        if (waiting) {
+            // Netty's decoder would read again if nothing was decoded.
             ctx.fireChannelReadComplete();
         } else {
             super.channelReadComplete(ctx);

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells HTTP/2 by prior knowledge, whose preface begins with {@code PRI }, from HTTP/1.1, sets the pipeline up for it and
- * goes away.
+ * Detects HTTP/2 with prior knowledge by its preface, which starts with {@code PRI }; anything else is HTTP/1.1. Sets
+ * up the pipeline and removes itself.
  */
 final class ProtocolDetector extends ByteToMessageDecoder {
     private static final Logger LOG = LoggerFactory.getLogger(ProtocolDetector.class);
@@ -18,12 +18,12 @@ final class ProtocolDetector extends ByteToMessageDecoder {
 
     private final IngressPipelines pipelines;
     private final ConnectionTimer timer;
-    private final BodyReadBuffer landing;
+    private final BodyReadBuffer bodyBuffer;
 
-    ProtocolDetector(IngressPipelines pipelines, ConnectionTimer timer, BodyReadBuffer landing) {
+    ProtocolDetector(IngressPipelines pipelines, ConnectionTimer timer, BodyReadBuffer bodyBuffer) {
         this.pipelines = pipelines;
         this.timer = timer;
-        this.landing = landing;
+        this.bodyBuffer = bodyBuffer;
     }
 
     @Override
@@ -34,18 +34,18 @@ final class ProtocolDetector extends ByteToMessageDecoder {
         if (in.getInt(in.readerIndex()) == PRI) {
             pipelines.http2(ctx.pipeline(), timer);
         } else {
-            pipelines.http1(ctx.pipeline(), timer, landing);
+            pipelines.http1(ctx.pipeline(), timer, bodyBuffer);
         }
         ctx.pipeline().remove(this);
     }
 
-    /** A client that resets its connection before it has said anything is nothing to tell. */
+    /** A reset before the first byte is not worth a log line above debug. */
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof IOException) {
-            LOG.debug("connection of a client", cause);
+            LOG.debug("client connection failed", cause);
         } else {
-            LOG.error("connection of a client", cause);
+            LOG.error("client connection failed", cause);
         }
         ctx.close();
     }

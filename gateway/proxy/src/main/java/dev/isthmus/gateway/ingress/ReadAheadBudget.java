@@ -3,33 +3,33 @@ package dev.isthmus.gateway.ingress;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much memory may be held, by all connections of a listener together, for bytes that have been announced and have not
- * come. Where nothing is left, bodies are read in parts. Thread-safe.
+ * Limits the memory that all connections of a listener hold for announced bytes that were not received yet. When it is
+ * exhausted, bodies are read in parts. Thread-safe.
  */
 final class ReadAheadBudget {
-    private final long most;
-    private final AtomicLong taken = new AtomicLong();
+    private final long limit;
+    private final AtomicLong reserved = new AtomicLong();
 
-    ReadAheadBudget(long mostBytes) {
-        most = mostBytes;
+    ReadAheadBudget(long maxBytes) {
+        limit = maxBytes;
     }
 
-    /** Takes so much, or nothing where it is not there. */
-    boolean take(int bytes) {
-        if (taken.addAndGet(bytes) <= most) {
+    /** Reserves bytes; returns false, reserving nothing, if the limit would be exceeded. */
+    boolean reserve(int bytes) {
+        if (reserved.addAndGet(bytes) <= limit) {
             return true;
         }
-        taken.addAndGet(-bytes);
+        reserved.addAndGet(-bytes);
         return false;
     }
 
-    /** Gives so much back: it has come, or is not waited for any more. */
-    void giveBack(int bytes) {
-        taken.addAndGet(-bytes);
+    /** Releases bytes that were received or are not expected any more. */
+    void release(int bytes) {
+        reserved.addAndGet(-bytes);
     }
 
-    /** Bytes that are waited for. */
-    long taken() {
-        return taken.get();
+    /** Number of reserved bytes. */
+    long reserved() {
+        return reserved.get();
     }
 }

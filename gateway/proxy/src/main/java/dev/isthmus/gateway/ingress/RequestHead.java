@@ -21,12 +21,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The head of an HTTP request, whichever version of HTTP it came over. Names of fields are asked for in lower case,
- * best as an {@code AsciiString}, which knows its hash.
+ * The head of an HTTP request, of any version of HTTP. Field names are looked up in lower case, preferably as {@code
+ * AsciiString}, which caches its hash.
  */
 abstract sealed class RequestHead implements HeaderFields permits Http1Head, Http2Head {
     private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
-    private static final int LONGEST = 10;
+    private static final int MAX_DIGITS = 10;
 
     @Override
     public abstract String method();
@@ -41,15 +41,15 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     /** The values of all fields of this name. */
     abstract List<String> all(CharSequence name);
 
-    /** All fields, their names in any case; over HTTP/2 the pseudo-header fields are among them. */
+    /** All fields, with names in any case; over HTTP/2 including the pseudo-header fields. */
     abstract Iterator<Map.Entry<CharSequence, CharSequence>> fields();
 
-    /** Of the request's body as it is sent; -1 when unknown. */
+    /** Length of the body as sent, in bytes; -1 if unknown. */
     abstract long contentLength();
 
     /**
-     * What was done to the body, in order. Several fields are one list (RFC 9110, 5.3), in which {@code identity} says
-     * nothing.
+     * The content codings of the body, in the order applied. Several fields form one list (RFC 9110, 5.3); {@code
+     * identity} is omitted.
      */
     List<String> codings() {
         if (field(HttpHeaderNames.CONTENT_ENCODING) == null) {
@@ -67,13 +67,13 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         return codings;
     }
 
-    /** Whether the body is to be inflated, be it by a coding that is not known here. */
+    /** Whether the body is encoded, possibly with an unsupported coding. */
     boolean compressed() {
         return !codings().isEmpty();
     }
 
     /**
-     * Where a REST request leads.
+     * The operation of a REST request.
      *
      * @throws OipException NOT_FOUND or INVALID_ARGUMENT
      */
@@ -81,7 +81,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         return RestRoutes.route(this);
     }
 
-    /** The headers that go upstream. */
+    /** The headers to forward upstream. */
     Map<String, String> forwarded(HeaderAllowList allowed) {
         Map<String, String> forwarded = Map.of();
         for (Iterator<Map.Entry<CharSequence, CharSequence>> all = fields(); all.hasNext(); ) {
@@ -112,13 +112,13 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         return values.size() == 1 ? values.get(0) : String.join(",", values);
     }
 
-    /** When a REST client gives up, on the scale of {@link System#nanoTime()}: by either of two headers. */
+    /** The deadline of a REST request, from either of two headers, on the scale of {@link System#nanoTime()}. */
     long deadline() {
         String millis = field(HeaderAllowList.TIMEOUT);
         if (millis == null) {
             return GrpcTimeout.deadline(field(GrpcNames.TIMEOUT), System.nanoTime());
         }
-        if (millis.length() > LONGEST || !MILLISECONDS.matcher(millis).matches()) {
+        if (millis.length() > MAX_DIGITS || !MILLISECONDS.matcher(millis).matches()) {
             throw OipException.invalid(
                     "header X-Request-Timeout-Ms: a positive number of milliseconds is expected, got '" + millis + "'");
         }
@@ -126,18 +126,18 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
                 System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Long.parseLong(millis)), Call.NO_DEADLINE - 1);
     }
 
-    /** Whether the client wants its answer as server-sent events. */
+    /** Whether the client prefers server-sent events. */
     boolean acceptsEvents() {
         return ContentNegotiation.events(all(HttpHeaderNames.ACCEPT));
     }
 
-    /** How the client wants NaN and the infinities; null where it does not say. */
+    /** How the client wants NaN and the infinities; null if it does not say. */
     @Nullable
     NonFinite nonFinite() {
         return ContentNegotiation.nonFinite(all(HttpHeaderNames.ACCEPT));
     }
 
-    /** The compression that the client takes; null for none. */
+    /** The content coding that the client accepts; null for none. */
     @Nullable
     ContentCoding acceptedCoding() {
         return ContentNegotiation.coding(all(HttpHeaderNames.ACCEPT_ENCODING));

@@ -2,35 +2,35 @@ package dev.isthmus.gateway.ingress;
 
 import io.netty.buffer.ByteBuf;
 
-/** Puts a response on the connection, at once or in parts. */
+/** Writes a response to the connection, in full or in parts. */
 interface ResponseWriter {
 
-    /** The whole response; called once, or not at all. */
+    /** Writes the whole response; called at most once. */
     void respond(RestResponse response);
 
-    /** The head of a response whose body comes in parts; it may have a content-length. */
+    /** Writes the head of a response whose body follows in parts; it may have a content-length. */
     void begin(RestResponse head);
 
-    /** Whether a client can tell a body in parts that was aborted from one that is complete. */
+    /** Whether the client can tell an aborted body from a complete one. */
     default boolean abortable() {
         return true;
     }
 
-    /** Ends a response whose body cannot be completed, so that the client sees that. */
+    /** Aborts a response whose body cannot be completed, so that the client detects it. */
     void abort();
 
-    /** The next part of the body (taken). */
+    /** Writes the next part of the body (taken). */
     void part(ByteBuf part);
 
-    /** The body is complete. */
+    /** Ends the body. */
     void endBody();
 
-    /** Bytes of the body that were written and have not gone out. */
+    /** Bytes of the body that were written and not sent yet. */
     long queued();
 
-    /** Whether what is written goes out at once. */
+    /** Whether writes are sent immediately. */
     boolean isWritable();
 
-    /** The request, which was {@linkplain RestExchange#paused() paused}, takes more of its body again. */
+    /** Resumes reading of the request, which was {@linkplain RestExchange#paused() paused}. */
     void resumeRequest();
 }

@@ -24,9 +24,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One REST request and its response, the same over HTTP/1.1 and HTTP/2. The response may come before the request's body has
- * ended; what comes of the body after that is released. An answer that is streamed becomes server-sent events, whose status
- * the first one fixes: a failure after it is an event.
+ * One REST request and its response, the same over HTTP/1.1 and HTTP/2. The response may start before the request's
+ * body has ended; the rest of the body is then released. A streamed response becomes server-sent events: its status is
+ * sent with the first one, so a later failure is an event.
  */
 final class RestExchange implements Reply {
     private final ResponseWriter writer;
@@ -40,20 +40,21 @@ final class RestExchange implements Reply {
     private @Nullable RestResponse response;
     private Map<String, String> returned = Map.of();
     private long bodyBytes;
-    private boolean bodiless;
-    private boolean begun;
-    private boolean passing;
-    private boolean answered;
-    /** All of the request's body has come. */
+    private boolean headOnly;
+    private boolean headWritten;
+    private boolean forwarding;
+    private boolean responded;
+    /** The request's body is complete. */
     private boolean ended;
 
     /**
-     * What the head of the request says.
+     * The values of the request's head.
      *
-     * @param events whether the answer is a stream
-     * @param maxBytes of the body
+     * @param events whether the response is a stream of events
+     * @param maxBytes limit on the body
      * @param decoder of a compressed body
-     * @param accepted the compression that the client takes; null where there is none, or the answer is not compressed
+     * @param accepted the content coding that the client accepts; null if there is none, or the response is not
+     *     compressed
      */
     private record OpenedRequest(
             Channel channel,
@@ -62,7 +63,7 @@ final class RestExchange implements Reply {
             @Nullable CompressedBody decoder,
             @Nullable ContentCoding accepted) {}
 
-    /** @param calls takes the call, or the refusal of the request */
+    /** @param calls receives the call, or the rejection of the request */
     RestExchange(ResponseWriter writer, IngressSettings settings, CallContext context, Service calls) {
         this.writer = writer;
         this.context = context;
@@ -73,10 +74,10 @@ final class RestExchange implements Reply {
     }
 
     void open(RequestHead head, Channel channel) {
-        bodiless = head.method().equals("HEAD");
+        headOnly = head.method().equals("HEAD");
         try {
             PathRoute route = head.route();
-            if (!route.takes(head.method())) {
+            if (!route.accepts(head.method())) {
                 headers(Map.of("allow", route.allow()));
                 throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");
             }
@@ -87,7 +88,7 @@ final class RestExchange implements Reply {
             }
             boolean events = (operation instanceof Operation.Infer infer && infer.stream())
                     || (operation instanceof Operation.Generate generate && generate.stream());
-            // As Triton does: some of its clients ask for compression always, and expect it of inference only.
+            // As Triton does: some clients always accept compression but expect it for inference only.
             boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
             ContentCoding accepted = compresses ? head.acceptedCoding() : null;
             Call call = new Call(operation, head.deadline(), head.forwarded(settings.forwarded()), context);
@@ -101,15 +102,15 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** Refuses the request before it is a call. */
+    /** Rejects the request before it becomes a call. */
     void reject(OipException refusal) {
-        bodiless = context.headers().method().equals("HEAD");
+        headOnly = context.headers().method().equals("HEAD");
         calls.reject(context, refusal, this);
     }
 
     private @Nullable CompressedBody decoder(RequestHead head, Channel channel, InflationLimits limits) {
         try {
-            return CompressedBody.of(head.codings(), channel, limits, this::inflateOn);
+            return CompressedBody.of(head.codings(), channel, limits, this::resumeInflating);
         } catch (OipException unknown) {
             headers(Map.of("accept-encoding", ContentCoding.ACCEPTED));
             throw unknown;
@@ -121,7 +122,7 @@ final class RestExchange implements Reply {
         bodyBytes += chunk.readableBytes();
         RequestSink to = sink;
         OpenedRequest request = opened;
-        if (answered || to == null || request == null) {
+        if (responded || to == null || request == null) {
             chunk.release();
         } else if (bodyBytes > request.maxBytes()) {
             chunk.release();
@@ -134,11 +135,11 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** Decodes what has come of a compressed body, as far as the turn goes. */
+    /** Decodes received bytes of a compressed body until the turn ends. */
     private void inflate(CompressedBody body, RequestSink to) {
         try {
             body.decode(to::data);
-            if (!answered) {
+            if (!responded) {
                 memory.gathered(body.held());
             }
         } catch (OipException malformed) {
@@ -146,15 +147,15 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** What was left over has its turn. */
-    private void inflateOn() {
+    /** Continues decoding in the next turn. */
+    private void resumeInflating() {
         CompressedBody body = body();
         RequestSink to = sink;
-        if (answered || body == null || to == null || !body.waits()) {
+        if (responded || body == null || to == null || !body.hasRemaining()) {
             return;
         }
         inflate(body, to);
-        if (body.waits()) {
+        if (body.hasRemaining()) {
             return;
         }
         if (ended) {
@@ -172,7 +173,7 @@ final class RestExchange implements Reply {
         ended = true;
         RequestSink to = sink;
         CompressedBody body = body();
-        if (answered || to == null || (body != null && body.waits())) {
+        if (responded || to == null || (body != null && body.hasRemaining())) {
             return;
         }
         if (body != null) {
@@ -184,26 +185,26 @@ final class RestExchange implements Reply {
             }
             release(body);
         }
-        if (!answered) {
+        if (!responded) {
             to.end();
         }
     }
 
-    /** Whether the client is to wait before it sends more of the body. */
+    /** Whether reading of the body is paused. */
     boolean paused() {
         CompressedBody body = body();
-        return !answered && sink != null && (!sink.isReady() || (body != null && body.waits()));
+        return !responded && sink != null && (!sink.isReady() || (body != null && body.hasRemaining()));
     }
 
-    /** Whether it is worth the memory to have the body in one piece. */
+    /** Whether the body should be contiguous in memory. */
     boolean inOnePiece() {
         return sink != null && sink.inOnePiece();
     }
 
-    /** The client has gone. */
+    /** The client disconnected. */
     void cancel() {
-        memory.giveBack();
-        if (!answered) {
+        memory.release();
+        if (!responded) {
             endRequest();
             drop();
             if (sink != null) {
@@ -212,7 +213,7 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** The request cannot go on: ends what is under way for it and answers. */
+    /** Fails the request: cancels what is in flight and responds. */
     void cancelWith(OipException failure) {
         if (sink == null) {
             reject(failure);
@@ -223,33 +224,33 @@ final class RestExchange implements Reply {
         fail(failure);
     }
 
-    /** The client took too long: ends what is under way for it, and answers so. */
+    /** The client timed out: cancels what is in flight, and responds. */
     void timedOut(TimeoutRule rule) {
-        if (!answered) {
+        if (!responded) {
             cancelWith(new OipException(
                     ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
         }
     }
 
-    /** The connection takes more of the answer. */
+    /** The connection accepts more of the response. */
     void writabilityChanged() {
-        memory.answer(writer.queued());
-        if (!answered && sink != null) {
+        memory.response(writer.queued());
+        if (!responded && sink != null) {
             sink.onReady();
         }
     }
 
-    /** All of the answer has gone out, or the connection has ended. */
+    /** The response has been sent, or the connection has ended. */
     void written() {
-        memory.giveBack();
+        memory.release();
     }
 
-    boolean answered() {
-        return answered;
+    boolean responded() {
+        return responded;
     }
 
     private void endRequest() {
-        answered = true;
+        responded = true;
         CompressedBody body = body();
         if (body != null) {
             release(body);
@@ -282,33 +283,33 @@ final class RestExchange implements Reply {
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!answered && !begun && !headers.isEmpty()) {
+        if (!responded && !headWritten && !headers.isEmpty()) {
             returned = returned.isEmpty() ? new LinkedHashMap<>() : returned;
             returned.putAll(headers);
         }
     }
 
     @Override
-    public void message(ReplyMessage answer) {
+    public void message(ReplyMessage message) {
         OpenedRequest request = opened;
-        if (answered || response != null || request == null) {
-            answer.release();
-        } else if (answer instanceof ReplyMessage.Part part) {
-            pass(part);
+        if (responded || response != null || request == null) {
+            message.release();
+        } else if (message instanceof ReplyMessage.Part part) {
+            forward(part);
         } else if (request.events()) {
-            event(request, answer);
-        } else if (answer instanceof ReplyMessage.StreamError error) {
+            event(request, message);
+        } else if (message instanceof ReplyMessage.StreamError error) {
             fail(error.failure());
         } else {
-            response = rendering.of(answer);
+            response = rendering.of(message);
             fits(response.body().readableBytes());
         }
     }
 
-    /** Whether there is memory for so much more of the answer; where there is not, the call has failed. */
+    /** Whether there is memory for this many more bytes of the response; if not, the call has failed. */
     private boolean fits(int bytes) {
         try {
-            memory.answer(writer.queued() + bytes);
+            memory.response(writer.queued() + bytes);
             return true;
         } catch (OipException refused) {
             cancelWith(refused);
@@ -316,18 +317,18 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** Takes the part. */
+    /** Writes the part (taken). */
     private void part(ByteBuf part) {
         if (fits(part.readableBytes())) {
             writer.part(part);
-            memory.answer(writer.queued());
+            memory.response(writer.queued());
         } else {
             part.release();
         }
     }
 
-    private void event(OpenedRequest request, ReplyMessage answer) {
-        switch (answer) {
+    private void event(OpenedRequest request, ReplyMessage message) {
+        switch (message) {
             case ReplyMessage.Inference inference -> {
                 begin();
                 ByteBuf json =
@@ -339,14 +340,14 @@ final class RestExchange implements Reply {
                 part(events.content());
             }
             case ReplyMessage.StreamError error -> {
-                if (begun) {
+                if (headWritten) {
                     writer.part(errorEvent(request, error.failure()));
                 } else {
                     cancelWith(error.failure());
                 }
             }
-            // A server that does not stream answered as a whole.
-            default -> response = rendering.of(answer);
+            // A server that does not stream sent one complete response.
+            default -> response = rendering.of(message);
         }
     }
 
@@ -355,14 +356,14 @@ final class RestExchange implements Reply {
     }
 
     private void begin(RestResponse head) {
-        if (!begun) {
-            begun = true;
+        if (!headWritten) {
+            headWritten = true;
             writer.begin(head.with(returned));
         }
     }
 
-    private void pass(ReplyMessage.Part part) {
-        passing = true;
+    private void forward(ReplyMessage.Part part) {
+        forwarding = true;
         begin(RestResponse.passed(part));
         part(part.bytes());
     }
@@ -374,7 +375,7 @@ final class RestExchange implements Reply {
 
     @Override
     public void complete() {
-        if (answered) {
+        if (responded) {
             return;
         }
         RestResponse complete = response;
@@ -382,12 +383,12 @@ final class RestExchange implements Reply {
         if (complete != null) {
             endRequest();
             respond(compressed(complete.with(returned)));
-        } else if (opened != null && (passing || opened.events())) {
+        } else if (opened != null && (forwarding || opened.events())) {
             begin();
             endRequest();
             writer.endBody();
         } else {
-            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer has no message"));
+            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's response has no message"));
         }
     }
 
@@ -402,15 +403,15 @@ final class RestExchange implements Reply {
     @Override
     public void fail(OipException failure) {
         OpenedRequest request = opened;
-        if (answered) {
+        if (responded) {
             return;
         }
         endRequest();
         drop();
-        if (passing) {
+        if (forwarding) {
             writer.abort();
-            memory.giveBack();
-        } else if (begun && request != null) {
+            memory.release();
+        } else if (headWritten && request != null) {
             writer.part(errorEvent(request, failure));
             writer.endBody();
         } else {
@@ -418,10 +419,10 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** A body after HEAD would be taken for the next response on the connection. */
+    /** A body after HEAD would be parsed as the next response. */
     private void respond(RestResponse whole) {
-        writer.respond(bodiless ? whole.withoutBody() : whole);
-        memory.answer(writer.queued());
+        writer.respond(headOnly ? whole.withoutBody() : whole);
+        memory.response(writer.queued());
     }
 
     private void drop() {
@@ -433,6 +434,6 @@ final class RestExchange implements Reply {
 
     private static OipException tooLarge(long maxBytes, String got) {
         return new OipException(
-                ErrorCode.PAYLOAD_TOO_LARGE, "request body: at most " + maxBytes + " bytes are taken, got " + got);
+                ErrorCode.PAYLOAD_TOO_LARGE, "request body: at most " + maxBytes + " bytes are accepted, got " + got);
     }
 }

@@ -7,12 +7,12 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
-/** Answers as REST responses. */
+/** Renders messages as REST responses. */
 record RestRendering(IngressSettings settings) {
 
-    /** The response with an answer in it, whose buffers it takes. */
-    RestResponse of(ReplyMessage answer) {
-        return switch (answer) {
+    /** Returns the response for a message (taken). */
+    RestResponse of(ReplyMessage message) {
+        return switch (message) {
             case ReplyMessage.Live live -> health(live.live(), JsonResponses.live(live));
             case ReplyMessage.Ready ready -> health(ready.ready(), JsonResponses.ready(ready));
             case ReplyMessage.ModelReadyState model -> health(model.ready(), JsonResponses.modelReady(model));
@@ -20,22 +20,22 @@ record RestRendering(IngressSettings settings) {
             case ReplyMessage.Model model -> RestResponse.json(200, JsonResponses.model(model.metadata()));
             case ReplyMessage.Inference inference ->
                 RestResponse.inference(((InferMessage.RestMessage) inference.message()).body());
-            case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not an answer");
+            case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not a message");
             case ReplyMessage.Document document -> RestResponse.json(200, document.content());
             case ReplyMessage.Events events -> RestResponse.events().with(events.content());
             case ReplyMessage.StreamError error -> RestResponse.error(error.failure());
         };
     }
 
-    /** A health request's "no" is a status that is no 2xx (protocol document, Health; R2). */
-    private RestResponse health(boolean yes, byte[] json) {
+    /** The response to a health request; "not ready" has a status other than 2xx (protocol document, Health; R2). */
+    private RestResponse health(boolean ok, byte[] json) {
         IngressSettings.HealthResponses form = settings.health();
-        RestResponse full = RestResponse.json(yes ? 200 : form.notReadyStatus(), json);
+        RestResponse full = RestResponse.json(ok ? 200 : form.notReadyStatus(), json);
         return form.body() ? full : full.with(Unpooled.EMPTY_BUFFER);
     }
 
     /**
-     * A response as its client accepts it: not compressed where it accepts none, or where that is not worth it.
+     * Compresses a response, unless the client accepts no coding or the size makes it pointless.
      *
      * @param plain taken
      */

@@ -10,9 +10,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * An HTTP response that is not yet on a version of HTTP. Owns its body.
+ * An HTTP response, independent of the version of HTTP. Owns its body.
  *
- * @param headers lower-case names; all but those of the connection, and the length of the body only where it is not sent
+ * @param headers lower-case names; without those of the connection, and with the body's length only if the body is not
+ *     sent
  */
 record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
@@ -36,7 +37,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
                 : json(200, body.content());
     }
 
-    /** The head of an inference answer that is passed on in parts. */
+    /** The head of an inference response that is forwarded in parts. */
     static RestResponse passed(ReplyMessage.Part first) {
         RestResponse head = inference(new RestBody(Unpooled.EMPTY_BUFFER, first.jsonLength()));
         return first.length() == ReplyMessage.Part.UNKNOWN
@@ -59,7 +60,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
                 .orElse(plain);
     }
 
-    /** With more headers; those that it has stay. */
+    /** Returns it with more headers; existing ones are not replaced. */
     RestResponse with(Map<String, String> more) {
         if (more.isEmpty()) {
             return this;
@@ -69,7 +70,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
         return new RestResponse(status, body, all);
     }
 
-    /** The same head, which still tells the length of the body. */
+    /** Returns the head with the content-length of the omitted body. */
     RestResponse withoutBody() {
         String length = Integer.toString(body.readableBytes());
         body.release();

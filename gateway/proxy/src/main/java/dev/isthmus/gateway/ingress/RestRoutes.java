@@ -17,8 +17,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * From a REST request's path to its operation (protocol document "Required API", HTTP/REST, and Triton's extensions). The
- * path is split before it is decoded, and each segment is decoded once.
+ * Maps a REST request's path to its operation (protocol document "Required API", HTTP/REST, and Triton's extensions).
+ * The path is split before it is decoded, and each segment is decoded once.
  */
 final class RestRoutes {
     private RestRoutes() {}
@@ -38,7 +38,7 @@ final class RestRoutes {
             return PathRoute.get(new Operation.ReadServerMetadata());
         }
         return switch (segments[2]) {
-            // The protocol document has /v2, its OpenAPI description /v2/. No other path has two names.
+            // The protocol document uses /v2, its OpenAPI description /v2/. No other path has two forms.
             case "" -> segments.length == 3 ? PathRoute.get(new Operation.ReadServerMetadata()) : unknown();
             case "models" -> models(head, segments);
             case "health" -> health(segments);
@@ -46,7 +46,7 @@ final class RestRoutes {
         };
     }
 
-    /** What Kubernetes and load balancers ask of the gateway itself. */
+    /** Probes by Kubernetes and load balancers of the gateway itself. */
     private static PathRoute probe(String name) {
         return switch (name) {
             case "livez" -> PathRoute.get(new Operation.ServerLive());
@@ -99,7 +99,7 @@ final class RestRoutes {
         return managed == null ? unknown() : managed;
     }
 
-    /** Null where the path is no management extension's. */
+    /** The route of a management extension; null if the path is not one of its paths. */
     private static @Nullable PathRoute managed(RequestHead head, String[] segments) {
         for (Extension extension : Extension.values()) {
             for (PathTemplate path : extension.paths()) {
@@ -133,12 +133,12 @@ final class RestRoutes {
         return decode("model name", segments[3]);
     }
 
-    /** An empty version, which in a message is none, breaks the rule in a path. */
+    /** The version in a path, which must not be empty, unlike in a message. */
     private static ModelRef version(String[] segments) {
         return new ModelRef(model(segments), resource("model version", segments[5]));
     }
 
-    /** How long the JSON is at the front of the body (binary tensor data extension, R16). */
+    /** Length of the JSON at the front of the body (binary tensor data extension, R16). */
     private static long jsonLength(RequestHead head) {
         List<String> values = head.all(HeaderAllowList.JSON_LENGTH);
         if (values.isEmpty()) {
@@ -165,7 +165,7 @@ final class RestRoutes {
         return plain(segment) ? segment : decodeEscaped(what, segment);
     }
 
-    /** Whether the segment is what it stands for, as nearly all are. */
+    /** Whether the segment needs no decoding, as nearly all do. */
     private static boolean plain(String segment) {
         for (int i = 0; i < segment.length(); i++) {
             char c = segment.charAt(i);
@@ -192,7 +192,7 @@ final class RestRoutes {
             } else if (c < 0x80) {
                 bytes.put((byte) c);
             } else {
-                throw OipException.invalid(what + ": characters beyond ASCII are expected percent-encoded");
+                throw OipException.invalid(what + ": non-ASCII characters must be percent-encoded");
             }
         }
         try {

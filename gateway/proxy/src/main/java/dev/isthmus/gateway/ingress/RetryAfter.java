@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import java.time.Duration;
 
-/** The header, and the gRPC metadata, that says when a client that was refused may ask again (RFC 9110, 10.2.3). */
+/** The header and gRPC metadata key that says when a rejected client may retry (RFC 9110, 10.2.3). */
 final class RetryAfter {
     static final String HEADER = "retry-after";
 

@@ -5,15 +5,15 @@ import io.netty.channel.ChannelHandlerContext;
 import java.util.List;
 import java.util.function.Predicate;
 
-/** Reads requests, and knows how far it is. */
+/** Decodes requests and reports progress for timeouts. */
 final class TimedRequestDecoder extends PausingDecoder {
     private long messages;
     private long bytes;
     private boolean partial;
 
-    /** @param takesMore whether the handler behind takes another message now */
-    TimedRequestDecoder(Predicate<ChannelHandlerContext> takesMore) {
-        super(takesMore);
+    /** @param ready whether the next handler accepts another message now */
+    TimedRequestDecoder(Predicate<ChannelHandlerContext> ready) {
+        super(ready);
     }
 
     @Override
@@ -22,24 +22,24 @@ final class TimedRequestDecoder extends PausingDecoder {
         int decoded = out.size();
         super.decode(ctx, in, out);
         bytes += in.readerIndex() - before;
-        boolean any = out.size() > decoded;
-        partial = !any && !waits();
-        if (any) {
+        boolean progressed = out.size() > decoded;
+        partial = !progressed && !isPaused();
+        if (progressed) {
             messages++;
         }
     }
 
-    /** Whether a part of something has come, such as of a head, and not all of it. */
+    /** Whether something, such as a head, was received in part. */
     boolean partial() {
         return partial;
     }
 
-    /** Changes with each head and each part of a body. */
+    /** A count of decoded messages: heads and parts of bodies. */
     long messages() {
         return messages;
     }
 
-    /** Bytes of all that is complete. */
+    /** Number of decoded bytes. */
     long bytes() {
         return bytes;
     }

@@ -16,27 +16,27 @@ import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The message of a unary call: whole, or, where it is that of an inference, large, and such that it can be checked while it
- * comes, in parts from when its head is there.
+ * The message of a unary call. A large inference request that can be checked while it arrives is passed on in parts
+ * once its head is complete; any other message is passed on whole.
  */
 final class UnaryRequest {
-    /** How many tensors are taken is looked at when the call is open. */
+    /** The number of tensors is checked when the call is opened. */
     private static final WireLimits LIMITS = WireLimits.DEFAULT.withTensors(Integer.MAX_VALUE);
 
     private final GrpcDeframer deframer;
     private final ByteBufAllocator allocator;
-    /** While the head of the message is looked for. */
+    /** Set while the end of the message's head is searched. */
     private @Nullable HeadEnd head;
-    /** Of the message that is open. */
+    /** Length of the message being read. */
     private long length = GrpcDeframer.NOT_OPENED;
 
-    private @Nullable ByteBuf come;
+    private @Nullable ByteBuf received;
     private boolean complete;
 
     /**
-     * Nothing has come yet.
+     * Creates an empty request.
      *
-     * @param deframer is given what comes
+     * @param deframer receives the data
      * @param inference whether the message is a ModelInferRequest
      */
     UnaryRequest(GrpcDeframer deframer, boolean inference, ByteBufAllocator allocator) {
@@ -46,9 +46,9 @@ final class UnaryRequest {
     }
 
     /**
-     * Takes what has come out of the deframer.
+     * Reads what the deframer has received.
      *
-     * @throws OipException as of {@link GrpcDeframer#next}; INTERNAL for more than one message
+     * @throws OipException as {@link GrpcDeframer#next} does; INTERNAL for more than one message
      */
     void read() {
         if (length < 0 && head != null && !complete) {
@@ -73,29 +73,29 @@ final class UnaryRequest {
                 throw new OipException(ErrorCode.INTERNAL, "gRPC: one message is expected on a unary call, got more");
             }
             complete = true;
-            come = message;
+            received = message;
         }
     }
 
     private void add(ByteBuf part) {
-        ByteBuf before = come;
-        come = before == null ? SmallParts.kept(allocator, part) : SmallParts.join(allocator, before, part);
+        ByteBuf before = received;
+        received = before == null ? SmallParts.kept(allocator, part) : SmallParts.join(allocator, before, part);
     }
 
-    /** The operation of a message whose head has come and which need not be complete; null while there is none. */
+    /** The operation of a message that can be passed on in parts, once its head is complete; null before that. */
     @Nullable
     Operation early() {
-        ByteBuf begun = come;
+        ByteBuf partial = received;
         HeadEnd end = head;
-        if (length < 0 || complete || begun == null || end == null) {
+        if (length < 0 || complete || partial == null || end == null) {
             return null;
         }
-        int headLength = end.in(begun);
+        int headLength = end.in(partial);
         if (headLength == HeadEnd.NOT_YET) {
             return null;
         }
         head = null;
-        return headLength == HeadEnd.NONE ? null : operation(begun.slice(begun.readerIndex(), headLength));
+        return headLength == HeadEnd.NONE ? null : operation(partial.slice(partial.readerIndex(), headLength));
     }
 
     private @Nullable Operation operation(ByteBuf wholeHead) {
@@ -107,34 +107,34 @@ final class UnaryRequest {
             ProtobufReader.Outline outline = ProtobufReader.Outline.ofHead(wholeHead);
             return new Operation.Infer(outline.model(), new BodyForm.ProtobufForm(outline, raw), false);
         } catch (OipException invalid) {
-            // It is refused as any other is, when it is complete.
+            // It is rejected like any other message once it is complete.
             return null;
         }
     }
 
-    /** Whether all of the message has come. */
+    /** Whether the message is complete. */
     boolean complete() {
         return complete;
     }
 
-    /** Whether anything has come that was not taken. */
+    /** Whether received bytes have not been taken. */
     boolean hasPart() {
-        return come != null;
+        return received != null;
     }
 
-    /** Bytes that have come and were not taken, complete or not. */
+    /** Received bytes that have not been taken, complete or not. */
     int bytes() {
-        return deframer.bytes() + (come == null ? 0 : come.readableBytes());
+        return deframer.bytes() + (received == null ? 0 : received.readableBytes());
     }
 
-    /** What has come, owned by the caller. */
+    /** Returns the received bytes, owned by the caller. */
     ByteBuf take() {
-        ByteBuf taken = come;
-        come = null;
+        ByteBuf taken = received;
+        received = null;
         return taken == null ? Unpooled.EMPTY_BUFFER : SmallParts.complete(taken);
     }
 
-    /** Gives back what has come; may be called more than once. */
+    /** Releases the received bytes. Idempotent. */
     void release() {
         take().release();
     }

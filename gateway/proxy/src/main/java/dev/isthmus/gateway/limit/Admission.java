@@ -10,18 +10,21 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** How many calls may be under way in the whole gateway: more are refused at once, so that those inside go on. */
+/**
+ * Limits the number of calls in flight in the whole gateway. Excess calls are rejected at once, so that admitted ones
+ * can finish.
+ */
 public final class Admission implements AutoCloseable {
     private static final Duration SOON = Duration.ofSeconds(1);
 
-    private final int most;
+    private final int limit;
     private final Bulkhead bulkhead;
     private final ReplaceableMeters meters;
     private final Counter shed;
 
-    /** @param maxRequests calls under way at once */
+    /** @param maxRequests maximum number of calls in flight */
     public Admission(int maxRequests, MeterRegistry meters) {
-        this.most = maxRequests;
+        this.limit = maxRequests;
         this.bulkhead = Bulkhead.of(
                 "gateway",
                 BulkheadConfig.custom()
@@ -34,11 +37,11 @@ public final class Admission implements AutoCloseable {
     }
 
     /**
-     * Lets a call in.
+     * Admits a call.
      *
-     * @throws OipException UNAVAILABLE, where as many are under way as may be
+     * @throws OipException UNAVAILABLE if the limit is reached
      */
-    public Permit enter() {
+    public Permit acquire() {
         if (bulkhead.tryAcquirePermission()) {
             return new Permit(bulkhead);
         }
@@ -46,9 +49,9 @@ public final class Admission implements AutoCloseable {
     }
 
     /**
-     * That a call could be let in now: one that is not complete takes no place yet.
+     * Checks that a call could be admitted now, without acquiring a permit: for a request that is not complete yet.
      *
-     * @throws OipException UNAVAILABLE, where as many are under way as may be
+     * @throws OipException UNAVAILABLE if the limit is reached
      */
     public void check() {
         if (bulkhead.getMetrics().getAvailableConcurrentCalls() <= 0) {
@@ -58,12 +61,12 @@ public final class Admission implements AutoCloseable {
 
     private OipException refused() {
         shed.increment();
-        return OipException.refused(ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + most + ")", SOON);
+        return OipException.refused(ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + limit + ")", SOON);
     }
 
-    /** Calls that are inside. */
-    int underWay() {
-        return most - bulkhead.getMetrics().getAvailableConcurrentCalls();
+    /** Number of calls in flight. */
+    int inFlight() {
+        return limit - bulkhead.getMetrics().getAvailableConcurrentCalls();
     }
 
     @Override
@@ -71,18 +74,18 @@ public final class Admission implements AutoCloseable {
         meters.close();
     }
 
-    /** The place of one call. */
+    /** The permit of one call. */
     public static final class Permit {
         private final Bulkhead bulkhead;
-        private final AtomicBoolean left = new AtomicBoolean();
+        private final AtomicBoolean released = new AtomicBoolean();
 
         private Permit(Bulkhead bulkhead) {
             this.bulkhead = bulkhead;
         }
 
-        /** The call is over. Idempotent. */
-        public void giveBack() {
-            if (left.compareAndSet(false, true)) {
+        /** Releases the permit. Idempotent. */
+        public void release() {
+            if (released.compareAndSet(false, true)) {
                 bulkhead.releasePermission();
             }
         }

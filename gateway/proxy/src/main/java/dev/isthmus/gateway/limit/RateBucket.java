@@ -4,47 +4,49 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A token bucket in one number: when it will be full again, on the scale of {@link System#nanoTime()}. What is taken moves
- * that moment on; as long as it is no further away than the burst, there is room. Lock-free.
+ * A token bucket stored as one number: the time at which it will be full again, on the scale of {@link
+ * System#nanoTime()}. Taking tokens moves that time forward; tokens are available as long as it is at most the burst
+ * away. Lock-free.
  */
 final class RateBucket {
-    private final double nanosEach;
+    private final double nanosPerToken;
     private final long burst;
     private final AtomicLong fullAt;
 
     /** A full bucket. */
     RateBucket(long perSecond, long burstNanos, long now) {
-        this.nanosEach = (double) TimeUnit.SECONDS.toNanos(1) / perSecond;
+        this.nanosPerToken = (double) TimeUnit.SECONDS.toNanos(1) / perSecond;
         this.burst = burstNanos;
         this.fullAt = new AtomicLong(now);
     }
 
     /**
-     * Takes from it where there is room. More than it ever holds is given from a full one, which is in debt then.
+     * Takes tokens if they are available. A request for more than the capacity succeeds only if the bucket is full, and
+     * leaves it in debt.
      *
-     * @return 0, or the nanoseconds until there is room
+     * @return 0, or the nanoseconds until the tokens are available
      */
     long take(long amount, long now) {
         long cost = cost(amount);
         long before;
-        long from;
+        long debt;
         do {
             before = fullAt.get();
-            from = Math.max(before - now, 0);
-            long wait = from + Math.min(cost, burst) - burst;
+            debt = Math.max(before - now, 0);
+            long wait = debt + Math.min(cost, burst) - burst;
             if (wait > 0) {
                 return wait;
             }
-        } while (!fullAt.compareAndSet(before, now + from + cost));
+        } while (!fullAt.compareAndSet(before, now + debt + cost));
         return 0;
     }
 
-    /** Puts back what was taken a moment ago. */
-    void putBack(long amount) {
+    /** Returns tokens that were just taken. */
+    void refund(long amount) {
         fullAt.addAndGet(-cost(amount));
     }
 
     private long cost(long amount) {
-        return Math.max(1, Math.round(amount * nanosEach));
+        return Math.max(1, Math.round(amount * nanosPerToken));
     }
 }

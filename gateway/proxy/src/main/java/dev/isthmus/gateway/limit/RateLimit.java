@@ -19,19 +19,22 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** One limit, for all calls together or for each value of a header. Values that are not seen for long are forgotten. */
+/**
+ * One limit, for all calls together or for each value of a header. Values that have not been seen for a while are
+ * evicted.
+ */
 final class RateLimit implements AutoCloseable {
-    static final int MOST_KEYS = 100_000;
+    static final int MAX_KEYS = 100_000;
     private static final Duration IDLE = Duration.ofMinutes(10);
-    /** What all calls share where the limit names no header, and calls without the header where it names one. */
+    /** The key of all calls if the limit names no header, and of calls without the header if it does. */
     private static final String NO_KEY = "";
-    /** Longer values are kept as their digest, so that keys stay small. */
-    private static final int LONGEST_KEY = 64;
+    /** Longer values are stored as their digest, to keep keys small. */
+    private static final int MAX_KEY_LENGTH = 64;
 
     private final String model;
     private final ModelConfig.Rate rate;
     private final LongSupplier nanoTime;
-    private final LoadingCache<String, ValueUsage> shares;
+    private final LoadingCache<String, ValueUsage> usages;
     private final Counter refusedRequests;
     private final Counter refusedBodies;
     private final ReplaceableMeters meters;
@@ -41,18 +44,18 @@ final class RateLimit implements AutoCloseable {
         this.rate = rate;
         this.nanoTime = nanoTime;
         this.meters = new ReplaceableMeters(meters);
-        this.shares = Caffeine.newBuilder()
-                .maximumSize(MOST_KEYS)
+        this.usages = Caffeine.newBuilder()
+                .maximumSize(MAX_KEYS)
                 .expireAfterAccess(rate.burst().compareTo(IDLE) > 0 ? rate.burst() : IDLE)
                 .ticker(nanoTime::getAsLong)
-                // Not on the common pool.
+                // Keeps eviction off the common pool.
                 .executor(Runnable::run)
                 .build(key -> new ValueUsage());
         this.refusedRequests = counter("requests");
         this.refusedBodies = counter("bytes");
     }
 
-    private Counter counter(String of) {
+    private Counter counter(String kind) {
         return meters.add(
                 Counter.builder("isthmus.rate.limited")
                                 .description("Calls refused because of a rate limit")
@@ -60,21 +63,21 @@ final class RateLimit implements AutoCloseable {
                                         "model",
                                         model,
                                         "limit",
-                                        of,
+                                        kind,
                                         "header",
                                         Objects.requireNonNullElse(rate.header(), "none"))::register);
     }
 
-    /** What a call is counted on. */
-    ValueUsage share(Function<String, @Nullable String> headers) {
+    /** The usage that a call is counted on. */
+    ValueUsage usage(Function<String, @Nullable String> headers) {
         String header = rate.header();
         String value = header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
-        ValueUsage share = shares.get(value == null ? NO_KEY : key(value));
-        return share == null ? new ValueUsage() : share;
+        ValueUsage usage = usages.get(value == null ? NO_KEY : key(value));
+        return usage == null ? new ValueUsage() : usage;
     }
 
     private static String key(String value) {
-        if (value.length() <= LONGEST_KEY) {
+        if (value.length() <= MAX_KEY_LENGTH) {
             return value;
         }
         try {
@@ -86,13 +89,13 @@ final class RateLimit implements AutoCloseable {
     }
 
     private OipException refused(String limit, String what, long nanos) {
-        String whose = rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
+        String scope = rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
         Duration wait = Duration.ofNanos(nanos);
         long seconds = Math.max(1, wait.plusMillis(999).toSeconds());
         return OipException.refused(
                 ErrorCode.RESOURCE_EXHAUSTED,
-                "rate limit of model '" + model + "' reached (" + limit + " per second" + whose + "): " + what
-                        + " fits in " + seconds + " s",
+                "rate limit of model '" + model + "' reached (" + limit + " per second" + scope + "): " + what
+                        + " is admitted in " + seconds + " s",
                 wait);
     }
 
@@ -101,7 +104,7 @@ final class RateLimit implements AutoCloseable {
         meters.close();
     }
 
-    /** What one value of the header has used up. */
+    /** The usage of one value of the header. */
     final class ValueUsage {
         private final @Nullable RateBucket requests;
         private final @Nullable RateBucket bytes;
@@ -114,31 +117,31 @@ final class RateLimit implements AutoCloseable {
             this.bytes = bytesPerSecond == null ? null : new RateBucket(bytesPerSecond, burst, now);
         }
 
-        void request() {
+        void chargeRequest() {
             long wait = requests == null ? 0 : requests.take(1, nanoTime.getAsLong());
             if (wait > 0) {
                 refusedRequests.increment();
-                throw refused(rate.requestsPerSecond() + " requests", "the next", wait);
+                throw refused(rate.requestsPerSecond() + " requests", "the next request", wait);
             }
         }
 
-        void requestBack() {
+        void refundRequest() {
             if (requests != null) {
-                requests.putBack(1);
+                requests.refund(1);
             }
         }
 
-        void body(long size) {
+        void chargeBody(long size) {
             long wait = bytes == null ? 0 : bytes.take(size, nanoTime.getAsLong());
             if (wait > 0) {
                 refusedBodies.increment();
-                throw refused(rate.bytesPerSecond() + " bytes", "a body of " + size, wait);
+                throw refused(rate.bytesPerSecond() + " bytes", "a body of " + size + " bytes", wait);
             }
         }
 
-        void bodyBack(long size) {
+        void refundBody(long size) {
             if (bytes != null) {
-                bytes.putBack(size);
+                bytes.refund(size);
             }
         }
     }

@@ -9,12 +9,12 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The limits on the requests to one model and on their bytes, in a time. For all event loops. */
+/** The rate limits of one model, on requests and on bytes. Thread-safe. */
 public final class RateLimits implements AutoCloseable {
     private final List<RateLimit> limits;
 
     /**
-     * The limits of a model, nothing of which is used up.
+     * Creates the limits of a model, with nothing used.
      *
      * @param model its name in the configuration
      * @param nanoTime as {@link System#nanoTime()}
@@ -26,24 +26,25 @@ public final class RateLimits implements AutoCloseable {
     }
 
     /**
-     * Counts a request. Where one limit refuses it, none has counted it.
+     * Counts a request. If one limit rejects it, none of them has counted it.
      *
-     * @param headers values by lower-case name, null where the client sends none: also of headers that do not go upstream
-     * @throws OipException RESOURCE_EXHAUSTED, with the time until the next request fits
+     * @param headers values by lower-case name, null if the client does not send it; includes headers that are not
+     *     forwarded upstream
+     * @throws OipException RESOURCE_EXHAUSTED, with the time until the next request is admitted
      */
     public Charge request(Function<String, @Nullable String> headers) {
-        List<RateLimit.ValueUsage> shares = new ArrayList<>(limits.size());
+        List<RateLimit.ValueUsage> usages = new ArrayList<>(limits.size());
         try {
             for (RateLimit limit : limits) {
-                RateLimit.ValueUsage share = limit.share(headers);
-                share.request();
-                shares.add(share);
+                RateLimit.ValueUsage share = limit.usage(headers);
+                share.chargeRequest();
+                usages.add(share);
             }
         } catch (OipException refused) {
-            shares.forEach(RateLimit.ValueUsage::requestBack);
+            usages.forEach(RateLimit.ValueUsage::refundRequest);
             throw refused;
         }
-        return new Charge(shares);
+        return new Charge(usages);
     }
 
     @Override
@@ -51,31 +52,31 @@ public final class RateLimits implements AutoCloseable {
         limits.forEach(RateLimit::close);
     }
 
-    /** One request that was counted, and what its body is counted on. Used by one thread. */
+    /** One counted request, on which its body is counted. Not thread-safe. */
     public static final class Charge {
-        private final List<RateLimit.ValueUsage> shares;
+        private final List<RateLimit.ValueUsage> usages;
         private boolean counted;
 
-        private Charge(List<RateLimit.ValueUsage> shares) {
-            this.shares = shares;
+        private Charge(List<RateLimit.ValueUsage> usages) {
+            this.usages = usages;
         }
 
         /**
-         * Counts the body, once: as soon as its size is known. One that is larger than any burst passes where nothing was
-         * counted for long, and what follows waits the longer.
+         * Counts the body once, as soon as its size is known. A body larger than the burst is admitted only if the
+         * limit is unused, and delays the following ones.
          *
-         * @throws OipException RESOURCE_EXHAUSTED, with the time until a body of this size fits
+         * @throws OipException RESOURCE_EXHAUSTED, with the time until a body of this size is admitted
          */
         public void body(long bytes) {
             if (counted) {
                 return;
             }
             counted = true;
-            for (int i = 0; i < shares.size(); i++) {
+            for (int i = 0; i < usages.size(); i++) {
                 try {
-                    shares.get(i).body(bytes);
+                    usages.get(i).chargeBody(bytes);
                 } catch (OipException refused) {
-                    shares.subList(0, i).forEach(share -> share.bodyBack(bytes));
+                    usages.subList(0, i).forEach(share -> share.refundBody(bytes));
                     throw refused;
                 }
             }

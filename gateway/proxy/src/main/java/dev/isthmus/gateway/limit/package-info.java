@@ -1,5 +1,6 @@
 /**
- * How much clients may ask: in a time, and at once. Says no before anything is sent; knows no upstream and no wire.
+ * Limits on clients: request rates and concurrency. Rejects calls before anything is sent upstream; knows no upstream
+ * and no wire.
  */
 @NullMarked
 package dev.isthmus.gateway.limit;

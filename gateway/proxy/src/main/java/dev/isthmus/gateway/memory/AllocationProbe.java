@@ -5,14 +5,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a buffer for a read can still be allocated. A process that cannot will not serve anybody until it is started anew;
- * one failure may pass. For all threads.
+ * Checks whether a read buffer can still be allocated. A process in which it cannot needs a restart; a single failure
+ * may be temporary. Thread-safe.
  */
 public final class AllocationProbe {
-    /** What one read of a socket takes at most, in bytes. */
+    /** The largest read of a socket, in bytes. */
     private static final int READ = 512 * 1024;
 
-    /** So many failures in a row count. */
+    /** Number of consecutive failures that are reported. */
     private static final int FAILURES = 3;
 
     private final ByteBufAllocator allocator;
@@ -23,7 +23,7 @@ public final class AllocationProbe {
         this.allocator = allocator;
     }
 
-    /** Allocates a buffer and gives it back. What is wrong where that has failed several times in a row, else null. */
+    /** Allocates and releases a buffer. Returns the reason if that has failed several times in a row, else null. */
     public @Nullable String failure() {
         try {
             allocator.directBuffer(READ).release();
@@ -32,7 +32,7 @@ public final class AllocationProbe {
         } catch (OutOfMemoryError e) {
             return failures.incrementAndGet() < FAILURES
                     ? null
-                    : "no memory outside the heap is left: " + e.getMessage();
+                    : "direct memory is exhausted: " + e.getMessage();
         }
     }
 }

@@ -8,15 +8,14 @@ import io.netty.util.internal.PlatformDependent;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Where buffers come from: one allocator for the whole process. It is Netty's pooled one, which uses the memory of
- * buffers that were released again, whatever their size, gives chunks that are not used back, and knows how much the
- * buffers in use take.
+ * The buffer allocator of the process. It is Netty's pooled allocator, which reuses released memory across sizes, frees
+ * unused chunks, and reports how much memory the buffers in use pin.
  */
 public final class BufferAllocators {
     private static final int PAGE = 8 * 1024;
-    /** Chunks of 4 MiB. */
+    /** Chunks have a size of {@code PAGE << ORDER}, 4 MiB. */
     private static final int ORDER = 9;
-    /** So many chunks of each arena have room at least. */
+    /** Minimum number of chunks per arena that direct memory must have space for. */
     private static final int CHUNKS = 8;
 
     private static final int SMALL_CACHED = 64;
@@ -32,24 +31,27 @@ public final class BufferAllocators {
         return SHARED;
     }
 
-    /** One of the same kind, whose memory goes with it. */
+    /** A new allocator of the same kind, with memory of its own. */
     public static PooledByteBufAllocator fresh() {
-        // No arena in the heap: the collector has that.
+        // No heap arenas: the garbage collector manages the heap.
         return new PooledByteBufAllocator(true, 0, arenas(), PAGE, ORDER, SMALL_CACHED, NORMAL_CACHED, false);
     }
 
-    /** One for each event loop, as far as there is memory. */
+    /** One per event loop, or fewer if direct memory is small. */
     private static int arenas() {
-        long room = PlatformDependent.maxDirectMemory() / CHUNKS / ((long) PAGE << ORDER);
-        return Math.clamp(room, 1, NettyRuntime.availableProcessors());
+        long arenas = PlatformDependent.maxDirectMemory() / CHUNKS / ((long) PAGE << ORDER);
+        return Math.clamp(arenas, 1, NettyRuntime.availableProcessors());
     }
 
-    /** Bytes outside the heap that the allocator's buffers in use take, filled or not; 0 where it does not know. */
+    /**
+     * Direct memory in bytes that the allocator's buffers in use pin, filled or not; 0 if the allocator does not report
+     * it.
+     */
     public static long pinned(ByteBufAllocator allocator) {
         return allocator instanceof PooledByteBufAllocator pooled ? pooled.pinnedDirectMemory() : 0;
     }
 
-    /** Has each loop give back, every few seconds, what it keeps of the allocator's memory and did not need since. */
+    /** Makes each loop trim its thread cache every few seconds. */
     public static void trim(ByteBufAllocator allocator, Iterable<EventExecutor> loops) {
         if (allocator instanceof PooledByteBufAllocator pooled) {
             loops.forEach(loop -> loop.scheduleAtFixedRate(

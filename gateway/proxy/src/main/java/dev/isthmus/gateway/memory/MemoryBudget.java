@@ -12,45 +12,48 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many bytes the calls of the whole gateway may hold: of requests while they are gathered, parsed and sent, of answers
- * until they are written. It is counted as bytes come; a call for which no more fit is refused, so that those before it are
- * served. For all event loops.
+ * Limits the bytes that the calls of the whole gateway hold: requests while they are buffered, parsed and sent,
+ * responses until they are written. Bytes are counted as they arrive; a call that would exceed the limit is rejected,
+ * so that earlier ones can finish. Thread-safe.
  */
 public final class MemoryBudget {
     private static final Duration SOON = Duration.ofSeconds(1);
 
-    /** What buffers take is looked at when so many more bytes are held, or fewer. */
-    private static final int LOOK_BITS = 16;
+    /** Pinned memory is checked each time the used bytes cross a multiple of two to this power. */
+    private static final int CHECK_BITS = 16;
 
-    private static final long LOOK_NANOS = 1_000_000;
-    /** A part of the bytes that only small calls may have, so that large ones never keep them out: one of so many. */
+    private static final long CHECK_NANOS = 1_000_000;
+    /**
+     * The fraction of the bytes that is reserved for small calls, so that large ones never block them: one in this
+     * many.
+     */
     private static final int SMALL_CALLS = 16;
-    /** What a small call holds at most, in bytes. */
+    /** The largest small call, in bytes. */
     private static final long SMALL_CALL = 64 << 10;
 
-    /** Health and errors are told however much buffers take, in bytes. */
-    private static final long LIGHT_ANSWER = 16 << 10;
+    /** The largest response that is written however much buffers pin, in bytes: health and errors. */
+    private static final long SMALL_RESPONSE = 16 << 10;
 
     private final AtomicLong used = new AtomicLong();
     private final Counter refused;
     private final LongSupplier pinned;
-    private volatile long most;
-    private volatile long mostPinned = Long.MAX_VALUE;
+    private volatile long limit;
+    private volatile long pinnedLimit = Long.MAX_VALUE;
     private volatile boolean crowded;
-    private volatile long lookedNanos = System.nanoTime() - LOOK_NANOS;
+    private volatile long checkedNanos = System.nanoTime() - CHECK_NANOS;
 
-    /** @param most bytes */
-    public MemoryBudget(long most, MeterRegistry meters) {
-        this(most, () -> 0, meters);
+    /** @param limit in bytes */
+    public MemoryBudget(long limit, MeterRegistry meters) {
+        this(limit, () -> 0, meters);
     }
 
     /**
      * As {@link #MemoryBudget(long, MeterRegistry)}.
      *
-     * @param pinned the bytes that buffers in use take, filled or not
+     * @param pinned the bytes that buffers in use pin, filled or not
      */
-    public MemoryBudget(long most, LongSupplier pinned, MeterRegistry meters) {
-        this.most = most;
+    public MemoryBudget(long limit, LongSupplier pinned, MeterRegistry meters) {
+        this.limit = limit;
         this.pinned = pinned;
         this.refused = Counter.builder("isthmus.memory.refused")
                 .description("Calls refused because the memory limit was reached")
@@ -59,7 +62,7 @@ public final class MemoryBudget {
                 .description("Memory that calls hold for requests and responses")
                 .baseUnit("bytes")
                 .register(meters);
-        Gauge.builder("isthmus.memory.limit", this, budget -> budget.most)
+        Gauge.builder("isthmus.memory.limit", this, budget -> budget.limit)
                 .description("Limit of memory that calls may hold")
                 .baseUnit("bytes")
                 .register(meters);
@@ -70,30 +73,30 @@ public final class MemoryBudget {
     }
 
     /**
-     * It is as much from now on; what is held beyond it stays.
+     * Replaces the limits; bytes already held beyond them stay.
      *
-     * @param pinnedBytes nothing more is held while buffers in use take more than so many bytes, filled or not
+     * @param pinnedBytes no further bytes are admitted while buffers in use pin more than this, filled or not
      */
     public void limit(long bytes, long pinnedBytes) {
-        most = bytes;
-        mostPinned = pinnedBytes;
+        limit = bytes;
+        pinnedLimit = pinnedBytes;
     }
 
-    /** What a call holds: nothing yet. */
-    public MemoryReservation hold() {
+    /** Creates the reservation of a call, which holds nothing yet. */
+    public MemoryReservation reserve() {
         return new MemoryReservation(this);
     }
 
     /**
-     * @param bytes more than the call held
-     * @param total what it holds then
-     * @param light so little that it keeps no buffer worth speaking of: it fits as long as its bytes do
+     * @param bytes the additional bytes
+     * @param total what the call holds with them
+     * @param light whether it is too small to pin a buffer of note: only the limit of bytes applies
      */
     private boolean reserved(long bytes, long total, boolean light) {
-        long room = total > SMALL_CALL ? most - most / SMALL_CALLS : most;
+        long available = total > SMALL_CALL ? limit - limit / SMALL_CALLS : limit;
         long before = used.get();
         if (light || !crowded(before, bytes)) {
-            while (before + bytes <= room) {
+            while (before + bytes <= available) {
                 if (used.compareAndSet(before, before + bytes)) {
                     return true;
                 }
@@ -104,13 +107,13 @@ public final class MemoryBudget {
         return false;
     }
 
-    /** Whether buffers take too much. It is looked at now and then: the allocator has to add it up. */
+    /** Whether buffers pin too much. Checked at intervals, because the allocator has to sum it up. */
     private boolean crowded(long before, long bytes) {
-        if (crowded || before >> LOOK_BITS != (before + bytes) >> LOOK_BITS) {
+        if (crowded || before >> CHECK_BITS != (before + bytes) >> CHECK_BITS) {
             long now = System.nanoTime();
-            if (now - lookedNanos >= LOOK_NANOS) {
-                lookedNanos = now;
-                crowded = pinned.getAsLong() > mostPinned;
+            if (now - checkedNanos >= CHECK_NANOS) {
+                checkedNanos = now;
+                crowded = pinned.getAsLong() > pinnedLimit;
             }
         }
         return crowded;
@@ -118,92 +121,92 @@ public final class MemoryBudget {
 
     private String full() {
         if (crowded) {
-            return "memory limit of " + mostPinned + " bytes for buffers reached";
+            return "memory limit of " + pinnedLimit + " bytes for buffers reached";
         }
-        return "memory limit of " + most + " bytes for requests and responses reached";
+        return "memory limit of " + limit + " bytes for requests and responses reached";
     }
 
     /**
-     * The bytes that one call of a client holds, in four parts: what ingress has gathered of its request, what of the request
-     * is under way, what of the answer has come and was not written, and what the answer is made from. Each is set to what it
-     * is now; where it grows and does not fit, OVERLOADED is thrown, and what was held before is still counted. Used by one
-     * thread.
+     * The bytes that one call of a client holds, in four parts: the buffered request that was not dispatched, the
+     * dispatched request, the response that was not written, and the source of the response. Each is set to its current
+     * size; if it grows beyond the limit, OVERLOADED is thrown and the previous size stays counted. Not thread-safe.
      */
     public static final class MemoryReservation {
-        /** Of a call that no client made. */
+        /** The reservation of a call that the gateway makes itself. */
         public static final MemoryReservation UNCOUNTED = new MemoryReservation(null);
 
         private final @Nullable MemoryBudget budget;
         private long gathered;
         private long request;
-        private long answer;
+        private long response;
         private long source;
-        private boolean over;
+        private boolean released;
 
         private MemoryReservation(@Nullable MemoryBudget budget) {
             this.budget = budget;
         }
 
-        /** Bytes of the request that have come and were not dispatched. */
+        /** Sets the bytes of the request that were received and not dispatched. */
         public void gathered(long bytes) {
             add(bytes - gathered, false);
             gathered = bytes;
         }
 
-        /** What was gathered is part of the request that is under way from now on. */
+        /** Moves the gathered bytes to the dispatched request. */
         public void dispatched() {
             request += gathered;
             gathered = 0;
         }
 
-        /** Bytes of the request that has been dispatched, or of what was made of it. */
+        /** Sets the bytes of the dispatched request, received or derived from it. */
         public void request(long bytes) {
             add(bytes - request, false);
             request = bytes;
         }
 
-        /** Bytes of the answer that have come and were not written. */
-        public void answer(long bytes) {
-            add(bytes - answer, true);
-            answer = bytes;
+        /** Sets the bytes of the response that were received and not written. */
+        public void response(long bytes) {
+            add(bytes - response, true);
+            response = bytes;
         }
 
-        /** Bytes of what is read out of the answer, and is looked at or written. */
+        /** Sets the bytes of what is read out of the response to be checked or written. */
         public void source(long bytes) {
             add(bytes - source, true);
             source = bytes;
         }
 
         /**
-         * The answer has come as a whole, and is written as the client takes it: what has come is held no more.
+         * The response was received completely and is written as the client reads it: the received bytes are not held
+         * any more.
          *
-         * @param bytes of what it is written from, as far as it is not counted as {@link #source} already
+         * @param bytes size of what it is written from, if not counted as {@link #source} already
          */
         public void written(long bytes) {
-            long from = Math.max(source, bytes);
-            add(from - source - answer, true);
-            source = from;
-            answer = 0;
+            long held = Math.max(source, bytes);
+            add(held - source - response, true);
+            source = held;
+            response = 0;
         }
 
         private void add(long more, boolean executed) {
-            if (budget == null || over || more == 0) {
+            if (budget == null || released || more == 0) {
                 return;
             }
-            long total = gathered + request + answer + source + more;
+            long total = gathered + request + response + source + more;
             if (more < 0) {
                 budget.used.addAndGet(more);
-            } else if (!budget.reserved(more, total, executed ? more <= LIGHT_ANSWER : total < SmallParts.SMALL)) {
+            } else if (!budget.reserved(more, total, executed ? more <= SMALL_RESPONSE : total < SmallParts.SMALL)) {
                 throw executed
                         ? OipException.answerDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
                         : OipException.refused(ErrorCode.OVERLOADED, budget.full(), SOON);
             }
         }
 
-        /** The call holds nothing any more, and nothing that it says counts from now on. Idempotent. */
-        public void giveBack() {
-            add(-gathered - request - answer - source, true);
-            over = budget != null;
+        /** Releases everything; later calls have no effect. Idempotent. */
+        public void release() {
+            add(-gathered - request - response - source, true);
+            released = budget != null;
         }
     }
 }

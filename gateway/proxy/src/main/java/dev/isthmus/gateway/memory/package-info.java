@@ -1,4 +1,4 @@
-/** What calls hold of memory outside the heap, and whether there is any. */
+/** Limits and checks of direct memory. */
 @NullMarked
 package dev.isthmus.gateway.memory;
 

@@ -11,22 +11,22 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** The meters of all calls. They outlive reloads; those of routes that are gone are taken out. */
+/** The meters of all calls. They outlive reloads; those of removed routes are unregistered. */
 public final class CallMetrics implements CallObserver {
-    /** How many models that are not configured have meters of their own: names that servers list are not bounded. */
-    static final int MOST_NAMED = 200;
+    /** How many unconfigured models get meters of their own; the number of names that servers list is unbounded. */
+    static final int MAX_NAMED = 200;
 
     private final MeterRegistry registry;
     private final Set<String> named = ConcurrentHashMap.newKeySet();
     private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
-    private final Map<ClientProtocol, LongAdder> underWay = new EnumMap<>(ClientProtocol.class);
+    private final Map<ClientProtocol, LongAdder> active = new EnumMap<>(ClientProtocol.class);
 
-    /** @param registry gets the meters as they are first needed */
+    /** @param registry where meters are registered when they are first needed */
     public CallMetrics(MeterRegistry registry) {
         this.registry = registry;
         for (ClientProtocol protocol : ClientProtocol.values()) {
             LongAdder count = new LongAdder();
-            underWay.put(protocol, count);
+            active.put(protocol, count);
             Gauge.builder("isthmus.requests.under.way", count, LongAdder::sum)
                     .description("Concurrent calls")
                     .tag("protocol", protocol.label())
@@ -34,9 +34,9 @@ public final class CallMetrics implements CallObserver {
         }
     }
 
-    /** How many calls have begun and not ended. */
-    public long underWay() {
-        return underWay.values().stream().mapToLong(LongAdder::sum).sum();
+    /** Number of calls in flight. */
+    public long inFlight() {
+        return active.values().stream().mapToLong(LongAdder::sum).sum();
     }
 
     @Override
@@ -57,37 +57,41 @@ public final class CallMetrics implements CallObserver {
     }
 
     private LongAdder active(ClientProtocol protocol) {
-        return underWay.computeIfAbsent(protocol, each -> new LongAdder());
+        return active.computeIfAbsent(protocol, each -> new LongAdder());
     }
 
     private RouteMeters route(String key) {
-        RouteMeters known = routes.get(key);
-        return known == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, each)) : known;
+        RouteMeters existing = routes.get(key);
+        return existing == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, each)) : existing;
     }
 
     /**
-     * The key of a model that a server lists and the configuration does not name: its own name, for the first of them.
+     * The key of a model that a server lists and the configuration does not name: its own name for the first of them,
+     * the shared key for the rest.
      *
-     * @param otherwise the key of all others
+     * @param otherwise the shared key
      */
     public String named(String model, String otherwise) {
         if (named.contains(model)) {
             return model;
         }
-        // Two at once may add one more each; that is as good.
-        return named.size() < MOST_NAMED && named.add(model) ? model : otherwise;
+        // A race may exceed the limit by a few names, which is harmless.
+        return named.size() < MAX_NAMED && named.add(model) ? model : otherwise;
     }
 
-    /** Takes out the meters of all routes but these and those that no configuration names. */
+    /**
+     * Unregisters the meters of all routes except these, those of unconfigured models, and {@link
+     * CallContext#NO_ROUTE}.
+     */
     public void retain(Set<String> keys) {
         routes.entrySet().removeIf(each -> {
-            boolean gone = !keys.contains(each.getKey())
+            boolean removed = !keys.contains(each.getKey())
                     && !named.contains(each.getKey())
                     && !each.getKey().equals(CallContext.NO_ROUTE);
-            if (gone) {
+            if (removed) {
                 each.getValue().close();
             }
-            return gone;
+            return removed;
         });
     }
 }

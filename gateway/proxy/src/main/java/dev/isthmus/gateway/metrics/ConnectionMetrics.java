@@ -7,7 +7,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 
-/** Counts clients' connections, those that are refused, and what takes too long. */
+/** Counts open, rejected and timed-out client connections. */
 public final class ConnectionMetrics implements ConnectionEvents {
     private final MeterRegistry registry;
 
@@ -15,7 +15,7 @@ public final class ConnectionMetrics implements ConnectionEvents {
         this.registry = registry;
     }
 
-    /** Shows how many are open. */
+    /** Registers the gauge of open connections. */
     public void show(OpenConnections connections) {
         Gauge.builder("isthmus.connections.open", connections, OpenConnections::count)
                 .description("Open client connections")

@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the log that calls fail on the servers' side, without filling it: the first failure, then how many there were at most
- * every ten seconds, and that calls succeed again after ten seconds without one. For all event loops.
+ * Logs that calls fail with server errors, without flooding the log: the first failure, then the counts at most every
+ * ten seconds, and the recovery after ten seconds without a failure. Thread-safe.
  */
 final class FailureLog {
     private static final Logger LOG = LoggerFactory.getLogger(FailureLog.class);
@@ -21,11 +21,11 @@ final class FailureLog {
     private volatile boolean failing;
     // Guarded by this.
     private long failures;
-    private long told;
-    private long toldNanos;
+    private long loggedFailures;
+    private long loggedNanos;
     private long lastNanos;
 
-    /** @param what fails, for people */
+    /** @param what the name of what fails, for log lines */
     FailureLog(String what, LongSupplier nanoTime) {
         this.what = what;
         this.nanoTime = nanoTime;
@@ -39,19 +39,19 @@ final class FailureLog {
             if (!failing) {
                 failing = true;
                 LOG.warn("{}: a call failed: {}", what, code);
-            } else if (now - toldNanos >= QUIET_NANOS) {
+            } else if (now - loggedNanos >= QUIET_NANOS) {
                 LOG.warn(
                         "{}: {} calls failed and {} succeeded in the last {} s; the last failure: {}",
                         what,
-                        failures - told,
+                        failures - loggedFailures,
                         calls.sumThenReset(),
-                        TimeUnit.NANOSECONDS.toSeconds(now - toldNanos),
+                        TimeUnit.NANOSECONDS.toSeconds(now - loggedNanos),
                         code);
             } else {
                 return;
             }
-            told = failures;
-            toldNanos = now;
+            loggedFailures = failures;
+            loggedNanos = now;
         }
     }
 
@@ -67,7 +67,7 @@ final class FailureLog {
             failing = false;
             LOG.info("{}: calls succeed again, after {} failures", what, failures);
             failures = 0;
-            told = 0;
+            loggedFailures = 0;
             calls.reset();
         }
     }

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the HTTP/2 connections that are closed because their peer costs more than it may, and logs at most a hundred a
- * second.
+ * Counts the HTTP/2 connections that are closed because the peer exceeded an abuse limit, and logs at most a hundred of
+ * them a second.
  */
 public final class Http2AbuseMetrics {
     private static final Logger LOG = LoggerFactory.getLogger(Http2AbuseMetrics.class);
@@ -29,12 +29,12 @@ public final class Http2AbuseMetrics {
         this.lines = new LogRateLimiter(nanoTime);
     }
 
-    /** Hears of the connections of clients. */
+    /** The listener for client connections. */
     public AbuseListener ofClients() {
         return (peer, rule, what) -> closed("client", "a client", peer, rule, what);
     }
 
-    /** Hears of the connections to an upstream's servers. */
+    /** The listener for connections to an upstream's servers. */
     public AbuseListener ofUpstream(String name) {
         return (peer, rule, what) -> closed("upstream", "upstream '" + name + "'", peer, rule, what);
     }
@@ -46,8 +46,8 @@ public final class Http2AbuseMetrics {
                 .tag("rule", rule.label())
                 .register(registry)
                 .increment();
-        long leftOut = lines.next();
-        if (leftOut < 0) {
+        long suppressed = lines.next();
+        if (suppressed < 0) {
             return;
         }
         LOG.warn(
@@ -56,6 +56,6 @@ public final class Http2AbuseMetrics {
                 peer,
                 rule.label(),
                 what,
-                leftOut == 0 ? "" : " (" + leftOut + " such lines were left out before)");
+                suppressed == 0 ? "" : " (" + suppressed + " similar lines were suppressed)");
     }
 }

@@ -4,7 +4,7 @@ import dev.isthmus.gateway.call.Operation;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Operations as metrics tell them apart. */
+/** The operation label of metrics. */
 enum OperationKind {
     SERVER_LIVE,
     SERVER_READY,
@@ -25,16 +25,16 @@ enum OperationKind {
         return label;
     }
 
-    /** @param operation null for a request that was refused before its operation was known */
+    /** @param operation null for a request that was rejected before its operation was known */
     static OperationKind of(@Nullable Operation operation) {
         return switch (operation) {
             case null -> UNKNOWN;
-            case Operation.ServerLive ask -> SERVER_LIVE;
-            case Operation.ServerReady ask -> SERVER_READY;
-            case Operation.GatewayReady ask -> GATEWAY_READY;
-            case Operation.ReadServerMetadata ask -> SERVER_METADATA;
-            case Operation.ModelReady ask -> MODEL_READY;
-            case Operation.ReadModelMetadata ask -> MODEL_METADATA;
+            case Operation.ServerLive request -> SERVER_LIVE;
+            case Operation.ServerReady request -> SERVER_READY;
+            case Operation.GatewayReady request -> GATEWAY_READY;
+            case Operation.ReadServerMetadata request -> SERVER_METADATA;
+            case Operation.ModelReady request -> MODEL_READY;
+            case Operation.ReadModelMetadata request -> MODEL_METADATA;
             case Operation.Infer infer -> infer.stream() ? INFER_STREAM : INFER;
             case Operation.InferStream stream -> INFER_STREAM;
             case Operation.Generate generate -> generate.stream() ? GENERATE_STREAM : GENERATE;

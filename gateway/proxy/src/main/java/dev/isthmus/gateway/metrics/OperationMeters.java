@@ -17,9 +17,9 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
-/** The meters of one operation of one route over one protocol. Used by all event loops. */
+/** The meters of one operation of one route over one protocol. Thread-safe. */
 final class OperationMeters {
-    /** From half a millisecond to a minute. */
+    /** Upper bounds from half a millisecond to a minute. */
     private static final Duration[] BUCKETS = LongStream.of(
                     500,
                     1_000,
@@ -39,7 +39,7 @@ final class OperationMeters {
                     60_000_000)
             .mapToObj(micros -> Duration.ofNanos(TimeUnit.MICROSECONDS.toNanos(micros)))
             .toArray(Duration[]::new);
-    /** The place of calls that ended well, after those of the error codes. */
+    /** The index of successful calls, after those of the error codes. */
     private static final int OK = ErrorCode.values().length;
 
     private final MeterRegistry registry;
@@ -67,7 +67,7 @@ final class OperationMeters {
                 register("isthmus.response.bytes", "Bodies of responses, before compression", responseBytes));
     }
 
-    /** A sum and a count: what a mean needs, at the cost of two additions a call. */
+    /** A sum and a count, enough for a mean, at the cost of two additions per call. */
     private static final class Phase {
         private final LongAdder calls = new LongAdder();
         private final LongAdder nanos = new LongAdder();
@@ -95,7 +95,7 @@ final class OperationMeters {
                 .register(registry);
     }
 
-    /** A call has ended. */
+    /** Records a call that has ended. */
     void ended(CallContext call) {
         Timer timer = timer(call.code());
         if (timer == null) {
@@ -109,14 +109,14 @@ final class OperationMeters {
         writing.record(call.responseWriteNanos());
     }
 
-    @SuppressWarnings("EnumOrdinal") // places in an array that lives as long as the enum does
+    @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
     private @Nullable Timer timer(@Nullable ErrorCode code) {
-        int place = code == null ? OK : code.ordinal();
-        Timer known = byCode.get(place);
-        return known == null ? register(place, code) : known;
+        int index = code == null ? OK : code.ordinal();
+        Timer existing = byCode.get(index);
+        return existing == null ? register(index, code) : existing;
     }
 
-    private synchronized @Nullable Timer register(int place, @Nullable ErrorCode code) {
+    private synchronized @Nullable Timer register(int index, @Nullable ErrorCode code) {
         if (closed) {
             return null;
         }
@@ -125,11 +125,11 @@ final class OperationMeters {
                 .tags(tags.and("code", code == null ? "OK" : code.name()))
                 .serviceLevelObjectives(BUCKETS)
                 .register(registry);
-        byCode.set(place, timer);
+        byCode.set(index, timer);
         return timer;
     }
 
-    /** Takes the meters out of the registry: their route is gone. */
+    /** Unregisters the meters of a removed route. */
     synchronized void close() {
         closed = true;
         List<Meter> all = new ArrayList<>(sums);

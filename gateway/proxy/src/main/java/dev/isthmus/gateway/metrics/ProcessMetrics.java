@@ -13,14 +13,14 @@ import io.prometheus.metrics.core.metrics.Info;
 
 /** The registry of one gateway, with the meters of its process. */
 public final class ProcessMetrics implements AutoCloseable {
-    /** The form that {@link #scrape} writes. */
+    /** The content type of {@link #scrape}. */
     public static final String CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final JvmGcMetrics collections = new JvmGcMetrics();
 
     /**
-     * The meters of this process.
+     * Creates the registry and registers the meters of this process.
      *
      * @param version of the build
      * @param commit of the build
@@ -51,7 +51,7 @@ public final class ProcessMetrics implements AutoCloseable {
         return registry;
     }
 
-    /** Everything, in Prometheus' text format. */
+    /** All metrics in Prometheus' text format. */
     public String scrape() {
         return registry.scrape(CONTENT_TYPE);
     }

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What the process takes of its machine, by the names that Prometheus' own clients have for it. NaN where the system does not
- * say.
+ * Resource usage of the process, under the names that Prometheus' client libraries use. NaN if the system does not
+ * report it.
  */
 final class ProcessResources {
     private static final Path STATUS = Path.of("/proc/self/status");
@@ -36,9 +36,9 @@ final class ProcessResources {
             }
         }
         double started = ManagementFactory.getRuntimeMXBean().getStartTime() / MILLIS;
-        gauge("process.start.time", "seconds", "When the process was started, since 1970", registry, it -> started);
-        gauge("process.resident.memory", "bytes", "Memory that the process has", registry, it -> kib("VmRSS"));
-        gauge("process.virtual.memory", "bytes", "Addresses that the process has", registry, it -> kib("VmSize"));
+        gauge("process.start.time", "seconds", "Start time of the process since the epoch", registry, it -> started);
+        gauge("process.resident.memory", "bytes", "Resident memory of the process", registry, it -> kib("VmRSS"));
+        gauge("process.virtual.memory", "bytes", "Virtual memory of the process", registry, it -> kib("VmSize"));
     }
 
     private static void files(UnixOperatingSystemMXBean system, MeterRegistry registry) {
@@ -55,7 +55,7 @@ final class ProcessResources {
         Gauge.builder(name, STATUS, value).description(what).baseUnit(unit).register(registry);
     }
 
-    /** A line of the kernel's account of the process, in bytes. */
+    /** Reads a line of /proc/self/status, in bytes. */
     private static double kib(String key) {
         try {
             for (String line : Files.readAllLines(STATUS, StandardCharsets.ISO_8859_1)) {

@@ -5,7 +5,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How reloads went. */
+/** Counts reloads. */
 public final class ReloadMetrics {
     private final Counter applied;
     private final Counter rejected;
@@ -30,14 +30,14 @@ public final class ReloadMetrics {
                 .register(registry);
     }
 
-    /** A configuration was taken; it is this generation. */
+    /** A configuration was applied as this generation. */
     public void applied(long number) {
         generation.set(number);
         success.set(1);
         applied.increment();
     }
 
-    /** A configuration was refused. */
+    /** A configuration was rejected. */
     public void rejected() {
         success.set(0);
         rejected.increment();

@@ -8,37 +8,37 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * The meters of something that a reload may replace while it still ends: where two of one name live at once, the newer one's
- * are shown, and stay when the older one is closed. For all threads.
+ * The meters of a component that a reload may replace while the old one is still closing. While two of the same name
+ * exist, the newer one's meters are registered, and stay when the older one is closed. Thread-safe.
  */
 public final class ReplaceableMeters implements AutoCloseable {
     private final MeterRegistry registry;
-    // Guarded by the registry. Meters of one name and tags are equal, whoever registered them: these are told by
-    // identity.
+    // Guarded by the registry. Meters of the same name and tags are equal, whoever registered them, so they are
+    // compared by identity.
     private final Map<Meter.Id, Meter> own = new HashMap<>();
     private boolean closed;
 
-    /** None yet. */
+    /** Starts without meters. */
     public ReplaceableMeters(MeterRegistry registry) {
         this.registry = registry;
     }
 
     /**
-     * The meter: this owner's, if it has added it before, else a new one in the place of another owner's. After the end one
-     * that nobody sees.
+     * Returns the meter: this owner's if it was added before, else a new one that replaces another owner's. After
+     * {@link #close} the meter is not registered.
      */
     public <M extends Meter> M add(Function<MeterRegistry, M> register) {
         synchronized (registry) {
             if (closed) {
                 return register.apply(new CompositeMeterRegistry());
             }
-            // A registry gives back what it has under the same name, and logs a warning for gauges: the name comes
-            // first.
+            // A registry returns the meter that it has under the same name, and logs a warning for gauges: so the id is
+            // computed first.
             Meter.Id id = register.apply(new CompositeMeterRegistry()).getId();
             if (own.containsKey(id)) {
-                M known = register.apply(registry);
-                if (isOwn(known)) {
-                    return known;
+                M existing = register.apply(registry);
+                if (isOwn(existing)) {
+                    return existing;
                 }
             }
             registry.remove(id);

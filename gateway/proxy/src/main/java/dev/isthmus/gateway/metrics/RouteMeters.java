@@ -6,7 +6,7 @@ import io.micrometer.core.instrument.Tags;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
-/** The meters of one route, made as they are first needed. Used by all event loops. */
+/** The meters of one route, created when they are first needed. Thread-safe. */
 final class RouteMeters {
     private static final int KINDS = OperationKind.values().length;
 
@@ -20,28 +20,28 @@ final class RouteMeters {
         this.route = route;
     }
 
-    @SuppressWarnings("EnumOrdinal") // places in an array that lives as long as the enums do
+    @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enums
     OperationMeters of(ClientProtocol protocol, OperationKind kind) {
-        int place = protocol.ordinal() * KINDS + kind.ordinal();
-        OperationMeters known = meters.get(place);
-        return known == null ? make(place, protocol, kind) : known;
+        int index = protocol.ordinal() * KINDS + kind.ordinal();
+        OperationMeters existing = meters.get(index);
+        return existing == null ? make(index, protocol, kind) : existing;
     }
 
-    private synchronized OperationMeters make(int place, ClientProtocol protocol, OperationKind kind) {
-        OperationMeters known = meters.get(place);
-        if (known == null) {
-            known = new OperationMeters(
+    private synchronized OperationMeters make(int index, ClientProtocol protocol, OperationKind kind) {
+        OperationMeters existing = meters.get(index);
+        if (existing == null) {
+            existing = new OperationMeters(
                     registry, Tags.of("protocol", protocol.label(), "operation", kind.label(), "model", route));
-            meters.set(place, known);
+            meters.set(index, existing);
         }
-        return known;
+        return existing;
     }
 
     synchronized void close() {
         for (int i = 0; i < meters.length(); i++) {
-            OperationMeters known = meters.get(i);
-            if (known != null) {
-                known.close();
+            OperationMeters existing = meters.get(i);
+            if (existing != null) {
+                existing.close();
             }
         }
     }

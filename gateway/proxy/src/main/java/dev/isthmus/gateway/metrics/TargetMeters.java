@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What becomes of the inferences of one route at each of its targets. Used by all event loops. */
+/** The outcomes of one route's inferences at each of its targets. Thread-safe. */
 public final class TargetMeters implements AutoCloseable {
     private static final int SERVER_ERRORS = 500;
     private static final Duration[] BUCKETS = Stream.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000)
@@ -24,20 +24,20 @@ public final class TargetMeters implements AutoCloseable {
     private final List<TargetMeter> targets = new ArrayList<>();
 
     /**
-     * A target.
+     * The labels of a target.
      *
-     * @param name among those of its route
-     * @param version empty where the client names it
+     * @param name unique within the route
+     * @param version empty if the client chooses it
      */
     public record TargetLabels(String name, String upstream, String version) {}
 
-    /** One target's. */
+    /** The meters of one target. */
     public static final class TargetMeter {
         private final String name;
         private final Counter ok;
         private final Counter clientErrors;
         private final Counter serverErrors;
-        private final @Nullable Timer answers;
+        private final @Nullable Timer responses;
         private final FailureLog log;
 
         private TargetMeter(
@@ -45,17 +45,17 @@ public final class TargetMeters implements AutoCloseable {
                 Counter ok,
                 Counter clientErrors,
                 Counter serverErrors,
-                @Nullable Timer answers,
+                @Nullable Timer responses,
                 FailureLog log) {
             this.log = log;
             this.name = name;
             this.ok = ok;
             this.clientErrors = clientErrors;
             this.serverErrors = serverErrors;
-            this.answers = answers;
+            this.responses = responses;
         }
 
-        /** An inference has ended, and its client has not given it up. */
+        /** An inference has ended without being cancelled by its client. */
         public void ended(@Nullable ErrorCode failure) {
             if (failure == null) {
                 ok.increment();
@@ -68,15 +68,15 @@ public final class TargetMeters implements AutoCloseable {
             }
         }
 
-        /** From the request's going out to the answer's coming. Only where the route's targets are timed. */
+        /** Records the time from sending the request to receiving the response, if the route's targets are timed. */
         public void answered(long nanos) {
-            if (answers != null) {
-                answers.record(nanos, TimeUnit.NANOSECONDS);
+            if (responses != null) {
+                responses.record(nanos, TimeUnit.NANOSECONDS);
             }
         }
     }
 
-    /** @param timed whether the targets' times are measured, which a ramp needs */
+    /** @param timed whether response times are measured, which a ramp needs */
     public TargetMeters(
             MeterRegistry registry, LongSupplier nanoTime, String model, List<TargetLabels> targets, boolean timed) {
         this.meters = new ReplaceableMeters(registry);
@@ -108,7 +108,7 @@ public final class TargetMeters implements AutoCloseable {
                 .serviceLevelObjectives(BUCKETS)::register);
     }
 
-    /** A target's, of few; null where the route has no such target. */
+    /** Returns a target's meters, by linear search; null if the route has no such target. */
     public @Nullable TargetMeter of(String target) {
         for (TargetMeter each : targets) {
             if (each.name.equals(target)) {

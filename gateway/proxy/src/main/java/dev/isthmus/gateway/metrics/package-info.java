@@ -1,6 +1,6 @@
 /**
- * What the gateway counts and times of itself: the registry, the calls, the reloads. Labels come from the configuration and
- * from fixed sets, never from a client's text. What a component alone knows, it registers itself.
+ * The gateway's metrics: the registry, and the meters of calls, connections and reloads. Label values come from the
+ * configuration and from fixed sets, never from clients. A component registers its internal metrics itself.
  */
 @NullMarked
 package dev.isthmus.gateway.metrics;

@@ -38,7 +38,7 @@ class HopCountTest {
                 .isInstanceOfSatisfying(
                         OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.LOOP_DETECTED))
                 .hasMessage(
-                        "the call came through 5 gateways, at most 5 are expected (limits.max_hops): is a gateway its"
+                        "the call passed through 5 gateways, at most 5 are expected (limits.max_hops): is a gateway its"
                                 + " own upstream?");
     }
 

@@ -38,7 +38,7 @@ class CallTrackingTest {
     private final AtomicInteger ended = new AtomicInteger();
     private final CallMetrics metrics = new CallMetrics(registry);
 
-    /** What a test does in place of dispatch: it has the reply, and the sink takes everything. */
+    /** Stands in for dispatch: records the reply, and its sink accepts everything. */
     private static final class Dispatch implements Service, RequestSink {
         private @Nullable Reply reply;
 

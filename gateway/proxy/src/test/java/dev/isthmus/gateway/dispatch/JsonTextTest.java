@@ -180,7 +180,7 @@ class JsonTextTest {
         assertThat(text.held()).isZero();
     }
 
-    /** What goes wrong in a text that was changed anywhere is the same, but for numbers. */
+    /** A text that was altered anywhere fails in the same way, except for numbers. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3})
     void changedAnywhere_itBecomesTheSame_butForNumbers(long seed) {
@@ -198,7 +198,7 @@ class JsonTextTest {
             if (mine == null && whole != null) {
                 int data = other.indexOf(":[", other.indexOf("shape") + 9);
                 assertThat(other.substring(data)).as(whole).matches("(?s):\\[[-+.0-9eE, \\n]*].*");
-                assertThat(whole).containsAnyOf("is no number", "a digit is expected", "a value", "FP32");
+                assertThat(whole).containsAnyOf("is not a number", "a digit is expected", "a value", "FP32");
             } else {
                 assertThat(mine).as(other).isEqualTo(whole);
             }

@@ -17,7 +17,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class PassThroughBodyTest {
-    /** Nobody answers. */
+    /** A reply that nothing is sent to. */
     private record NoReply() implements Reply {
         @Override
         public void headers(Map<String, String> headers) {

@@ -12,29 +12,29 @@ class ResponseTimerTest {
     void time_isThatOfTheFirstAnswer() {
         time.sending();
         now += 30;
-        time.answered();
+        time.responded();
         now += 1000;
-        time.answered();
-        assertThat(time.known()).isTrue();
+        time.responded();
+        assertThat(time.isKnown()).isTrue();
         assertThat(time.nanos()).isEqualTo(30);
     }
 
     @Test
     void request_thatNeverWentOut_hasNone() {
-        time.answered();
-        assertThat(time.known()).isFalse();
+        time.responded();
+        assertThat(time.isKnown()).isFalse();
     }
 
     @Test
     void request_thatGoesOutAgain_isTimedFromThere() {
         time.sending();
         now += 30;
-        time.answered();
+        time.responded();
         now += 50;
         time.sending();
-        assertThat(time.known()).isFalse();
+        assertThat(time.isKnown()).isFalse();
         now += 7;
-        time.answered();
+        time.responded();
         assertThat(time.nanos()).isEqualTo(7);
     }
 }

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class ExtensionTest {
-    /** Methods of the service that are no management extension. */
+    /** Methods of the service that are not management extensions. */
     private static final Set<String> OTHERS = Set.of(
             "ServerLive",
             "ServerReady",

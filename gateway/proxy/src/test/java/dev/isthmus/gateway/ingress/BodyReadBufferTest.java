@@ -38,7 +38,7 @@ class BodyReadBufferTest {
         return String.join("", requests).getBytes(ISO_8859_1);
     }
 
-    /** The bodies of the answers. */
+    /** The bodies of the responses. */
     private static List<String> bodies(SplitConnection connection) {
         String all = new String(connection.sent(), ISO_8859_1);
         List<String> bodies = new java.util.ArrayList<>();
@@ -57,7 +57,7 @@ class BodyReadBufferTest {
         return bodies;
     }
 
-    /** Requests of all kinds, one directly behind the other, and their bodies. */
+    /** Pipelined requests of all kinds, and their bodies. */
     private record Conversation(String text, List<String> bodies) {
         byte[] bytes() {
             return text.getBytes(ISO_8859_1);
@@ -95,7 +95,7 @@ class BodyReadBufferTest {
             try (SplitConnection connection = new SplitConnection(allocator, 1 << 20, false)) {
                 connection.receive(said.bytes(), split, said.bytes().length);
                 assertThat(bodies(connection)).as("split at %d", split).isEqualTo(said.bodies());
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
             }
         }
     }
@@ -108,7 +108,7 @@ class BodyReadBufferTest {
             try (SplitConnection connection = new SplitConnection(allocator, 1 << 20, false)) {
                 connection.receive(said.bytes(), size);
                 assertThat(bodies(connection)).as("arrivals of %d", size).isEqualTo(said.bodies());
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
             }
         }
     }
@@ -126,17 +126,19 @@ class BodyReadBufferTest {
                         .containsExactlyElementsOf(java.util.stream.Stream.of(said.bodies(), said.bodies())
                                 .flatMap(List::stream)
                                 .toList());
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
             }
         }
     }
 
-    /** Its size is not shown yet, and what came with its head is moved to where the rest lands. */
+    /**
+     * Its size is not known to the connection yet, and the bytes read with its head are copied in front of the rest.
+     */
     @Test
     void firstBody_withinWhatIsUnproven_isOnePiece() {
         String request = binary(body(60, 1));
         int head = request.length() - 60;
-        for (int split = 1; split <= head + SplitConnection.SIZES.copied(); split++) {
+        for (int split = 1; split <= head + SplitConnection.SIZES.maxCopied(); split++) {
             try (SplitConnection connection = new SplitConnection()) {
                 connection.receive(bytes(request), split, 9);
                 assertThat(bodies(connection)).containsExactly(body(60, 1));
@@ -180,7 +182,7 @@ class BodyReadBufferTest {
         }
     }
 
-    /** What comes while an answer is awaited is read already, and kept. */
+    /** Bytes that arrive while a response is pending have been read already, and stay buffered. */
     @Test
     void bodies_behindOneThatIsNotAnsweredYet_areWhatWasSent() {
         Conversation said = Conversation.mixed();
@@ -188,7 +190,7 @@ class BodyReadBufferTest {
             try (SplitConnection connection = new SplitConnection(ByteBufAllocator.DEFAULT, 1 << 20, true)) {
                 connection.receive(said.bytes(), split, 1000).answer();
                 assertThat(bodies(connection)).as("split at %d", split).isEqualTo(said.bodies());
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
             }
         }
     }
@@ -197,7 +199,7 @@ class BodyReadBufferTest {
     void announcedBody_ofWhichNothingComes_takesNoMemory() {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(BINARY + "Content-Length: 90000\r\n\r\n"), 1000);
-            assertThat(connection.ahead.taken()).isZero();
+            assertThat(connection.ahead.reserved()).isZero();
         }
     }
 
@@ -205,9 +207,9 @@ class BodyReadBufferTest {
     void announcedBody_ofWhichLittleComes_takesLittleMemory() {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(BINARY + "Content-Length: 90000\r\n\r\nx"), 1000);
-            assertThat(connection.ahead.taken()).isLessThan(SplitConnection.SIZES.unproven());
+            assertThat(connection.ahead.reserved()).isLessThan(SplitConnection.SIZES.maxInitial());
             connection.receive(bytes(body(1000, 1)), 10);
-            assertThat(connection.ahead.taken()).isLessThanOrEqualTo(SplitConnection.SIZES.most());
+            assertThat(connection.ahead.reserved()).isLessThanOrEqualTo(SplitConnection.SIZES.max());
         }
     }
 
@@ -218,7 +220,7 @@ class BodyReadBufferTest {
             String request = binary(body(300, 1));
             for (int i = 0; i < 2; i++) {
                 connection.receive(bytes(request.substring(0, request.length() - 1)), 50);
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
                 connection.receive(bytes(request.substring(request.length() - 1)), 1);
             }
             assertThat(bodies(connection)).hasSize(2).containsOnly(body(300, 1));
@@ -234,7 +236,7 @@ class BodyReadBufferTest {
                 connection.receive(bytes(request.substring(0, head + split)), head, 20);
                 connection.inOnePiece = false;
                 connection.receive(bytes(request.substring(head + split, head + split + 1)), 1);
-                assertThat(connection.ahead.taken()).isZero();
+                assertThat(connection.ahead.reserved()).isZero();
                 connection.receive(bytes(request.substring(head + split + 1)), 7);
                 assertThat(bodies(connection)).as("split at %d", split).containsExactly(body(300, 1));
             }
@@ -282,17 +284,17 @@ class BodyReadBufferTest {
     void smallBody_takesNoMemoryAhead() {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(binary("abc").substring(0, 90)), 1000);
-            assertThat(connection.ahead.taken()).isZero();
+            assertThat(connection.ahead.reserved()).isZero();
         }
     }
 
-    /** What is decoded as it comes is not held in one piece. */
+    /** A body that is decoded while it arrives need not be contiguous. */
     @ParameterizedTest
     @ValueSource(strings = {"", "Inference-Header-Content-Length: 2\r\nContent-Encoding: gzip\r\n"})
     void bodyThatIsDecodedAsItComes_takesNoMemoryAhead(String fields) {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(HEAD + fields + "Content-Length: 500\r\n\r\n\u001f\u008b\u0008"), 1000);
-            assertThat(connection.ahead.taken()).isZero();
+            assertThat(connection.ahead.reserved()).isZero();
         }
     }
 
@@ -303,7 +305,7 @@ class BodyReadBufferTest {
             SplitConnection connection = new SplitConnection();
             connection.receive(java.util.Arrays.copyOf(request, end), 50);
             connection.close();
-            assertThat(connection.ahead.taken()).as("closed at %d", end).isZero();
+            assertThat(connection.ahead.reserved()).as("closed at %d", end).isZero();
         }
     }
 
@@ -312,7 +314,7 @@ class BodyReadBufferTest {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(binary(body(250, 1))), 1000);
             connection.receive(bytes(binary(body(250, 1))), 1000);
-            assertThat(connection.ahead.taken()).isZero();
+            assertThat(connection.ahead.reserved()).isZero();
         }
     }
 

@@ -20,14 +20,14 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * Answers every call: an inference with its own body, model "silent" never, model "bad" with a failure at the first part of
- * the body.
+ * Responds to every call: to an inference with its own body, to model "silent" never, to model "bad" with a failure at
+ * the first part of the body.
  */
 final class Calls implements Service {
     final BlockingQueue<Call> opened = new LinkedBlockingQueue<>();
     final BlockingQueue<Call> cancelled = new LinkedBlockingQueue<>();
 
-    /** Of bodies, that have come. */
+    /** Bytes of bodies that were received. */
     long bytes;
 
     @Override

@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** How long an HTTP/1.1 client may take, on a clock that is moved by hand. */
+/** Timeouts of HTTP/1.1 clients, on a fake clock. */
 class ConnectionTimerTest {
     private static final String HEAD = "POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n";
     private static final String SILENT =

@@ -11,7 +11,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
 
-/** A listener whose connections count what is copied. */
+/** A listener whose connections count copied bytes. */
 public final class CountedIngress implements AutoCloseable {
     public final CountingAllocator copies = new CountingAllocator();
     private final EventLoopGroup loops;

@@ -12,21 +12,21 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Counts the bytes that are copied from or to its buffers in bulk, and who asked for it. What a socket reads or writes is no
- * copy.
+ * Counts the bytes that are copied in bulk from or to its buffers, by the class that copies them. Socket reads and
+ * writes are not copies.
  */
 public final class CountingAllocator extends AbstractByteBufAllocator {
     private static final StackWalker STACK = StackWalker.getInstance();
 
     private final Map<String, Long> copied = new ConcurrentHashMap<>();
-    /** Whether the thread is in a copy already, which may be made of others. */
+    /** Whether the thread is in a counted copy, which may consist of nested ones. */
     private final ThreadLocal<Boolean> within = ThreadLocal.withInitial(() -> false);
 
     public CountingAllocator() {
         super(true);
     }
 
-    /** Bytes by the class that had them copied, and forgets them. */
+    /** Returns the copied bytes by class, and resets them. */
     public Map<String, Long> take() {
         Map<String, Long> taken = new TreeMap<>(copied);
         copied.clear();
@@ -55,7 +55,7 @@ public final class CountingAllocator extends AbstractByteBufAllocator {
                 .orElse("?"));
     }
 
-    /** A copy between buffers, which fails as these do. */
+    /** A copy between buffers; it may throw. */
     @FunctionalInterface
     private interface Copy {
         void run();

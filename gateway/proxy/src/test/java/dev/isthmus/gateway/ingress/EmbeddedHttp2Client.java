@@ -9,30 +9,33 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.List;
 
-/** A client of HTTP/2 that sees every frame and every flush; its connection is no socket, and its loop runs when told to. */
+/**
+ * An HTTP/2 client that sees every frame and every flush. Its connection is not a socket, and its loop runs only on
+ * request.
+ */
 final class EmbeddedHttp2Client implements AutoCloseable {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private int flushes;
 
     /**
-     * Says hello.
+     * Sends the preface.
      *
-     * @param settings what the client announces, identifiers and values in turn
+     * @param settings the client's settings, identifiers and values alternating
      */
     EmbeddedHttp2Client(ListenerContext entry, int... settings) {
-        // So that the frames of a read are handled in turns by their number alone.
+        // Lets only the number of frames determine the turns in which a read is processed.
         channel.freezeTime();
         channel.pipeline().addLast(new Edge()).addLast(new IngressPipelines(entry));
         receive(Unpooled.wrappedBuffer(RawFrames.preface(), RawFrames.settings(settings)));
         frames();
     }
 
-    /** Lets the server send so many bytes more on the connection. */
+    /** Grants the server this many more bytes on the connection. */
     void openWindow(int bytes) {
         receive(RawFrames.windowUpdate(0, bytes));
     }
 
-    /** The frames of a call of one message. */
+    /** The frames of a call with one message. */
     static ByteBuf call(int stream, String method, byte[] message) {
         ByteBuf data = Unpooled.buffer(message.length + 5)
                 .writeByte(0)
@@ -41,23 +44,23 @@ final class EmbeddedHttp2Client implements AutoCloseable {
         return Unpooled.wrappedBuffer(RawFrames.call(stream, method), RawFrames.data(stream, data, true));
     }
 
-    /** Has the server read this at once, and do what there is to do then. */
+    /** Makes the server read this now, and runs the tasks that follow. */
     void receive(ByteBuf bytes) {
-        // As a socket's reads: outside the heap, in one piece.
+        // As socket reads: direct and contiguous.
         ByteBuf read = channel.alloc().directBuffer(bytes.readableBytes()).writeBytes(bytes);
         bytes.release();
         channel.writeInbound(read);
         channel.checkException();
     }
 
-    /** Has the server's loop do this, in a turn in which nothing is read, and what follows from it. */
+    /** Runs this on the server's loop, in a turn without a read, and the tasks that follow. */
     void turn(Runnable task) {
-        // Outside of a read this kind of channel would run what is put off at every write.
+        // Outside of a read, an embedded channel would run deferred tasks at every write.
         channel.writeInbound(task);
         channel.checkException();
     }
 
-    /** What stands where the socket would be. */
+    /** Stands in for the socket. */
     private final class Edge extends ChannelDuplexHandler {
         private boolean read;
 
@@ -86,14 +89,14 @@ final class EmbeddedHttp2Client implements AutoCloseable {
         }
     }
 
-    /** How often the server has flushed since the last call. */
+    /** Number of flushes by the server since the last call. */
     int takeFlushes() {
         int taken = flushes;
         flushes = 0;
         return taken;
     }
 
-    /** The frames that have come since the last call. */
+    /** The frames received since the last call. */
     List<RawFrame> frames() {
         return RawFrames.frames(RawFrames.written(channel));
     }

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A client that closes behind requests that were not read yet is gone all the same. */
+/** A client that disconnects behind pipelined requests that were not read yet is detected. */
 class GonePipelinesTest {
     private static final String SILENT =
             "POST /v2/models/silent/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";

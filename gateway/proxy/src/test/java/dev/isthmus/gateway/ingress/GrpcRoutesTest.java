@@ -18,7 +18,7 @@ import io.netty.buffer.Unpooled;
 import java.lang.management.ManagementFactory;
 import org.junit.jupiter.api.Test;
 
-/** What messages that are no inference take of the heap while it is found out what they ask. */
+/** Heap allocation while the operation of a non-inference message is determined. */
 class GrpcRoutesTest {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int MANY = 500_000;
@@ -34,7 +34,7 @@ class GrpcRoutesTest {
         return THREADS.getCurrentThreadAllocatedBytes() - before;
     }
 
-    /** Distinct fields of a varint each. */
+    /** Distinct varint fields. */
     private static ByteBuf unknownFields() {
         ByteBuf fields = Unpooled.directBuffer();
         for (int number = 100; number < 100 + MANY; number++) {
@@ -52,7 +52,7 @@ class GrpcRoutesTest {
         ByteBuf message = unknownFields()
                 .writeBytes(ModelReadyRequest.newBuilder().setName("m").build().toByteArray());
         assertThat(read("ModelReady", message)).isEqualTo(new Operation.ModelReady(ModelRef.of("m")));
-        // The message is copied once at the most.
+        // The message is copied at most once.
         assertThat(taken(() -> read("ModelReady", message))).isLessThan(2L * message.readableBytes());
         message.release();
     }

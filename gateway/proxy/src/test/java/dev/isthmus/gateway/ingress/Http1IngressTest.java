@@ -88,7 +88,7 @@ class Http1IngressTest {
         assertThat(get.headers()).containsEntry("allow", "POST");
     }
 
-    /** What follows a HEAD response is the next response: a body in between would be taken for it. */
+    /** A body after the response to HEAD would be parsed as the next response. */
     @Test
     void head_isAnsweredWithoutABody() throws Exception {
         client.send("HEAD /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -163,7 +163,7 @@ class Http1IngressTest {
         Ingress.Response response = client.post(INFER, "x".repeat(MAX_BODY + 1)).read();
         assertThat(response.status()).isEqualTo(413);
         assertThat(response.body())
-                .isEqualTo("{\"error\":\"request body: at most 1000 bytes are taken, got 1001 bytes\"}");
+                .isEqualTo("{\"error\":\"request body: at most 1000 bytes are accepted, got 1001 bytes\"}");
         assertThat(client.post(INFER, "next").read().body()).isEqualTo("next");
     }
 

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Heads of HTTP/2 requests: what is read out of them, and that it is read once. */
+/** Heads of HTTP/2 requests: what is parsed, and that it is parsed once. */
 class Http2HeadCacheTest {
     private final Http2HeadCache heads = new Http2HeadCache();
 

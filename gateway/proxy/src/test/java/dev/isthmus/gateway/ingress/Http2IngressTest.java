@@ -36,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The ingress's gRPC, with grpc-java's client. */
+/** gRPC over the ingress, with grpc-java's client. */
 @ParameterizedClass
 @EnumSource(Transport.class)
 class Http2IngressTest {

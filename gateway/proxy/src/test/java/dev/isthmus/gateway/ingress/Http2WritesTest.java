@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** How answers are put into frames and frames into writes: by count. */
+/** How responses become frames and frames become writes, by count. */
 class Http2WritesTest {
     private static final int STREAMS = 100;
     private static final int LARGE = 1 << 20;
@@ -40,7 +40,7 @@ class Http2WritesTest {
                     AbusePolicy.NONE,
                     ConnectionPolicy.NONE));
 
-    /** Keeps each call until it is answered. */
+    /** Keeps each call until the test responds to it. */
     private RequestSink open(Call call, Reply reply) {
         return new RequestSink() {
             @Override
@@ -157,7 +157,7 @@ class Http2WritesTest {
                     .filter(RawFrame::isData)
                     .map(RawFrame::streamId)
                     .toList();
-            // Each has had a part long before the other is through.
+            // Each one has sent a part long before the other is complete.
             assertThat(streams.subList(0, LARGE / FRAME)).contains(1, 3);
         }
     }

@@ -61,7 +61,7 @@ final class Ingress implements AutoCloseable {
         loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
     }
 
-    /** An HTTP/1.1 response as it was read. */
+    /** An HTTP/1.1 response as read. */
     record Response(int status, Map<String, String> headers, String body) {}
 
     /** One connection. */
@@ -97,7 +97,7 @@ final class Ingress implements AutoCloseable {
                     head.status(), head.headers(), new String(in.readNBytes(length), StandardCharsets.UTF_8));
         }
 
-        /** A response that has no body, whatever its headers say. */
+        /** Reads a response without a body, whatever its headers say. */
         Response readHead() throws IOException {
             String status = line();
             Map<String, String> headers = new LinkedHashMap<>();
@@ -110,7 +110,7 @@ final class Ingress implements AutoCloseable {
             return new Response(Integer.parseInt(status.split(" ", -1)[1]), headers, "");
         }
 
-        /** Whether the server closes, once everything it sent is read. */
+        /** Whether the server closes the connection after everything it sent was read. */
         boolean closedByServer() throws IOException {
             try {
                 return in.read() < 0;

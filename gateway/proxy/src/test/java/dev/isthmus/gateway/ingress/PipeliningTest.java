@@ -21,7 +21,7 @@ import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Requests that a client pipelines without reading their answers wait as the bytes they came in. */
+/** Pipelined requests of a client that does not read its responses stay undecoded bytes. */
 class PipeliningTest {
     private static final String GET = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n";
     private static final String SILENT =
@@ -29,9 +29,12 @@ class PipeliningTest {
     private static final int MANY = 5000;
 
     private final Calls calls = new Calls();
-    /** Whether tasks wait, as they do while a loop is busy with a read; else they run with each write, the timed ones too. */
+    /**
+     * Whether tasks are deferred, as while a loop is busy with a read; otherwise they run with each write, scheduled
+     * ones included.
+     */
     private boolean busy;
-    /** What a request takes. */
+    /** The memory of one request. */
     private long micros;
 
     private final EmbeddedChannel channel = new EmbeddedChannel() {
@@ -110,7 +113,7 @@ class PipeliningTest {
         assertThat(calls.opened).hasSize(1);
         assertThat(channel.config().isAutoRead()).isFalse();
         Http1Handler handler = channel.pipeline().get(Http1Handler.class);
-        assertThat(handler.decoder().waits()).isTrue();
+        assertThat(handler.decoder().isPaused()).isTrue();
         assertThat(handler.decoder().undecoded()).isEqualTo(MANY * GET.length());
     }
 
@@ -162,7 +165,7 @@ class PipeliningTest {
         assertThat(channel.config().isAutoRead()).isTrue();
     }
 
-    /** As JSON is, when it is compressed. */
+    /** As with compressed JSON. */
     private static byte[] compressible(int length) {
         byte[] bytes = new byte[length];
         new Random(1).nextBytes(bytes);

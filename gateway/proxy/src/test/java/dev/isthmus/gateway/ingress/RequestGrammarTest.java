@@ -7,8 +7,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * HTTP/1.1 messages that two servers may read as two different ones. Each comes whole and split at every byte, with a request
- * behind it that must never be served. {@code ~} is CR LF; {@code \r}, {@code \n}, {@code \t} and {@code \xHH} are bytes.
+ * HTTP/1.1 messages that two servers may parse differently. Each is sent whole and split at every byte, followed by a
+ * request that must never be served. {@code ~} is CR LF; {@code \r}, {@code \n}, {@code \t} and {@code \xHH} are bytes.
  */
 class RequestGrammarTest {
     private static final String POST = "POST /v2/models/m/infer HTTP/1.1~Host: a~";
@@ -162,7 +162,7 @@ class RequestGrammarTest {
         }
     }
 
-    /** What is no HTTP, such as a preface of HTTP/2 that is wrong, would not understand an answer. */
+    /** Anything other than HTTP, such as an invalid HTTP/2 preface: its sender would not understand a response. */
     @ParameterizedTest
     @CsvSource({"INVALID CONNECTION PREFACE~~", "POST /v2 FTP/1.1~~", "POST /v2 http/1.1~~"})
     void notHttp_isClosedWithoutAnAnswer(String payload) {

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** A client that resets its connection is no event for the log, wherever in its first bytes it does. */
+/** A client that resets its connection anywhere in its first bytes is not logged above debug. */
 class ResetConnectionsTest {
     private final ListAppender<ILoggingEvent> told = new ListAppender<>();
     private final Logger log = (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
@@ -39,7 +39,7 @@ class ResetConnectionsTest {
             try (Ingress.Client other = ingress.connect()) {
                 try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), ingress.port())) {
                     socket.getOutputStream().write(sent.getBytes(StandardCharsets.US_ASCII));
-                    // By its answer the bytes before have been read: the reset comes alone.
+                    // The response proves that the bytes before were read: the reset arrives alone.
                     assertThat(other.get("/v2").read().status()).isEqualTo(200);
                     socket.setSoLinger(true, 0);
                 }

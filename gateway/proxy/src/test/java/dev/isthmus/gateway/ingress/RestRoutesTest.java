@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Where the paths of the management extensions lead. */
+/** The routes of the management extensions' paths. */
 class RestRoutesTest {
 
     private static PathRoute route(String method, String path) {

@@ -29,13 +29,16 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** HTTP/1.1 over reads of chosen sizes, which go where a socket's would; every inference is answered with its own body. */
-@SuppressWarnings("deprecation") // of what channels call
+/**
+ * HTTP/1.1 over reads of chosen sizes, into the buffers that a socket would read into; every inference gets its own
+ * body as response.
+ */
+@SuppressWarnings("deprecation") // channels call it
 final class SplitConnection implements AutoCloseable {
-    /** Small, so that every split of a request can be tried. */
+    /** Small, so that every split of a request can be tested. */
     static final BodyReadBuffer.ReadSizes SIZES = new BodyReadBuffer.ReadSizes(16, 64, 256, 16);
 
-    /** For each body whether it came in one piece outside the heap. */
+    /** For each body whether it was contiguous and direct. */
     final List<Boolean> whole = new ArrayList<>();
 
     final ReadAheadBudget ahead;
@@ -45,20 +48,20 @@ final class SplitConnection implements AutoCloseable {
     private final boolean later;
     private @Nullable Opened last;
 
-    /** A call that was opened, and what came of its body. */
+    /** An opened call, and the received parts of its body. */
     private record Opened(Reply reply, BufferCollector body) {}
 
-    /** Whether bodies are wanted in one piece. */
+    /** Whether sinks want contiguous bodies. */
     boolean inOnePiece = true;
 
-    /** Whether more of a body is taken. */
+    /** Whether sinks accept more of a body. */
     boolean writable = true;
 
     SplitConnection() {
         this(ByteBufAllocator.DEFAULT, 1 << 20, false);
     }
 
-    /** @param later whether an answer comes only when no more is read, or with {@link #answer()} */
+    /** @param later whether to respond only when nothing is read any more, or on {@link #answer()} */
     SplitConnection(ByteBufAllocator allocator, long mostAhead, boolean later) {
         this.later = later;
         ahead = new ReadAheadBudget(mostAhead);
@@ -122,20 +125,20 @@ final class SplitConnection implements AutoCloseable {
         };
     }
 
-    /** Answers what waits for it. */
+    /** Responds to the pending requests. */
     void answer() {
         while (!answers.isEmpty()) {
             answers.remove().run();
         }
     }
 
-    /** The call that was opened last takes more of its body again. */
+    /** The last opened call accepts more of its body again. */
     void readMore() {
         writable = true;
         Objects.requireNonNull(last).reply().onReady();
     }
 
-    /** The call that was opened last fails. */
+    /** Fails the last opened call. */
     void refuse(OipException refusal) {
         Opened refused = Objects.requireNonNull(last);
         refused.body().release();
@@ -146,12 +149,12 @@ final class SplitConnection implements AutoCloseable {
         return channel.isOpen();
     }
 
-    /** Whether the socket is read. */
+    /** Whether the socket is being read. */
     boolean reading() {
         return channel.config().isAutoRead();
     }
 
-    /** Has the bytes come, as many with each arrival as the sizes say, the last of them again and again. */
+    /** Delivers the bytes in reads of the given sizes; the last size is repeated. */
     SplitConnection receive(byte[] bytes, int... arrivals) {
         int at = 0;
         for (int i = 0; at < bytes.length && isOpen(); i++) {
@@ -161,7 +164,7 @@ final class SplitConnection implements AutoCloseable {
                     answer();
                 }
                 at += read(bytes, at, arrived);
-                // Between two arrivals other connections have had their turn.
+                // Between two reads, other connections have been served.
                 channel.advanceTimeBy(1, TimeUnit.MILLISECONDS);
                 channel.runScheduledPendingTasks();
             }
@@ -182,7 +185,7 @@ final class SplitConnection implements AutoCloseable {
         return length;
     }
 
-    /** The bytes that were sent since the last call. */
+    /** The bytes sent since the last call. */
     byte[] sent() {
         ByteArrayOutputStream sent = new ByteArrayOutputStream();
         for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {

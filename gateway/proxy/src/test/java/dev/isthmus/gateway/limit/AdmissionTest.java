@@ -14,13 +14,13 @@ class AdmissionTest {
     private final Admission admission = new Admission(2, meters);
 
     private OipException refusal() {
-        return catchThrowableOfType(OipException.class, admission::enter);
+        return catchThrowableOfType(OipException.class, admission::acquire);
     }
 
     @Test
     void callsBeyondTheLimit_areShed() {
-        admission.enter();
-        admission.enter();
+        admission.acquire();
+        admission.acquire();
         assertThat(refusal()).hasMessage("too many concurrent calls (limit 2)");
         assertThat(refusal().code()).isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(refusal().retryAfter()).contains(Duration.ofSeconds(1));
@@ -29,11 +29,11 @@ class AdmissionTest {
 
     @Test
     void permit_givenBackTwice_countsOnce() {
-        Admission.Permit first = admission.enter();
-        admission.enter();
-        first.giveBack();
-        first.giveBack();
-        admission.enter();
+        Admission.Permit first = admission.acquire();
+        admission.acquire();
+        first.release();
+        first.release();
+        admission.acquire();
         assertThat(refusal()).isNotNull();
     }
 }

@@ -47,7 +47,7 @@ class RateBucketTest {
     void whatIsPutBack_canBeTakenAgain() {
         RateBucket bucket = new RateBucket(1, SECOND, START);
         assertThat(bucket.take(1, START)).isZero();
-        bucket.putBack(1);
+        bucket.refund(1);
         assertThat(bucket.take(1, START)).isZero();
     }
 }

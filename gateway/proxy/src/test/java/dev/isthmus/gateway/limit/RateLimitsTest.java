@@ -39,7 +39,8 @@ class RateLimitsTest {
         OipException refused = refusal(limits, "c");
         assertThat(refused.code()).isEqualTo(ErrorCode.RESOURCE_EXHAUSTED);
         assertThat(refused)
-                .hasMessage("rate limit of model 'resnet' reached (2 requests per second): the next fits in 1 s");
+                .hasMessage("rate limit of model 'resnet' reached (2 requests per second): the next request is"
+                        + " admitted in 1 s");
         assertThat(refused.retryAfter()).contains(Duration.ofMillis(500));
         now.addAndGet(SECOND.toNanos() / 2);
         ask(limits, "c");
@@ -58,7 +59,7 @@ class RateLimitsTest {
         ask(limits, "long".repeat(1000));
         assertThat(refusal(limits, "secret"))
                 .hasMessage("rate limit of model 'resnet' reached (1 requests per second for each value of header"
-                        + " 'X-Api-Key'): the next fits in 1 s");
+                        + " 'X-Api-Key'): the next request is admitted in 1 s");
         assertThat(refusal(limits, "long".repeat(1000))).isNotNull();
     }
 
@@ -77,7 +78,8 @@ class RateLimitsTest {
         RateLimits.Charge second = ask(limits, "a");
         OipException refused = catchThrowableOfType(OipException.class, () -> second.body(70));
         assertThat(refused)
-                .hasMessage("rate limit of model 'resnet' reached (100 bytes per second): a body of 70 fits in 1 s");
+                .hasMessage("rate limit of model 'resnet' reached (100 bytes per second): a body of 70 bytes is"
+                        + " admitted in 1 s");
         assertThat(refused.retryAfter()).contains(Duration.ofMillis(500));
     }
 

@@ -8,7 +8,7 @@ import io.netty.buffer.Unpooled;
 import org.junit.jupiter.api.Test;
 
 class AllocationProbeTest {
-    /** Gives nothing outside the heap once it is exhausted. */
+    /** An allocator that can be exhausted of direct memory. */
     private static final class Exhaustible extends AbstractByteBufAllocator {
         private boolean exhausted;
 
@@ -40,7 +40,7 @@ class AllocationProbeTest {
         allocator.exhausted = true;
         assertThat(check.failure()).isNull();
         assertThat(check.failure()).isNull();
-        assertThat(check.failure()).isEqualTo("no memory outside the heap is left: none is left");
+        assertThat(check.failure()).isEqualTo("direct memory is exhausted: none is left");
         allocator.exhausted = false;
         assertThat(check.failure()).isNull();
     }

@@ -25,8 +25,8 @@ class MemoryBudgetTest {
 
     @Test
     void bytesBeyondTheLimit_areRefused() {
-        budget.hold().request(60);
-        OipException refusal = refusal(budget.hold(), 41);
+        budget.reserve().request(60);
+        OipException refusal = refusal(budget.reserve(), 41);
         assertThat(refusal).hasMessage("memory limit of 100 bytes for requests and responses reached");
         assertThat(refusal.code()).isEqualTo(ErrorCode.OVERLOADED);
         assertThat(refusal.retryAfter()).contains(Duration.ofSeconds(1));
@@ -37,25 +37,25 @@ class MemoryBudgetTest {
     @Test
     void largeCalls_leaveASixteenthToSmallOnes() {
         budget.limit(16 << 20, Long.MAX_VALUE);
-        budget.hold().request(15 << 20);
-        assertThat(refusal(budget.hold(), (64 << 10) + 1).code()).isEqualTo(ErrorCode.OVERLOADED);
+        budget.reserve().request(15 << 20);
+        assertThat(refusal(budget.reserve(), (64 << 10) + 1).code()).isEqualTo(ErrorCode.OVERLOADED);
         for (int i = 0; i < 16; i++) {
-            budget.hold().request(64 << 10);
+            budget.reserve().request(64 << 10);
         }
         assertThat(used()).isEqualTo(16 << 20);
-        assertThat(refusal(budget.hold(), 1).code()).isEqualTo(ErrorCode.OVERLOADED);
+        assertThat(refusal(budget.reserve(), 1).code()).isEqualTo(ErrorCode.OVERLOADED);
     }
 
     @Test
     void bytesUpToTheLimit_fit() {
-        budget.hold().request(60);
-        budget.hold().request(40);
+        budget.reserve().request(60);
+        budget.reserve().request(40);
         assertThat(used()).isEqualTo(100);
     }
 
     @Test
     void hold_countsWhatIsHeldNow() {
-        MemoryBudget.MemoryReservation hold = budget.hold();
+        MemoryBudget.MemoryReservation hold = budget.reserve();
         hold.request(30);
         hold.request(80);
         assertThat(used()).isEqualTo(80);
@@ -65,38 +65,38 @@ class MemoryBudgetTest {
 
     @Test
     void hold_givenBackTwice_countsOnce() {
-        MemoryBudget.MemoryReservation hold = budget.hold();
-        budget.hold().request(20);
+        MemoryBudget.MemoryReservation hold = budget.reserve();
+        budget.reserve().request(20);
         hold.request(30);
-        hold.giveBack();
-        hold.giveBack();
+        hold.release();
+        hold.release();
         assertThat(used()).isEqualTo(20);
     }
 
     @Test
     void hold_givenBack_holdsNothingMore() {
-        MemoryBudget.MemoryReservation hold = budget.hold();
-        hold.giveBack();
+        MemoryBudget.MemoryReservation hold = budget.reserve();
+        hold.release();
         hold.request(30);
         assertThat(used()).isZero();
     }
 
     @Test
     void hold_isTheSumOfWhatComesWhatIsUnderWayAndWhatGoes() {
-        MemoryBudget.MemoryReservation hold = budget.hold();
+        MemoryBudget.MemoryReservation hold = budget.reserve();
         hold.gathered(10);
         hold.request(20);
-        hold.answer(30);
+        hold.response(30);
         assertThat(used()).isEqualTo(60);
-        hold.answer(5);
+        hold.response(5);
         assertThat(used()).isEqualTo(35);
-        hold.giveBack();
+        hold.release();
         assertThat(used()).isZero();
     }
 
     @Test
     void whatWasGathered_isDispatchedWithoutBeingCountedTwice() {
-        MemoryBudget.MemoryReservation hold = budget.hold();
+        MemoryBudget.MemoryReservation hold = budget.reserve();
         hold.gathered(90);
         hold.dispatched();
         hold.request(90);
@@ -107,14 +107,14 @@ class MemoryBudgetTest {
 
     @Test
     void answerThatIsWritten_countsWhatItIsMadeFrom_insteadOfWhatHasCome() {
-        MemoryBudget.MemoryReservation hold = budget.hold();
-        hold.answer(60);
+        MemoryBudget.MemoryReservation hold = budget.reserve();
+        hold.response(60);
         hold.source(40);
         assertThat(used()).isEqualTo(100);
         hold.written(30);
         assertThat(used()).isEqualTo(40);
         hold.source(0);
-        hold.answer(70);
+        hold.response(70);
         hold.written(80);
         assertThat(used()).isEqualTo(80);
     }
@@ -122,7 +122,7 @@ class MemoryBudgetTest {
     @Test
     void callOfNoClient_isNotCounted() {
         MemoryBudget.MemoryReservation.UNCOUNTED.request(1000);
-        MemoryBudget.MemoryReservation.UNCOUNTED.giveBack();
+        MemoryBudget.MemoryReservation.UNCOUNTED.release();
         assertThat(used()).isZero();
     }
 
@@ -136,11 +136,11 @@ class MemoryBudgetTest {
     void buffersThatTakeTooMuch_refuseWhatComes_untilTheyAreGone() {
         AtomicLong pinned = new AtomicLong((1 << 20) + 1);
         MemoryBudget shared = crowded(pinned);
-        await().untilAsserted(() -> assertThat(refusal(shared.hold(), 1 << 16))
+        await().untilAsserted(() -> assertThat(refusal(shared.reserve(), 1 << 16))
                 .hasMessage("memory limit of 1048576 bytes for buffers reached"));
         pinned.set(1 << 20);
         await().ignoreException(OipException.class).until(() -> {
-            shared.hold().request(1 << 16);
+            shared.reserve().request(1 << 16);
             return true;
         });
     }
@@ -148,18 +148,18 @@ class MemoryBudgetTest {
     @Test
     void buffersThatTakeTooMuch_leaveRoomForHealth() {
         MemoryBudget shared = crowded(new AtomicLong(1 << 30));
-        await().until(() -> refusal(shared.hold(), 1 << 16) != null);
-        MemoryBudget.MemoryReservation health = shared.hold();
+        await().until(() -> refusal(shared.reserve(), 1 << 16) != null);
+        MemoryBudget.MemoryReservation health = shared.reserve();
         health.gathered(5);
         health.dispatched();
-        health.answer(200);
-        assertThat(refusal(shared.hold(), 1024)).isNotNull();
+        health.response(200);
+        assertThat(refusal(shared.reserve(), 1024)).isNotNull();
     }
 
     @Test
     void lowerLimit_refusesWhatComesNext() {
-        budget.hold().request(60);
+        budget.reserve().request(60);
         budget.limit(50, Long.MAX_VALUE);
-        assertThat(refusal(budget.hold(), 1)).isNotNull();
+        assertThat(refusal(budget.reserve(), 1)).isNotNull();
     }
 }

@@ -68,7 +68,7 @@ class CallMetricsTest {
 
     @Test
     void modelsThatAreFound_haveTheirOwnName_upToTheMost() {
-        for (int i = 0; i < CallMetrics.MOST_NAMED; i++) {
+        for (int i = 0; i < CallMetrics.MAX_NAMED; i++) {
             assertThat(metrics.named("m" + i, "default")).isEqualTo("m" + i);
         }
         assertThat(metrics.named("late", "default")).isEqualTo("default");

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** Whoever opens a connection after the other to have it closed does not fill the log. */
+/** A peer that opens connection after connection to have them closed does not flood the log. */
 class Http2AbuseMetricsTest {
     private final Logger log = (Logger) LoggerFactory.getLogger(Http2AbuseMetrics.class);
     private final ListAppender<ILoggingEvent> told = new ListAppender<>();
@@ -45,7 +45,7 @@ class Http2AbuseMetricsTest {
         now += 1_000_000_000L;
         listener.abused(peer, AbuseRule.HEADER_BLOCK, "much");
         assertThat(told.list).hasSize(101);
-        assertThat(told.list.getLast().getFormattedMessage()).endsWith("much (150 such lines were left out before)");
+        assertThat(told.list.getLast().getFormattedMessage()).endsWith("much (150 similar lines were suppressed)");
         assertThat(registry.get("isthmus.http2.abuse").counter().count()).isEqualTo(251);
     }
 }

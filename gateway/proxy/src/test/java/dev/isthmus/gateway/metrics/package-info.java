@@ -1,4 +1,4 @@
-/** What the gateway counts and times of itself. */
+/** Tests of the gateway's metrics. */
 @NullMarked
 package dev.isthmus.gateway.metrics;
 

@@ -17,21 +17,21 @@ import java.util.TreeSet;
 import org.yaml.snakeyaml.nodes.Node;
 
 /**
- * Whether the sections fit each other; each of them alone has been read already. The models have checks of their own. What
- * only follows from something that could not be read is not told.
+ * Cross-checks between sections, after each of them was read. {@link ModelConfigChecks} checks the models. Problems
+ * that only follow from an unreadable part are not reported.
  */
 final class ConfigChecks {
     private final YamlReader yaml;
-    private final SectionPositions places;
+    private final SectionPositions positions;
     private final GatewayConfig config;
     private final Set<String> upstreams;
     private ReadableNodes nodes;
 
-    ConfigChecks(YamlReader yaml, SectionPositions places, GatewayConfig config) {
+    ConfigChecks(YamlReader yaml, SectionPositions positions, GatewayConfig config) {
         this.yaml = yaml;
-        this.places = places;
+        this.positions = positions;
         this.config = config;
-        nodes = yaml.soundNodes();
+        nodes = yaml.readableNodes();
         upstreams = new TreeSet<>(config.upstreams().keySet());
         if (config.local() != null) {
             upstreams.add(GatewayConfig.LOCAL);
@@ -41,22 +41,22 @@ final class ConfigChecks {
     void run() {
         listeners();
         new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
-            // What several upstreams have from one place is told of the first of them.
-            nodes = yaml.soundNodes();
+            // A problem in a node shared by several upstreams is reported for the first one only.
+            nodes = yaml.readableNodes();
             upstream(name, upstream);
         });
         if (config.local() != null) {
             local(config.local());
         }
-        new ModelConfigChecks(this, yaml, places, config).run();
+        new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {
-            reference(places.of(config, "default_upstream"), "default_upstream", other);
+            reference(positions.of(config, "default_upstream"), "default_upstream", other);
         }
-        somethingToServe();
+        anythingToServe();
     }
 
-    /** That an upstream is there. */
+    /** Checks that an upstream of this name exists. */
     void reference(Node node, String what, String name) {
         if (name.isEmpty() || upstreams.contains(name) || !readable(config, "upstreams")) {
             return;
@@ -67,32 +67,32 @@ final class ConfigChecks {
         yaml.problem(node, what + ": no upstream is named '" + name + "'" + hint);
     }
 
-    /** Whether a section could be read. */
-    boolean sound(Record section) {
-        return nodes.sound(places.of(section));
+    /** Whether a section was read without problems. */
+    boolean valid(Record section) {
+        return nodes.valid(positions.of(section));
     }
 
-    /** Whether a key's value is of the right kind, whatever is in it. */
+    /** Whether a key's value has the right type; problems inside it do not count. */
     boolean readable(Record section, String key) {
-        return nodes.readable(places.of(section, key));
+        return nodes.readable(positions.of(section, key));
     }
 
-    /** Whether these keys of a section could be read, and none of its keys is unknown. */
-    boolean sound(Record section, String... keys) {
-        return nodes.sound(places.of(section), Set.of(keys));
+    /** Whether these keys of a section were read without problems, and none of its keys is unknown. */
+    boolean valid(Record section, String... keys) {
+        return nodes.valid(positions.of(section), Set.of(keys));
     }
 
-    private void somethingToServe() {
-        if (!sound(config)) {
+    private void anythingToServe() {
+        if (!valid(config)) {
             return;
         }
         if (upstreams.isEmpty()) {
-            yaml.problem(places.of(config), "nothing to serve: 'upstreams' or 'local' is expected");
+            yaml.problem(positions.of(config), "nothing to serve: 'upstreams' or 'local' is expected");
         } else if (config.models().isEmpty()
                 && config.defaultUpstream() == null
                 && config.upstreams().values().stream().noneMatch(UpstreamConfig::discover)) {
             yaml.problem(
-                    places.of(config),
+                    positions.of(config),
                     "nothing to serve: 'models' or 'default_upstream', or 'discover: true' of an upstream is expected");
         }
     }
@@ -100,28 +100,28 @@ final class ConfigChecks {
     private void listeners() {
         Set<Listener> addresses = new HashSet<>();
         for (Listener each : config.listeners()) {
-            if (sound(each) && !addresses.add(each) && each.port() != 0) {
-                yaml.problem(places.of(each), "listener: " + each.host() + ":" + each.port() + " is given twice");
+            if (valid(each) && !addresses.add(each) && each.port() != 0) {
+                yaml.problem(positions.of(each), "listener: " + each.host() + ":" + each.port() + " is given twice");
             }
         }
         Admin admin = config.admin();
-        if (admin == null || !sound(admin)) {
+        if (admin == null || !valid(admin)) {
             return;
         }
         if (admin.port() != 0 && addresses.contains(new Listener(admin.host(), admin.port()))) {
-            yaml.problem(places.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
+            yaml.problem(positions.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
         }
         Path token = admin.tokenFile();
         if (token == null && !isLoopback(admin.host())) {
             yaml.problem(
-                    places.of(admin, "host"),
-                    "admin: 'token_file' is expected where the host is not loopback, got '" + admin.host() + "'");
+                    positions.of(admin, "host"),
+                    "admin: 'token_file' is required if the host is not loopback, got '" + admin.host() + "'");
         } else if (token != null && !Files.isReadable(token)) {
-            yaml.problem(places.of(admin, "token_file"), "admin: token_file: " + token + " cannot be read");
+            yaml.problem(positions.of(admin, "token_file"), "admin: token_file: " + token + " cannot be read");
         } else if (token != null && !Files.isRegularFile(token)) {
-            yaml.problem(places.of(admin, "token_file"), "admin: token_file: " + token + " is no file");
+            yaml.problem(positions.of(admin, "token_file"), "admin: token_file: " + token + " is not a file");
         } else if (token != null) {
-            secret(places.of(admin, "token_file"), "admin: token_file: " + token, token);
+            secret(positions.of(admin, "token_file"), "admin: token_file: " + token, token);
         }
     }
 
@@ -147,25 +147,25 @@ final class ConfigChecks {
     }
 
     private void local(LocalConfig local) {
-        if (!sound(local)) {
+        if (!valid(local)) {
             return;
         }
         Path repository = local.modelRepository();
         if (repository == null && !local.embeddedModels()) {
-            yaml.problem(places.of(local), "local: 'model_repository' or 'embedded_models: true' is expected");
+            yaml.problem(positions.of(local), "local: 'model_repository' or 'embedded_models: true' is expected");
         } else if (repository != null && !Files.isDirectory(repository)) {
             yaml.problem(
-                    places.of(local, "model_repository"),
-                    "local: model_repository: " + repository + " is no directory");
+                    positions.of(local, "model_repository"),
+                    "local: model_repository: " + repository + " is not a directory");
         }
         if (!local.load().isEmpty() && local.modelControl() != ModelControl.EXPLICIT) {
             yaml.problem(
-                    places.of(local, "load"),
-                    "local: load: 'model_control: explicit' is expected with it, since otherwise everything is loaded");
+                    positions.of(local, "load"),
+                    "local: load: requires 'model_control: explicit', since otherwise all models are loaded");
         }
         if (!local.device().matches("cpu|auto|gpu:[0-9]{1,3}")) {
             yaml.problem(
-                    places.of(local, "device"),
+                    positions.of(local, "device"),
                     "local: device: cpu, gpu:N or auto is expected, got '" + local.device() + "'");
         }
     }
@@ -173,23 +173,23 @@ final class ConfigChecks {
     private void upstream(String name, UpstreamConfig upstream) {
         String what = "upstream '" + name + "'";
         if (name.equals(GatewayConfig.LOCAL)) {
-            yaml.problem(places.of(upstream), what + ": the name is reserved for the local backend");
+            yaml.problem(positions.of(upstream), what + ": the name is reserved for the local backend");
         }
         endpoints(what, upstream);
-        if (sound(upstream, "timeout", "try_timeout")
+        if (valid(upstream, "timeout", "try_timeout")
                 && upstream.tryTimeout() != null
                 && upstream.tryTimeout().compareTo(upstream.timeout()) >= 0) {
             yaml.problem(
-                    places.of(upstream, "try_timeout"),
+                    positions.of(upstream, "try_timeout"),
                     what + ": try_timeout: less than the timeout of " + Units.written(upstream.timeout())
-                            + " for all tries is expected, got '" + Units.written(upstream.tryTimeout()) + "'");
+                            + " for all attempts is expected, got '" + Units.written(upstream.tryTimeout()) + "'");
         }
         balance(what, upstream);
         retry(what, upstream);
         UpstreamConfig.Breaker breaker = upstream.breaker();
-        if (sound(breaker) && breaker.minimumCalls() > breaker.window()) {
+        if (valid(breaker) && breaker.minimumCalls() > breaker.window()) {
             yaml.problem(
-                    places.of(breaker, "minimum_calls"),
+                    positions.of(breaker, "minimum_calls"),
                     what + ": breaker: minimum_calls: at most the window of " + breaker.window()
                             + " calls is expected, got '" + breaker.minimumCalls() + "'");
         }
@@ -199,7 +199,7 @@ final class ConfigChecks {
         List<ServerAddress> all = upstream.endpoints();
         Set<ServerAddress> seen = new HashSet<>();
         for (int i = 0; i < all.size(); i++) {
-            Node node = places.of(upstream, "endpoints", i, all.size());
+            Node node = positions.of(upstream, "endpoints", i, all.size());
             if (!seen.add(all.get(i)) && nodes.readable(node)) {
                 yaml.problem(node, what + ": endpoint: " + all.get(i) + " is given twice");
             }
@@ -216,29 +216,28 @@ final class ConfigChecks {
 
     private void balance(String what, UpstreamConfig upstream) {
         ServerDialect dialect = upstream.dialect();
-        if (sound(upstream, "balance", "dialect")
+        if (valid(upstream, "balance", "dialect")
                 && upstream.balance().policy() == BalancePolicy.QUEUE_AWARE
                 && dialect != ServerDialect.AUTO
                 && dialect != ServerDialect.TRITON) {
             yaml.problem(
-                    places.of(upstream.balance(), "policy"),
+                    positions.of(upstream.balance(), "policy"),
                     what + ": balance: policy: queue_aware reads Triton's metrics; dialect triton or auto is expected");
         }
     }
 
     private void retry(String what, UpstreamConfig upstream) {
         UpstreamConfig.Retry retry = upstream.retry();
-        if (!sound(upstream, "retry", "try_timeout")) {
+        if (!valid(upstream, "retry", "try_timeout")) {
             return;
         }
         if (retry.retries() > 0 && retry.on().isEmpty()) {
             yaml.problem(
-                    places.of(retry, "on"),
-                    what + ": retry: on: at least one of unsent, unavailable, lost, timeout is expected where there are"
-                            + " retries");
+                    positions.of(retry, "on"),
+                    what + ": retry: on: with retries, at least one of unsent, unavailable, lost, timeout is expected");
         }
         if (retry.retries() > 0 && retry.on().contains(RetryOn.TIMEOUT) && upstream.tryTimeout() == null) {
-            yaml.problem(places.of(retry, "on"), what + ": retry: on: timeout needs a 'try_timeout'");
+            yaml.problem(positions.of(retry, "on"), what + ": retry: on: timeout needs a 'try_timeout'");
         }
     }
 }

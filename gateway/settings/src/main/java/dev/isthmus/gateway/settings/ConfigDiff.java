@@ -11,10 +11,10 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is different between two configurations, in their own words.
+ * The differences between two configurations, by configuration key.
  *
- * @param changes what a reload takes over: {@code upstream 't': timeout: 60s -> 10s}
- * @param needRestart what only a restart takes over, in the same form
+ * @param changes applied by a reload: {@code upstream 't': timeout: 60s -> 10s}
+ * @param needRestart applied only by a restart, in the same form
  */
 public record ConfigDiff(List<String> changes, List<String> needRestart) {
     private static final Set<String> AT_START = Set.of("admin", "ramps");
@@ -25,7 +25,7 @@ public record ConfigDiff(List<String> changes, List<String> needRestart) {
         needRestart = List.copyOf(needRestart);
     }
 
-    /** What is new in {@code after}. */
+    /** The changes from {@code before} to {@code after}. */
     public static ConfigDiff of(GatewayConfig before, GatewayConfig after) {
         Section all = new Section(GatewayConfig.class);
         Map<?, ?> old = (Map<?, ?>) all.written(before);
@@ -44,7 +44,7 @@ public record ConfigDiff(List<String> changes, List<String> needRestart) {
         return new ConfigDiff(changes, needRestart);
     }
 
-    /** Whether the two are the same. */
+    /** Whether the two configurations are equal. */
     public boolean isEmpty() {
         return changes.isEmpty() && needRestart.isEmpty();
     }

@@ -4,11 +4,11 @@ import dev.isthmus.gateway.settings.ValueShape.Section;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A configuration as it could be written into a file. */
+/** A configuration in the structure of a configuration file. */
 public final class ConfigDocument {
     private ConfigDocument() {}
 
-    /** All of a configuration, defaults included, by key. */
+    /** The whole configuration by key, including defaults. */
     public static Map<String, Object> of(GatewayConfig config) {
         Map<String, Object> document = new LinkedHashMap<>();
         ((Map<?, ?>) new Section(GatewayConfig.class).written(config))

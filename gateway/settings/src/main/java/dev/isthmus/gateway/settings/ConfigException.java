@@ -2,7 +2,7 @@ package dev.isthmus.gateway.settings;
 
 import java.util.List;
 
-/** Everything that is wrong with a configuration, a line each: {@code file:line:column: what}. */
+/** All problems of a configuration, one line each: {@code file:line:column: message}. */
 public final class ConfigException extends Exception {
     private static final long serialVersionUID = 1L;
 

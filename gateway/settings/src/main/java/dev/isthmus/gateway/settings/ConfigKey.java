@@ -9,11 +9,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key of a section of the configuration, that is a component of its record.
+ * A key of a section of the configuration: a component of the section's record.
  *
- * @param doc what it means
- * @param byDefault what it is where it is not given; null for nothing; without meaning where it is required
- * @param defaults the key beside it with settings for all of its sections; null where there is none
+ * @param doc description from {@link Doc}
+ * @param byDefault default value, null for none; meaningless if the key is required
+ * @param defaults the sibling key with defaults for all of its sections; null if there is none
  */
 record ConfigKey(
         String name,
@@ -24,7 +24,7 @@ record ConfigKey(
         @Nullable DefaultsKey defaults,
         Method accessor) {
 
-    /** The keys of a section, in its order. The defaults are those of the record's constant {@code DEFAULT}. */
+    /** The keys of a section, in declaration order. Defaults are read from the record's constant {@code DEFAULT}. */
     static List<ConfigKey> of(Class<? extends Record> type) {
         try {
             Record defaults = type.cast(type.getField("DEFAULT").get(null));
@@ -42,22 +42,22 @@ record ConfigKey(
             }
             return keys;
         } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("a section without public defaults: " + type, e);
+            throw new IllegalStateException("a section without a public constant DEFAULT: " + type, e);
         }
     }
 
-    /** What a section is about. */
+    /** The description of a section. */
     static String doc(Class<? extends Record> type) {
         Doc doc = type.getAnnotation(Doc.class);
         return doc == null ? "" : doc.value();
     }
 
-    /** Of a map of sections: what each of them has. */
+    /** For a map of sections: the shape of each. */
     ValueShape.Section sections() {
         return (ValueShape.Section) ((ValueShape.Names) shape).value();
     }
 
-    /** Its name, and that of its {@link #defaults}. */
+    /** The key's name, and that of its {@link #defaults}. */
     Stream<String> names() {
         return defaults == null ? Stream.of(name) : Stream.of(defaults.value(), name);
     }

@@ -12,10 +12,10 @@ import org.yaml.snakeyaml.error.YAMLException;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.reader.ReaderException;
 
-/** Reads the configuration file. A file with any problem is refused as a whole, with all of them. */
+/** Reads the configuration file. A file with any problem is rejected as a whole, and all problems are reported. */
 public final class ConfigLoader {
 
-    /** What the parser says of a second document. */
+    /** SnakeYAML's message for a second document. */
     private static final String ANOTHER_DOCUMENT = "but found another document";
 
     private ConfigLoader() {}
@@ -23,7 +23,7 @@ public final class ConfigLoader {
     /**
      * Reads a file.
      *
-     * @throws ConfigException when it cannot be read or anything in it is wrong
+     * @throws ConfigException if it cannot be read or is invalid
      */
     public static GatewayConfig load(Path file) throws ConfigException {
         String text = ConfigText.of(file);
@@ -31,14 +31,14 @@ public final class ConfigLoader {
         return parse(file.toString(), text, parent == null ? file : parent);
     }
 
-    /** Reads a text; paths in it are relative to the folder. */
+    /** Parses a text; paths in it are relative to {@code folder}. */
     public static GatewayConfig parse(String name, String text, Path folder) throws ConfigException {
         Node root = compose(name, text);
         YamlReader yaml = new YamlReader(name);
         yaml.merge(root);
-        SectionPositions places = new SectionPositions(root);
-        GatewayConfig config = new SectionReader(yaml, places, folder).read(GatewayConfig.class, root, "");
-        new ConfigChecks(yaml, places, config).run();
+        SectionPositions positions = new SectionPositions(root);
+        GatewayConfig config = new SectionReader(yaml, positions, folder).read(GatewayConfig.class, root, "");
+        new ConfigChecks(yaml, positions, config).run();
         if (!yaml.problems().isEmpty()) {
             throw new ConfigException(yaml.problems());
         }
@@ -53,12 +53,12 @@ public final class ConfigLoader {
             Mark mark = e.getProblemMark();
             String place = mark == null ? "" : ":" + (mark.getLine() + 1) + ":" + (mark.getColumn() + 1);
             String what = ANOTHER_DOCUMENT.equals(e.getProblem())
-                    ? "another YAML document begins here; a configuration is one document"
+                    ? "another YAML document begins here; a single document is expected"
                     : "malformed YAML: " + e.getProblem();
             throw new ConfigException(List.of(name + place + ": " + what));
         } catch (ReaderException e) {
             int at = text.offsetByCodePoints(0, Math.min(e.getPosition(), text.codePointCount(0, text.length())));
-            String what = String.format("the character U+%04X may not stand in YAML", e.getCodePoint());
+            String what = String.format("the character U+%04X is not allowed in YAML", e.getCodePoint());
             throw new ConfigException(List.of(name + ":" + ConfigText.place(text, at) + ": " + what));
         } catch (YAMLException e) {
             throw new ConfigException(List.of(name + ": malformed YAML: " + e.getMessage()));

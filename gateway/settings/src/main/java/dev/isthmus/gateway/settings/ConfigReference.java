@@ -8,13 +8,13 @@ import dev.isthmus.gateway.settings.ValueShape.Section;
 import java.util.List;
 import java.util.Map;
 
-/** The reference of all keys for people, in Markdown: a table for each section, made of the records. */
+/** The reference of all keys in Markdown: one table for each section, generated from the records. */
 public final class ConfigReference {
     private final StringBuilder text = new StringBuilder();
 
     private ConfigReference() {}
 
-    /** The tables. */
+    /** All tables. */
     public static String markdown() {
         ConfigReference reference = new ConfigReference();
         reference.section("The file", new Section(GatewayConfig.class));
@@ -27,7 +27,7 @@ public final class ConfigReference {
         if (!doc.isEmpty()) {
             text.append(escaped(doc)).append("\n\n");
         }
-        text.append("| key | takes | default | meaning |\n|---|---|---|---|\n");
+        text.append("| key | value | default | meaning |\n|---|---|---|---|\n");
         for (ConfigKey key : section.keys()) {
             if (key.defaults() != null) {
                 row(key.defaults().value(), "a section", "none", key.defaults().doc());

@@ -17,17 +17,17 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The JSON Schema (draft 2020-12) of the configuration, made of the same records that it is read into. It knows the form of
- * each value; what sections say about each other only {@link ConfigLoader} checks.
+ * The JSON Schema (draft 2020-12) of the configuration, generated from the records. It describes the form of each
+ * value; only {@link ConfigLoader} checks relations between sections.
  */
 public final class ConfigSchema {
     private final Map<String, Object> definitions = new LinkedHashMap<>();
-    /** What is required in them may come from their defaults. */
+    /** Sections whose required keys may come from their defaults. */
     private final Set<Section> withDefaults = new HashSet<>();
 
     private ConfigSchema() {}
 
-    /** The schema, indented, with a line's end at its end. */
+    /** The indented schema, with a trailing newline. */
     public static String text() {
         Map<String, Object> schema = new LinkedHashMap<>();
         schema.put("$schema", "https://json-schema.org/draft/2020-12/schema");
@@ -73,7 +73,7 @@ public final class ConfigSchema {
         return schema;
     }
 
-    /** Where there are no defaults each section must have itself what is required; else it may have it from there. */
+    /** Without defaults, each section must have its required keys itself. */
     private static Map<String, Object> requiredWithout(DefaultsKey defaults, ConfigKey key) {
         Map<String, Object> each = new LinkedHashMap<>();
         each.put("type", "object");
@@ -141,7 +141,7 @@ public final class ConfigSchema {
         return Map.of("$ref", "#/$defs/" + name);
     }
 
-    /** The words, and what YAML makes of those of them that are words of its own. */
+    /** The words, and the values that YAML parses some of them into. */
     private static List<Object> words(Choice choice) {
         List<Object> words = new ArrayList<>(choice.names());
         for (String name : choice.names()) {

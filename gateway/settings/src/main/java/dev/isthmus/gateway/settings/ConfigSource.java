@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.settings;
 
-/** Where a configuration is read anew at each reload. */
+/** The source from which each reload reads the configuration. */
 @FunctionalInterface
 public interface ConfigSource {
 
     /**
-     * Reads it. Blocks.
+     * Reads the configuration. Blocks.
      *
-     * @throws ConfigException when it cannot be read or anything in it is wrong
+     * @throws ConfigException if it cannot be read or is invalid
      */
     GatewayConfig load() throws ConfigException;
 }

@@ -14,8 +14,8 @@ import java.util.List;
 
 /** The text of a configuration file. */
 final class ConfigText {
-    /** In bytes; YAML is read no further either. */
-    static final int MOST = 3 << 20;
+    /** Maximum size in bytes; SnakeYAML's own limit. */
+    static final int MAX_BYTES = 3 << 20;
 
     private static final char BYTE_ORDER_MARK = '\uFEFF';
 
@@ -24,7 +24,7 @@ final class ConfigText {
     /**
      * Reads a file.
      *
-     * @throws ConfigException when it cannot be read, is too large or not in UTF-8
+     * @throws ConfigException if it cannot be read, is too large or not UTF-8
      */
     static String of(Path file) throws ConfigException {
         byte[] content = content(file);
@@ -41,20 +41,20 @@ final class ConfigText {
 
     private static byte[] content(Path file) throws ConfigException {
         if (Files.isDirectory(file)) {
-            throw problem(file + ": cannot be read: it is a folder");
+            throw problem(file + ": cannot be read: it is a directory");
         }
         byte[] content;
         try (InputStream in = Files.newInputStream(file)) {
-            content = in.readNBytes(MOST + 1);
+            content = in.readNBytes(MAX_BYTES + 1);
         } catch (NoSuchFileException e) {
-            throw problem(file + ": cannot be read: there is no such file");
+            throw problem(file + ": cannot be read: no such file");
         } catch (AccessDeniedException e) {
-            throw problem(file + ": cannot be read: this user may not");
+            throw problem(file + ": cannot be read: permission denied");
         } catch (IOException e) {
             throw problem(file + ": cannot be read: " + e.getMessage());
         }
-        if (content.length > MOST) {
-            throw problem(file + ": a configuration of at most " + Units.size(MOST) + " is expected, this is more");
+        if (content.length > MAX_BYTES) {
+            throw problem(file + ": the file is larger than the limit of " + Units.size(MAX_BYTES));
         }
         return content;
     }
@@ -63,7 +63,7 @@ final class ConfigText {
         return new ConfigException(List.of(text));
     }
 
-    /** Line and column of what follows the first characters, as LINE:COLUMN. */
+    /** The position after the first {@code characters} characters, as LINE:COLUMN. */
     static String place(String text, int characters) {
         String before = text.substring(0, characters);
         long line = before.chars().filter(each -> each == '\n').count() + 1;

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.settings;
 
 import java.time.Duration;
 
-/** How many connections clients may have, and how long they may take. */
+/** Limits and timeouts of client connections. */
 @Doc("Limits on client connections, in number and time. 0 or 0s means no limit.")
 public record Connections(
         @Doc("Maximum number of client connections; more are closed at once.") @Range(min = 1, max = 1_000_000)

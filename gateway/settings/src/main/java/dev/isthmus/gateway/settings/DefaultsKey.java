@@ -6,16 +6,16 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * A map of sections has a key beside it with settings for all of them. They are put into each section that does not have its
- * own when a file is read, so that nothing else knows of them.
+ * Marks a map of sections that has a sibling key with defaults for all of them. The reader copies the defaults into
+ * each section that lacks them, so no other code sees them.
  */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.RECORD_COMPONENT)
 @interface DefaultsKey {
 
-    /** The key. */
+    /** The sibling key. */
     String value();
 
-    /** What it means. */
+    /** Its description. */
     String doc();
 }

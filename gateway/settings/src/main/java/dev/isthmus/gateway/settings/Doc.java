@@ -5,7 +5,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** What a key of the configuration means, for its JSON Schema and for people. */
+/** The description of a configuration key or section, for the JSON Schema and the reference. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.RECORD_COMPONENT, ElementType.TYPE})
 public @interface Doc {
@@ -13,6 +13,6 @@ public @interface Doc {
     /** A sentence or two. */
     String value();
 
-    /** The key, where it is not the component's name in snake case. */
+    /** The key, if it is not the component's name in snake case. */
     String key() default "";
 }

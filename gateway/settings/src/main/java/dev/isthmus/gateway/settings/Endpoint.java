@@ -6,7 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 
 /**
- * Where a server listens.
+ * Host and port of a server.
  *
  * @param host a name, an IPv4 address or an IPv6 address (without brackets)
  * @param port 1 to 65535
@@ -15,14 +15,14 @@ public record Endpoint(String host, int port) {
 
     public Endpoint {
         if (host.isEmpty()) {
-            throw new IllegalArgumentException("an endpoint needs a host");
+            throw new IllegalArgumentException("the host of an endpoint must not be empty");
         }
         if (port < 1 || port > 65535) {
             throw new IllegalArgumentException("port " + port + " of '" + host + "' is not in 1..65535");
         }
     }
 
-    /** The socket address; unresolved where the host is a name, so that nobody asks DNS by making it. */
+    /** The socket address; unresolved if the host is a name, so that this never queries DNS. */
     public InetSocketAddress address() {
         byte[] literal = NetUtil.createByteArrayFromIpAddressString(host);
         if (literal == null) {
@@ -35,7 +35,7 @@ public record Endpoint(String host, int port) {
         }
     }
 
-    /** Host and port as in a {@code Host} header. */
+    /** Host and port in the form of a {@code Host} header. */
     public String authority() {
         return (NetUtil.isValidIpV6Address(host) ? "[" + host + "]" : host) + ":" + port;
     }

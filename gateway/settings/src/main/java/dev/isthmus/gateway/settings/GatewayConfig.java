@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the gateway is told at start and at each reload. */
+/** The configuration of the gateway, read at start and at each reload. */
 @Doc("Configuration of Isthmus.")
 public record GatewayConfig(
         @Doc("Addresses that take REST and gRPC.") @NotEmpty List<Listener> listeners,
@@ -40,7 +40,7 @@ public record GatewayConfig(
     /** The reserved name of the local backend among the upstreams. */
     public static final String LOCAL = "local";
 
-    /** All that has a default; with nothing to serve. */
+    /** All defaults; has no model to serve. */
     public static final GatewayConfig DEFAULT = new GatewayConfig(
             List.of(Listener.DEFAULT),
             null,
@@ -61,7 +61,7 @@ public record GatewayConfig(
         models = Map.copyOf(models);
     }
 
-    /** Without a file: the embedded models, on loopback. */
+    /** The configuration used without a file: the embedded models, on loopback. */
     public static GatewayConfig embedded() {
         return new GatewayConfig(
                 List.of(Listener.DEFAULT),
@@ -78,7 +78,7 @@ public record GatewayConfig(
                 LOCAL);
     }
 
-    /** The same on another address. */
+    /** A copy with another listener. */
     public GatewayConfig withListener(Listener other) {
         return new GatewayConfig(
                 List.of(other),
@@ -95,7 +95,7 @@ public record GatewayConfig(
                 defaultUpstream);
     }
 
-    /** The same with another address for operators. */
+    /** A copy with another admin address. */
     public GatewayConfig withAdmin(@Nullable Admin other) {
         return new GatewayConfig(
                 listeners,
@@ -112,7 +112,7 @@ public record GatewayConfig(
                 defaultUpstream);
     }
 
-    /** The same with ramps kept elsewhere. */
+    /** A copy with other settings of ramps. */
     public GatewayConfig withRamps(RampsConfig other) {
         return new GatewayConfig(
                 listeners,
@@ -129,7 +129,7 @@ public record GatewayConfig(
                 defaultUpstream);
     }
 
-    /** The same, served from a file: what is to be kept and has no place yet is kept beside it. */
+    /** A copy that keeps the state of ramps next to the configuration file, unless a state file is configured. */
     public GatewayConfig withStateBeside(Path file) {
         if (ramps.stateFile() != null) {
             return this;
@@ -140,7 +140,7 @@ public record GatewayConfig(
         return withRamps(new RampsConfig(file.resolveSibling(stem + ".ramps.json")));
     }
 
-    /** An address that takes REST and gRPC. */
+    /** An address that serves REST and gRPC. */
     public record Listener(
             @Doc("Host name or address.") @HostName String host,
 
@@ -149,7 +149,7 @@ public record GatewayConfig(
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
     }
 
-    /** The address of the operators' side. */
+    /** The address of the admin API. */
     @Doc("Address for operators: metrics, state, reloads.")
     public record Admin(
             @Doc("Host name or address. An address that is not loopback needs a token.") @HostName
@@ -177,7 +177,7 @@ public record GatewayConfig(
         }
     }
 
-    /** What clients may ask for. */
+    /** Limits on client requests. */
     @Doc("Limits on requests.")
     public record Limits(
             @Doc("Largest request body, gRPC message and upstream response.") @Size
@@ -216,7 +216,7 @@ public record GatewayConfig(
                 new Limits(64 << 20, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
     }
 
-    /** What a client may cost on one HTTP/2 connection. */
+    /** Limits on the load that a client may cause on one HTTP/2 connection. */
     @Doc("Abuse limits of one HTTP/2 connection. A client that exceeds one is disconnected with "
             + "ENHANCE_YOUR_CALM. Bursts refill at their rates.")
     public record Http2Abuse(
@@ -253,7 +253,7 @@ public record GatewayConfig(
         public static final Http2Abuse DEFAULT = new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000);
     }
 
-    /** The headers that are passed on between client and upstream, whichever protocol each of them speaks. */
+    /** The headers forwarded between client and upstream, whichever protocol each of them speaks. */
     @Doc("Headers that are forwarded, over either protocol.")
     public record Headers(
             @Doc(value = "Request headers that are forwarded to servers. A name may end in *.", key = "forward")
@@ -267,7 +267,7 @@ public record GatewayConfig(
                         List.of("traceparent", "tracestate", "x-request-id", "retry-after", "server-timing", "ce-*")));
     }
 
-    /** How answers are written for clients that do not say. */
+    /** The form of responses to clients that do not ask for one. */
     @Doc("Form of responses where the client does not ask for another.")
     public record ResponseConfig(
             @Doc("How NaN and infinities are written in JSON.")
@@ -297,7 +297,7 @@ public record GatewayConfig(
                 NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
     }
 
-    /** When V2 clients are told that the gateway and its models are ready. */
+    /** When readiness requests report the gateway and its models as ready. */
     @Doc("When the gateway and its models are reported ready to V2 clients.")
     public record HealthConfig(
             @Doc("Server readiness for V2 clients. any, all: of the upstreams have a ready server; models: "
@@ -315,7 +315,7 @@ public record GatewayConfig(
                 new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
     }
 
-    /** What all ramps have in common. */
+    /** Settings common to all ramps. */
     @Doc("Settings of all ramps.")
     public record RampsConfig(
             @Doc("File with the state of ramps, which outlives restarts. Default: NAME.ramps.json beside the "
@@ -325,37 +325,37 @@ public record GatewayConfig(
         public static final RampsConfig DEFAULT = new RampsConfig(null);
     }
 
-    /** What makes the server ready. */
+    /** When the gateway as a server is ready. */
     public enum ServerReadyPolicy {
-        /** Every server must be; without a server the gateway is not ready. */
+        /** When every server is ready; never without a server. */
         ALL,
-        /** One server is enough. */
+        /** When at least one server is ready. */
         ANY,
-        /** Every configured model must be, as its own policy has it; where none is configured, one server is enough. */
+        /** When every configured model is ready by its own policy; without any, when at least one server is ready. */
         MODELS
     }
 
-    /** The body of health answers, of which clients look at the status. */
+    /** The body of health responses; clients only check the status. */
     public enum HealthBody {
         JSON,
         EMPTY
     }
 
-    /** What clients see of failures behind the gateway. */
+    /** How much of upstream errors clients see. */
     public enum ErrorTexts {
         PASSED,
         GENERIC
     }
 
-    /** The message of a stream's answers. */
+    /** The message type of streamed responses. */
     public enum StreamMessageForm {
-        /** Triton's ModelStreamInferResponse, which has room for errors in the midst of the stream. */
+        /** Triton's ModelStreamInferResponse, which can carry errors without ending the stream. */
         TRITON,
-        /** The bare ModelInferResponse, as MLServer's clients expect it; an error ends the stream. */
+        /** A plain ModelInferResponse, as MLServer's clients expect; an error ends the stream. */
         OIP
     }
 
-    /** How a server speaks the protocol; auto: as its name in its metadata says. */
+    /** The dialect of a server; auto: determined by the name in its metadata. */
     public enum ServerDialect {
         AUTO(null),
         TRITON(Dialect.TRITON),
@@ -369,19 +369,19 @@ public record GatewayConfig(
             this.dialect = dialect;
         }
 
-        /** The dialect; null where the server's metadata say it. */
+        /** The dialect; null if it is determined by the server's metadata. */
         public @Nullable Dialect dialect() {
             return dialect;
         }
     }
 
-    /** The protocol that an upstream is spoken to in. */
+    /** The protocol of an upstream. */
     public enum UpstreamProtocol {
         GRPC,
         REST
     }
 
-    /** Whether a REST upstream knows the binary tensor data extension; auto: as its metadata says. */
+    /** Whether a REST upstream supports the binary tensor data extension; auto: determined by its metadata. */
     public enum BinaryTensorData {
         AUTO,
         TRUE,

@@ -8,19 +8,20 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * An allow-list of header names. Names that belong to one connection, to a body's form or to gRPC itself are never in it.
+ * An allow-list of header names. Hop-by-hop headers, headers that describe the body and gRPC's own headers are never
+ * allowed.
  *
  * @param exact lower-case names
- * @param prefixes lower-case beginnings of names
+ * @param prefixes lower-case prefixes of names
  */
 public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
-    /** How long the JSON is at the front of a body (binary tensor data extension). */
+    /** Length of the JSON part of a body in bytes (binary tensor data extension). */
     public static final AsciiString JSON_LENGTH = AsciiString.cached("inference-header-content-length");
 
-    /** What a client or the gateway gives an HTTP call, in milliseconds. */
+    /** Timeout of an HTTP call in milliseconds, set by a client or the gateway. */
     public static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
 
-    /** How many gateways a call has come through. */
+    /** Number of gateways that a call has passed through. */
     public static final String HOPS = "isthmus-hops";
 
     private static final Set<String> NEVER = Set.of(
@@ -41,7 +42,7 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
             "te",
             "trailer",
             "transfer-encoding",
-            // Triton 2.51 crashes after streams that ask for it.
+            // Triton 2.51 crashes after streams with this header.
             "triton_grpc_error",
             "upgrade",
             "user-agent",
@@ -53,9 +54,9 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
     }
 
     /**
-     * A list of names, in which one that ends in {@code *} stands for all that begin so.
+     * Parses names; one that ends in {@code *} is a prefix.
      *
-     * @throws IllegalArgumentException for a name that may not be passed on
+     * @throws IllegalArgumentException for a header that is never forwarded
      */
     public static HeaderAllowList of(List<String> patterns) {
         Set<String> exact = new TreeSet<>();
@@ -65,7 +66,7 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
             if (name.endsWith("*")) {
                 prefixes.add(name.substring(0, name.length() - 1));
             } else if (forbidden(name)) {
-                throw new IllegalArgumentException("header '" + pattern + "' is never passed on");
+                throw new IllegalArgumentException("header '" + pattern + "' is never forwarded");
             } else {
                 exact.add(name);
             }
@@ -77,12 +78,12 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
         return name.isEmpty() || NEVER.contains(name) || name.startsWith("grpc-") || name.startsWith(":");
     }
 
-    /** Whether no header is passed on. */
+    /** Whether no header is forwarded. */
     public boolean isEmpty() {
         return exact.isEmpty() && prefixes.isEmpty();
     }
 
-    /** Whether the header of this (lower-case) name is passed on. */
+    /** Whether the header of this lower-case name is forwarded. */
     public boolean contains(String name) {
         if (exact.contains(name)) {
             return true;

@@ -5,7 +5,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The text is the name or the address of a host, {@code *.} and the end of names, or {@code *} for all. */
+/** The text is a host name, an IP address, {@code *.SUFFIX}, or {@code *} for all hosts. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.RECORD_COMPONENT)
 public @interface HostPattern {}

@@ -36,7 +36,7 @@ public record LocalConfig(
         load = List.copyOf(load);
     }
 
-    /** Everything is loaded at start, all else is as it is by default. */
+    /** Loads all models at start; all other settings have their defaults. */
     public static LocalConfig of(@Nullable Path modelRepository, boolean embeddedModels) {
         return new LocalConfig(
                 modelRepository, embeddedModels, 0, DEFAULT_QUEUE_SIZE, ModelControl.NONE, List.of(), "cpu");

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One model, or all whose names match a pattern: where its calls go. */
+/** The routing of one model, or of all models whose names match a pattern. */
 @Doc("Route of a model. The name is exact or a pattern with * in it; exact names come first, then longer patterns.")
 public record ModelConfig(
         @Doc("Upstream of the only target.") @Nullable String upstream,
@@ -53,7 +53,7 @@ public record ModelConfig(
         @Doc("How many replicas must be ready; default: health.model_ready.") @Nullable
         ReadyPolicy ready) {
 
-    /** Nothing but defaults. */
+    /** All defaults. */
     public static final ModelConfig DEFAULT = new ModelConfig(
             null,
             null,
@@ -81,7 +81,7 @@ public record ModelConfig(
         rates = List.copyOf(rates);
     }
 
-    /** A model that goes to one upstream under its own name. */
+    /** A model that is routed to one upstream under its own name. */
     public static ModelConfig of(String upstream) {
         return new ModelConfig(
                 upstream,
@@ -102,12 +102,12 @@ public record ModelConfig(
                 null);
     }
 
-    /** The targets, also where there is but one. */
+    /** The targets, including the single target of a model with {@code upstream}. */
     public List<TargetConfig> allTargets() {
         return upstream == null ? targets : List.of(new TargetConfig(upstream, upstream, model, version, 1));
     }
 
-    /** A model of an upstream that takes a share of the calls. */
+    /** A model of an upstream that gets a share of the calls. */
     @Doc("A model of an upstream that takes a share of the calls.")
     public record TargetConfig(
             @Doc("Name in rules, ramps and metrics; default: the upstream's name.") @Nullable
@@ -122,16 +122,16 @@ public record ModelConfig(
 
             @Doc("Share of calls, relative to the sum of all weights.") @Range(max = 1_000_000)
             int weight) {
-        /** All that has a default; without an upstream. */
+        /** All defaults; without an upstream. */
         public static final TargetConfig DEFAULT = new TargetConfig(null, "", null, null, 1);
 
-        /** What it is called. */
+        /** Its name in configuration, metrics and logs. */
         public String label() {
             return name == null ? upstream : name;
         }
     }
 
-    /** Which calls go to one target. All that is named must match. */
+    /** Selects calls for one target. All of its headers and parameters must match. */
     @Doc("Calls whose headers and request parameters have all these values go to the target.")
     public record RuleConfig(
             @Doc("Values by header name: exact, a prefix with * after it, or * for any.") @HeaderName
@@ -141,7 +141,7 @@ public record ModelConfig(
             Map<String, String> parameters,
 
             @Doc("The name of a target.") @Required String target) {
-        /** All that has a default; without a target. */
+        /** All defaults; without a target. */
         public static final RuleConfig DEFAULT = new RuleConfig(Map.of(), Map.of(), "");
 
         public RuleConfig {
@@ -150,17 +150,17 @@ public record ModelConfig(
         }
     }
 
-    /** A value of a request: one of the two is named. */
+    /** A value of a request, from either a header or a parameter. */
     @Doc("A header or a request parameter.")
     public record RequestKey(
             @Doc("Name of a header.") @HeaderName @Nullable String header,
 
             @Doc("Name of a request parameter.") @Nullable String parameter) {
-        /** Nothing named. */
+        /** Neither. */
         public static final RequestKey DEFAULT = new RequestKey(null, null);
     }
 
-    /** A target that gets a copy of the traffic. */
+    /** A target that gets copies of calls. */
     @Doc("A target that gets copies of calls.")
     public record ShadowConfig(
             @Doc("Name in metrics; default: the upstream's name.") @Nullable
@@ -182,11 +182,11 @@ public record ModelConfig(
 
             @Doc("Maximum number of concurrent copies; more are dropped.") @Range(min = 1, max = 10_000)
             int maxInFlight) {
-        /** All that has a default; without an upstream. */
+        /** All defaults; without an upstream. */
         public static final ShadowConfig DEFAULT =
                 new ShadowConfig(null, "", null, null, 1, false, Duration.ofSeconds(5), 16);
 
-        /** What it is called. */
+        /** Its name in configuration, metrics and logs. */
         public String label() {
             return name == null ? upstream : name;
         }
@@ -217,7 +217,7 @@ public record ModelConfig(
             @Nullable
             @Range(max = 1_000_000_000)
             Double maxDifference) {
-        /** All that has a default; without a target. */
+        /** All defaults; without a target. */
         public static final RampConfig DEFAULT =
                 new RampConfig("", List.of(0.01, 0.05, 0.25, 0.5, 1.0), Duration.ofMinutes(5), 100, 0.01, 1.5, null);
 
@@ -226,7 +226,7 @@ public record ModelConfig(
         }
     }
 
-    /** What takes over. */
+    /** The target of calls that the other targets cannot serve. */
     @Doc("A target that takes over when others fail.")
     public record Fallback(
             @Doc("The upstream.") @Required String upstream,
@@ -235,11 +235,11 @@ public record ModelConfig(
             String model,
 
             @Doc("Version that is called.") @Nullable String version) {
-        /** All that has a default; without an upstream. */
+        /** All defaults; without an upstream. */
         public static final Fallback DEFAULT = new Fallback("", null, null);
     }
 
-    /** A limit on requests and bytes in a time. */
+    /** A rate limit on requests and bytes. */
     @Doc("A rate limit on requests and bytes, for each value of a header or for all calls.")
     public record Rate(
             @Doc("Header whose values are limited separately. None: all calls of the model together.")
@@ -259,7 +259,7 @@ public record ModelConfig(
         public static final Rate DEFAULT = new Rate(null, 0, null, Duration.ofSeconds(1));
     }
 
-    /** What holds for a call that names a version itself. */
+    /** What happens to the version that a call names. */
     public enum ExplicitVersion {
         HONOR,
         OVERRIDE
@@ -267,11 +267,11 @@ public record ModelConfig(
 
     /** How many of a model's replicas must be ready. */
     public enum ReadyPolicy {
-        /** One is enough. */
+        /** At least one. */
         ANY,
-        /** Every one. */
+        /** All. */
         ALL,
-        /** More than half of them. */
+        /** More than half. */
         QUORUM
     }
 }

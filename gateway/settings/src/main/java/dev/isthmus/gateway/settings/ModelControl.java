@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.settings;
 
-/** Who decides which models are loaded. */
+/** Whether models are loaded at start or by clients' requests, as Triton's option of that name. */
 public enum ModelControl {
     NONE,
     EXPLICIT

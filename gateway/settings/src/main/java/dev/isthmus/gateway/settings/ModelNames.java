@@ -7,8 +7,8 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Which entry of the configured models takes a name: the one of exactly this name, then the one that has it as an alias, then
- * the first {@link ModelPattern} that matches it. Immutable.
+ * Maps a model's name to an entry of the configured models: the entry with exactly this name, then the one with this
+ * alias, then the first {@link ModelPattern} that matches. Immutable.
  */
 public final class ModelNames {
     /** How a name was found. */
@@ -19,9 +19,9 @@ public final class ModelNames {
     }
 
     /**
-     * What takes a name.
+     * The entry for a name.
      *
-     * @param key of the entry among the models
+     * @param key of the entry in {@code models}
      */
     public record Match(String key, MatchKind by) {}
 
@@ -46,13 +46,13 @@ public final class ModelNames {
                 .toList();
     }
 
-    /** The entry that takes this name; empty where none does. */
+    /** The entry for this name; empty if there is none. */
     public Optional<Match> find(String name) {
         Match found = exact.get(name);
         return found == null ? matching(name) : Optional.of(found);
     }
 
-    /** What takes the names and aliases that are configured as they are. */
+    /** The entries by configured names and aliases, without patterns. */
     public Map<String, Match> exact() {
         return exact;
     }
@@ -62,7 +62,7 @@ public final class ModelNames {
         return !patterns.isEmpty();
     }
 
-    /** The pattern that takes a name which is not among the {@link #exact} ones. */
+    /** The first pattern that matches a name, for names not among the {@link #exact} ones. */
     public Optional<Match> matching(String name) {
         return patterns.stream()
                 .filter(pattern -> pattern.matches(name))

@@ -4,8 +4,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * A model's name in the configuration with {@code *} in it, each of which stands for any text. Sorted as patterns are tried:
- * more literal characters first, then alphabetically.
+ * A model name in the configuration with wildcards: {@code *} matches any text. Ordered by precedence: more literal
+ * characters first, then alphabetically.
  */
 public final class ModelPattern implements Comparable<ModelPattern> {
     private static final Comparator<ModelPattern> ORDER =
@@ -18,7 +18,7 @@ public final class ModelPattern implements Comparable<ModelPattern> {
     /** @param text with a {@code *} in it */
     public ModelPattern(String text) {
         if (!is(text)) {
-            throw new IllegalArgumentException("'" + text + "' is no pattern: it has no *");
+            throw new IllegalArgumentException("'" + text + "' is not a pattern: it has no *");
         }
         this.text = text;
         this.parts = List.of(text.split("\\*", -1));
@@ -30,12 +30,12 @@ public final class ModelPattern implements Comparable<ModelPattern> {
         return name.indexOf('*') >= 0;
     }
 
-    /** The pattern as it was written. */
+    /** The pattern as configured. */
     public String text() {
         return text;
     }
 
-    /** Whether it holds for all of the name. Each part is looked for once, so that long names are no burden. */
+    /** Whether it matches the whole name. Each part is searched once, without backtracking. */
     public boolean matches(String name) {
         String head = parts.getFirst();
         String tail = parts.getLast();

@@ -6,9 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 
 /**
- * What the names of models, versions, repositories and shared memory regions may be: one segment of a URL's path, which every
- * server reads as the same segment. The rule is the same for both protocols, since a gRPC client's name may go to a REST
- * server (docs/explanation/decisions.md).
+ * The grammar of names of models, versions, repositories and shared memory regions: one segment of a URL's path that
+ * every server parses as the same segment. It is the same for both protocols, since a name from a gRPC client may be
+ * sent to a REST server (docs/explanation/decisions.md).
  */
 public final class NameGrammar {
     private static final int MAX_BYTES = 255;
@@ -19,9 +19,9 @@ public final class NameGrammar {
     private NameGrammar() {}
 
     /**
-     * Checks the names of a model that a client asks for.
+     * Checks the name and version of a model in a request.
      *
-     * @throws OipException INVALID_ARGUMENT for a name or a version that breaks the rule
+     * @throws OipException INVALID_ARGUMENT if either is invalid
      */
     public static ModelRef checked(ModelRef model) {
         check("model name", model.name());
@@ -35,7 +35,7 @@ public final class NameGrammar {
      * Checks one name.
      *
      * @param what it names, for the message
-     * @throws OipException INVALID_ARGUMENT for a name that breaks the rule
+     * @throws OipException INVALID_ARGUMENT if it is invalid
      */
     public static void check(String what, String name) {
         if (!holds(name)) {
@@ -43,12 +43,12 @@ public final class NameGrammar {
         }
     }
 
-    /** What is wrong with a name for which the rule does not hold. */
+    /** The message for an invalid name. */
     public static String broken(String what, String name) {
         return what + " '" + shown(name) + "': " + EXPECTED;
     }
 
-    /** Whether a name can be used. */
+    /** Whether a name is valid. */
     public static boolean holds(String name) {
         int length = name.length();
         if (length == 0 || length > MAX_BYTES || name.equals(".") || name.equals("..")) {
@@ -65,7 +65,7 @@ public final class NameGrammar {
         return ascii || holdsBeyondAscii(name);
     }
 
-    /** A server or proxy that decodes a path twice would read another name. */
+    /** Escapes are not allowed: a server or proxy that decodes a path twice would read a different name. */
     private static boolean isEscape(String name, int at) {
         return at + 2 < name.length()
                 && HexFormat.isHexDigit(name.charAt(at + 1))
@@ -85,7 +85,7 @@ public final class NameGrammar {
         };
     }
 
-    /** The beginning of a name, with what cannot be printed as a Unicode escape. */
+    /** A name, truncated and with unprintable characters as Unicode escapes. */
     private static String shown(String name) {
         StringBuilder shown = new StringBuilder();
         name.codePoints().limit(SHOWN).forEach(codePoint -> {

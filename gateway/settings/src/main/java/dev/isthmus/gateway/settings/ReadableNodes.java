@@ -9,29 +9,29 @@ import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 
 /**
- * Which parts of the file could be read. In the others a default stands for what could not: what a check would find there may
- * only follow from it.
+ * The nodes of the file that were read without problems. Values of other nodes were replaced by defaults, so checks on
+ * them might report problems that do not exist.
  */
 final class ReadableNodes {
     private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
 
-    /** @param wrong the nodes that a problem was told of */
+    /** @param wrong the nodes with reported problems */
     ReadableNodes(Set<Node> wrong) {
         this.wrong.addAll(wrong);
     }
 
-    /** Whether nothing is wrong with the node itself. */
+    /** Whether the node itself has no problem. */
     boolean readable(Node node) {
         return !wrong.contains(node);
     }
 
-    /** Whether nothing is wrong with the node and what is in it. */
-    boolean sound(Node node) {
+    /** Whether neither the node nor its descendants have a problem. */
+    boolean valid(Node node) {
         return soundBelow(node, Collections.newSetFromMap(new IdentityHashMap<>()));
     }
 
-    /** Whether nothing is wrong with a section's own keys and with the values of these. */
-    boolean sound(Node section, Set<String> keys) {
+    /** Whether neither a section's own keys nor the values of {@code keys} have a problem. */
+    boolean valid(Node section, Set<String> keys) {
         if (!(section instanceof MappingNode mapping)) {
             return readable(section);
         }
@@ -40,10 +40,10 @@ final class ReadableNodes {
                         .allMatch(tuple -> readable(tuple.getKeyNode())
                                 && (!(tuple.getKeyNode() instanceof ScalarNode key)
                                         || !keys.contains(key.getValue())
-                                        || sound(tuple.getValueNode())));
+                                        || valid(tuple.getValueNode())));
     }
 
-    /** @param seen anchors make a graph of the document, with circles even */
+    /** @param seen visited nodes: anchors make the document a graph, possibly with cycles */
     private boolean soundBelow(Node node, Set<Node> seen) {
         if (!seen.add(node)) {
             return true;

@@ -11,8 +11,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a file keeps a secret: only its owner may write it, and nobody but its owner and its group read it. The group may,
- * because a Secret of Kubernetes belongs to root and is read by way of the group ({@code fsGroup}).
+ * Checks the permissions of a file with a secret: only its owner may write it, and only its owner and group may read
+ * it. The group may, because a Kubernetes Secret belongs to root and is read through its group ({@code fsGroup}).
  */
 public final class SecretFile {
     private static final int GROUP_WRITES = 0020;
@@ -22,9 +22,9 @@ public final class SecretFile {
     private SecretFile() {}
 
     /**
-     * What is wrong with a file's permissions, those of a symbolic link's target: "has mode 644: …". Reads the file system.
+     * The problem with a file's permissions: "has mode 644: …". Follows symbolic links. Blocks.
      *
-     * @return null where nothing is, and where the file system knows no POSIX permissions
+     * @return null if there is none, or if the file system has no POSIX permissions
      */
     public static @Nullable String exposure(Path file) throws IOException {
         PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);

@@ -8,11 +8,11 @@ import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
 import org.yaml.snakeyaml.nodes.Tag;
 
-/** Puts the defaults of a file into a section of it. */
+/** Merges a file's defaults into a section. */
 final class SectionDefaults {
     private SectionDefaults() {}
 
-    /** The section with what the defaults have and it has not, and so its inner sections; a list or a word is taken whole. */
+    /** The section with its missing keys copied from the defaults, recursively; lists and scalars are not merged. */
     static Node put(Section section, Node own, Node defaults) {
         if (!(defaults instanceof MappingNode from)) {
             return own;

@@ -9,7 +9,7 @@ import org.yaml.snakeyaml.nodes.NodeTuple;
 import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 
-/** Where each section stands in the file. What is not in the file stands where its section does. */
+/** The position of each section in the file. A key that is not in the file has the position of its section. */
 final class SectionPositions {
     private final Node root;
     private final IdentityHashMap<Record, Node> sections = new IdentityHashMap<>();
@@ -26,7 +26,7 @@ final class SectionPositions {
         return sections.getOrDefault(section, root);
     }
 
-    /** A key's value. */
+    /** The value of a key. */
     Node of(Record section, String key) {
         NodeTuple tuple = member(of(section), key);
         return tuple == null ? of(section) : tuple.getValueNode();
@@ -40,14 +40,14 @@ final class SectionPositions {
                 : list;
     }
 
-    /** A name in the map under a key. */
+    /** The name of an entry in the map under a key. */
     Node ofName(Record section, String key, String name) {
         Node map = of(section, key);
         NodeTuple tuple = member(map, name);
         return tuple == null ? map : tuple.getKeyNode();
     }
 
-    /** The value of a name in the map under a key. */
+    /** The value of an entry in the map under a key. */
     Node ofNamed(Record section, String key, String name) {
         Node map = of(section, key);
         NodeTuple tuple = member(map, name);

@@ -18,23 +18,23 @@ import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
 
-/** Reads records out of YAML nodes: a section for each record, a key for each component. */
+/** Reads records from YAML nodes: one section for each record, one key for each component. */
 final class SectionReader {
     private final YamlReader yaml;
-    private final SectionPositions places;
+    private final SectionPositions positions;
     private final Path folder;
 
-    /** @param folder that paths are relative to */
-    SectionReader(YamlReader yaml, SectionPositions places, Path folder) {
+    /** @param folder base of relative paths */
+    SectionReader(YamlReader yaml, SectionPositions positions, Path folder) {
         this.yaml = yaml;
-        this.places = places;
+        this.positions = positions;
         this.folder = folder;
     }
 
     /**
-     * A section. What is missing or wrong in it has its default; text that is required is empty then.
+     * Reads a section. Missing or invalid values are replaced by their defaults; required text is then empty.
      *
-     * @param what the section's place for people, empty for the whole configuration
+     * @param what the section's path for messages, empty for the whole configuration
      */
     <R extends Record> R read(Class<R> type, Node node, String what) {
         return read(type, node, what, true);
@@ -57,11 +57,11 @@ final class SectionReader {
             values[i] = value == null ? key.byDefault() : value;
         }
         R section = construct(type, values);
-        places.put(section, node);
+        positions.put(section, node);
         return section;
     }
 
-    /** Reads what holds for each section of a map, and puts it into those that do not have their own. */
+    /** Reads the defaults of a map of sections, and copies them into sections that lack them. */
     private void putDefaults(ConfigKey key, Map<String, Node> given, String what) {
         DefaultsKey annotation = key.defaults();
         Node defaults = annotation == null ? null : given.get(annotation.value());
@@ -83,11 +83,11 @@ final class SectionReader {
         try {
             return type.getDeclaredConstructor(types).newInstance(values);
         } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("a section that cannot be made: " + type, e);
+            throw new IllegalStateException("a section that cannot be constructed: " + type, e);
         }
     }
 
-    /** Null where something is wrong, which has been noted. */
+    /** Reads a value; null if it is invalid, which has been reported. */
     private @Nullable Object value(ValueShape shape, Node node, String parent, String name) {
         String what = child(parent, name);
         return switch (shape) {

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.settings;
 
-/** Where servers are: an endpoint, whose name may have several addresses, or a name of SRV records. */
+/**
+ * The address of one or more servers: an endpoint, whose name may have several IP addresses, or a name of SRV records.
+ */
 public sealed interface ServerAddress {
 
-    /** A host and its port; each address of a host's name is a server of its own. */
+    /** A host and port; each IP address of the host's name is a separate server. */
     record HostAddress(Endpoint endpoint) implements ServerAddress {
         @Override
         public String toString() {
@@ -11,7 +13,7 @@ public sealed interface ServerAddress {
         }
     }
 
-    /** The servers that the SRV records of this name list; written {@code srv:name}. */
+    /** The servers listed in the SRV records of this name; written {@code srv:name}. */
     record SrvAddress(String name) implements ServerAddress {
         @Override
         public String toString() {

@@ -6,9 +6,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** How durations, sizes and shares are written. Each reading gives null for text that is none. */
+/** Parses and formats durations, sizes and shares. The parsing methods return null for invalid text. */
 public final class Units {
-    /** As in Go and in Prometheus: amounts that are added up. */
+    /** As in Go and Prometheus: a sum of amounts with units. */
     static final String DURATION_OR_ZERO = "([0-9]{1,9}(\\.[0-9]{1,9})?(ms|s|m|h|d))+";
 
     static final String DURATION = "(?=.*[1-9])" + DURATION_OR_ZERO;
@@ -25,7 +25,7 @@ public final class Units {
 
     private Units() {}
 
-    /** As {@code 500ms}, {@code 60s}, {@code 5m}, {@code 2h}. */
+    /** Formats a duration: {@code 500ms}, {@code 60s}, {@code 5m}, {@code 2h}. */
     public static String written(Duration duration) {
         long seconds = duration.toSeconds();
         if (!duration.equals(Duration.ofSeconds(seconds))) {
@@ -37,7 +37,7 @@ public final class Units {
         return seconds > MINUTE && seconds % MINUTE == 0 ? seconds / MINUTE + "m" : seconds + "s";
     }
 
-    /** As {@code 64MiB}. */
+    /** Formats a size: {@code 64MiB}. */
     public static String size(int bytes) {
         int shift = Math.min(30, Integer.numberOfTrailingZeros(bytes) / 10 * 10);
         return (bytes >> shift)
@@ -49,7 +49,7 @@ public final class Units {
                 };
     }
 
-    /** As {@code 0.5%}. */
+    /** Formats a share: {@code 0.5%}. */
     public static String share(double share) {
         return BigDecimal.valueOf(share).movePointRight(2).stripTrailingZeros().toPlainString() + "%";
     }
@@ -65,10 +65,10 @@ public final class Units {
         return Duration.ofMillis(millis.longValueExact());
     }
 
-    /** What a text that is no duration lacks: ", which ..."; empty where it is of another form altogether. */
-    static String whyNoDuration(String text) {
+    /** Why a text is not a duration: ", which ..."; empty if it is nothing like one. */
+    static String durationProblem(String text) {
         if (text.matches(DURATION_OR_ZERO)) {
-            return whyNoDuration(millis(text));
+            return durationProblem(millis(text));
         }
         if (text.matches("-.+")) {
             return ", which is negative";
@@ -76,12 +76,12 @@ public final class Units {
         if (text.matches("[0-9.]+")) {
             return ", which has no unit: ms, s, m, h or d";
         }
-        return text.matches("[0-9.]+[^0-9. ]+") ? ", whose unit is none of ms, s, m, h, d" : "";
+        return text.matches("[0-9.]+[^0-9. ]+") ? ", whose unit is not one of ms, s, m, h, d" : "";
     }
 
-    private static String whyNoDuration(BigDecimal millis) {
+    private static String durationProblem(BigDecimal millis) {
         if (millis.signum() == 0) {
-            return ", which is no time at all: more than zero is expected here";
+            return ", which is zero: more than zero is expected here";
         }
         return whole(millis) ? ", which is more than 7d" : ", which is not a whole number of milliseconds";
     }
@@ -132,7 +132,7 @@ public final class Units {
     private static Matcher amount(String text) {
         Matcher matcher = AMOUNT.matcher(text);
         if (!matcher.matches()) {
-            throw new IllegalArgumentException("no amount: '" + text + "'");
+            throw new IllegalArgumentException("not an amount: '" + text + "'");
         }
         return matcher;
     }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One or more servers of one kind behind the gateway, which serve the same models. */
+/** One or more upstream servers of one kind, which serve the same models. */
 @Doc("One or more servers of one kind that serve the same models.")
 public record UpstreamConfig(
         @Doc("Protocol in which the servers are called.") @Required
@@ -52,7 +52,7 @@ public record UpstreamConfig(
         Breaker breaker,
         UpstreamHttp2Abuse http2Abuse) {
 
-    /** All that has a default; without endpoints. */
+    /** All defaults; without endpoints. */
     public static final UpstreamConfig DEFAULT = new UpstreamConfig(
             UpstreamProtocol.GRPC,
             List.of(),
@@ -76,7 +76,7 @@ public record UpstreamConfig(
         endpoints = List.copyOf(endpoints);
     }
 
-    /** How a server is chosen. */
+    /** Load balancing policies. */
     public enum BalancePolicy {
         ROUND_ROBIN,
         LEAST_REQUEST,
@@ -85,7 +85,7 @@ public record UpstreamConfig(
         QUEUE_AWARE
     }
 
-    /** The choice of a server. */
+    /** Load balancing. */
     @Doc("Load balancing among the servers.")
     public record Balance(
             @Doc("round_robin; least_request: of two, the one with fewer calls; peak_ewma: of two, the one with "
@@ -117,7 +117,7 @@ public record UpstreamConfig(
         public static final Checks DEFAULT = new Checks(Duration.ofSeconds(1), Duration.ofSeconds(5), 2, 1);
     }
 
-    /** Passive health: ejection of servers whose calls fail. */
+    /** Outlier ejection: passive health checks by the results of calls. */
     @Doc("Outlier detection: a server whose calls fail in a row is ejected for a while.")
     public record Outliers(
             @Doc("Consecutive failed calls (unreachable, connection lost, timed out, 503) that eject a server. "
@@ -136,19 +136,19 @@ public record UpstreamConfig(
         public static final Outliers DEFAULT = new Outliers(5, Duration.ofSeconds(5), 0.5, 0.5);
     }
 
-    /** What is tried again. */
+    /** Failures that are retried. */
     public enum RetryOn {
-        /** The server has not begun the request: no connection, stream refused, too many calls under way. */
+        /** The server did not process the request: no connection, stream refused, too many calls in flight. */
         UNSENT,
-        /** The server said UNAVAILABLE or 503 before anything else. */
+        /** The server responded with UNAVAILABLE or 503 only. */
         UNAVAILABLE,
-        /** The connection was lost before an answer: the request may run twice. */
+        /** The connection was lost before a response: the request may run twice. */
         LOST,
-        /** The try timed out: the request may run twice. */
+        /** The attempt timed out: the request may run twice. */
         TIMEOUT
     }
 
-    /** Repeated tries. */
+    /** Retries. */
     @Doc("Which failures are retried on another server. Sequences and streams never are.")
     public record Retry(
             @Doc("Maximum number of retries after the first try. 0: none.") @Range(max = 10)
@@ -192,7 +192,7 @@ public record UpstreamConfig(
         public static final Breaker DEFAULT = new Breaker(1, 100, 20, Duration.ofSeconds(5));
     }
 
-    /** What a server may cost on one HTTP/2 connection. */
+    /** Limits on the load that a server may cause on one HTTP/2 connection. */
     @Doc("Abuse limits of one connection to a gRPC server. A server that exceeds one is disconnected with "
             + "ENHANCE_YOUR_CALM, and its calls fail. Streams that it resets are not counted.")
     public record UpstreamHttp2Abuse(

@@ -9,20 +9,22 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What a key of the configuration takes; told by its component's type and annotations, see {@link ValueShapes}. */
+/**
+ * The type of a configuration key's value, derived from its component's type and annotations by {@link ValueShapes}.
+ */
 sealed interface ValueShape {
 
-    /** The value as a file has it: text, a number, true or false, a list or a map. */
+    /** The value in the form of a file: text, a number, true or false, a list or a map. */
     Object written(Object value);
 
     /**
-     * One word or number.
+     * A single word or number.
      *
-     * @param expectation what it must be: "a duration such as 60s"
+     * @param expectation for messages: "a duration such as 60s"
      * @param schema the keywords of its JSON Schema
-     * @param read null where the text is none
-     * @param write the reverse
-     * @param why what a text that is none lacks, as ", which ..."; empty where nothing is to be said
+     * @param read parses text; returns null if it is invalid
+     * @param write formats a value
+     * @param why why a text is invalid, as ", which ..."; may be empty
      */
     record Scalar(
             String expectation,
@@ -45,7 +47,7 @@ sealed interface ValueShape {
         }
     }
 
-    /** One of some words: an enum's constants in lower case. */
+    /** One of several words: an enum's constants in lower case. */
     record Choice(List<? extends Enum<?>> constants) implements ValueShape {
         List<String> names() {
             return constants.stream().map(Choice::name).toList();
@@ -64,8 +66,8 @@ sealed interface ValueShape {
     /**
      * A list.
      *
-     * @param whole what the component holds, of the items
-     * @param parts the reverse, in an order that is always the same
+     * @param whole converts the items to the component's value
+     * @param parts converts the value to items, in a deterministic order
      */
     record Items(
             ValueShape item,
@@ -84,7 +86,7 @@ sealed interface ValueShape {
     /**
      * Values by name.
      *
-     * @param headers whether the names are those of headers
+     * @param headers whether the names are header names
      */
     record Names(ValueShape value, boolean headers) implements ValueShape {
         @Override
@@ -95,7 +97,7 @@ sealed interface ValueShape {
         }
     }
 
-    /** Keys of their own. */
+    /** A section with its own keys. */
     record Section(Class<? extends Record> type) implements ValueShape {
         List<ConfigKey> keys() {
             return ConfigKey.of(type);

@@ -24,11 +24,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The shapes of the components' types. */
+/** Derives value shapes from the types of record components. */
 final class ValueShapes {
     static final String HEADER = "[!#$%&'+.^_`|~0-9A-Za-z-]+";
     private static final String NUMBER = "[0-9]{1,10}(\\.[0-9]{1,12})?";
-    // Names as in DNS, and with _ as in Docker's networks.
+    // DNS names, and _ as in Docker networks.
     private static final String NAME = "[0-9A-Za-z_]([0-9A-Za-z_.-]*[0-9A-Za-z_.])?";
     private static final String ADDRESS = "(\\[[0-9a-fA-F:.]+]|" + NAME + "):[0-9]{1,5}";
     private static final String HOST_NAME = "[0-9a-fA-F]*:[0-9a-fA-F:.]+|" + NAME;
@@ -42,11 +42,11 @@ final class ValueShapes {
             ordered("type", List.of("string", "number", "boolean"), "pattern", "\\S"),
             text -> text.isBlank() ? null : text);
     private static final Scalar HEADER_NAME = scalar(
-            "a header's name", pattern(HEADER), text -> text.matches(HEADER) ? text.toLowerCase(Locale.ROOT) : null);
+            "a header name", pattern(HEADER), text -> text.matches(HEADER) ? text.toLowerCase(Locale.ROOT) : null);
     private static final Scalar HEADER_PATTERN = scalar(
-            "a header's name, or its beginning with * after it", pattern(HEADER + "\\*?"), ValueShapes::headerPattern);
+            "a header name, or a prefix followed by *", pattern(HEADER + "\\*?"), ValueShapes::headerPattern);
     private static final Scalar HOST = scalar(
-            "the name or the address of a host", pattern(HOST_NAME), text -> text.matches(HOST_NAME) ? text : null);
+            "a host name or IP address", pattern(HOST_NAME), text -> text.matches(HOST_NAME) ? text : null);
     private static final Scalar HOSTS = scalar(
             "a host, *.SUFFIX, or * for any", pattern(HOST_PATTERN), text -> text.matches(HOST_PATTERN) ? text : null);
     private static final Scalar BOOLEAN = new Scalar(
@@ -84,7 +84,7 @@ final class ValueShapes {
     /**
      * The shape of a component.
      *
-     * @throws IllegalArgumentException for a type that the configuration does not know
+     * @throws IllegalArgumentException for an unsupported type
      */
     static ValueShape of(Type type, AnnotatedElement marks) {
         if (type instanceof ParameterizedType many) {
@@ -119,7 +119,7 @@ final class ValueShapes {
         } else if (plain.isRecord()) {
             return new Section(plain.asSubclass(Record.class));
         }
-        throw new IllegalArgumentException("the configuration knows no values of " + type);
+        throw new IllegalArgumentException("no configuration values of " + type + " are supported");
     }
 
     private static Scalar text(AnnotatedElement marks) {
@@ -200,7 +200,7 @@ final class ValueShapes {
                 pattern(orZero ? Units.DURATION_OR_ZERO : Units.DURATION),
                 text -> Units.readDuration(text, orZero),
                 value -> Units.written((Duration) value),
-                Units::whyNoDuration);
+                Units::durationProblem);
     }
 
     private static @Nullable String headerPattern(String text) {

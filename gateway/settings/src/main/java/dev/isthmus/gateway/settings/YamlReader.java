@@ -19,8 +19,8 @@ import org.yaml.snakeyaml.nodes.SequenceNode;
 import org.yaml.snakeyaml.nodes.Tag;
 
 /**
- * Reads values out of a YAML document's nodes, which know their lines. Whatever is wrong is noted and reading goes on with a
- * default, so that all problems are found in one pass.
+ * Reads values from the nodes of a YAML document, which have line numbers. Problems are collected and reading continues
+ * with a default, so that all problems are reported in one pass.
  */
 final class YamlReader {
     private final String file;
@@ -31,13 +31,13 @@ final class YamlReader {
         this.file = file;
     }
 
-    /** In the order of the file. */
+    /** All problems, in the order of the file. */
     List<String> problems() {
         return problems.values().stream().flatMap(List::stream).toList();
     }
 
-    /** What could be read so far. */
-    ReadableNodes soundNodes() {
+    /** A snapshot of the nodes read without problems so far. */
+    ReadableNodes readableNodes() {
         return new ReadableNodes(wrong);
     }
 
@@ -49,14 +49,16 @@ final class YamlReader {
                 .add(file + ":" + line + ":" + column + ": " + what);
     }
 
-    /** As {@link #problem}, but once only: a node may be read for many sections, by an anchor or as their default. */
-    private void wrongForm(Node at, String what) {
+    /**
+     * As {@link #problem}, but once per node: a node may be read for many sections, by an anchor or as their default.
+     */
+    private void problemOnce(Node at, String what) {
         if (!wrong.contains(at)) {
             problem(at, what);
         }
     }
 
-    /** Puts what {@code <<} merges into the objects that say so: their own keys come first, then the first object merged. */
+    /** Resolves {@code <<}: an object's own keys take precedence, then those of the first merged object. */
     void merge(Node node) {
         merge(node, Collections.newSetFromMap(new IdentityHashMap<>()));
     }
@@ -107,7 +109,7 @@ final class YamlReader {
         for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
             String key = ((ScalarNode) tuple.getKeyNode()).getValue();
             if (!known.contains(key)) {
-                wrongForm(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
+                problemOnce(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
             }
         }
         return members;
@@ -118,30 +120,30 @@ final class YamlReader {
         Map<String, Node> members = new LinkedHashMap<>();
         if (!(node instanceof MappingNode mapping)) {
             if (!isNull(node)) {
-                wrongForm(node, what + ": an object is expected, got " + shown(node));
+                problemOnce(node, what + ": an object is expected, got " + shown(node));
             }
             return members;
         }
         for (NodeTuple tuple : List.copyOf(mapping.getValue())) {
             if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
-                wrongForm(tuple.getKeyNode(), what + ": a key must be plain text");
+                problemOnce(tuple.getKeyNode(), what + ": a key must be plain text");
                 mapping.getValue().remove(tuple);
             } else if (members.putIfAbsent(key.getValue(), tuple.getValueNode()) != null) {
-                wrongForm(key, "key '" + key.getValue() + "' is given twice in " + what);
+                problemOnce(key, "key '" + key.getValue() + "' is given twice in " + what);
             }
         }
         return members;
     }
 
-    /** What becomes of the items; those of which nothing does are left out. */
+    /** The values of the items; invalid ones are omitted. */
     List<Object> list(Node node, String what, boolean notEmpty, Function<Node, @Nullable Object> item) {
         List<Object> items = new ArrayList<>();
         if (!(node instanceof SequenceNode sequence)) {
-            wrongForm(node, what + ": a list is expected, got " + shown(node));
+            problemOnce(node, what + ": a list is expected, got " + shown(node));
             return items;
         }
         if (notEmpty && sequence.getValue().isEmpty()) {
-            wrongForm(node, what + ": at least one entry is expected");
+            problemOnce(node, what + ": at least one entry is expected");
         }
         for (Node each : sequence.getValue()) {
             Object value = item.apply(each);
@@ -152,26 +154,26 @@ final class YamlReader {
         return items;
     }
 
-    /** Text that the shape reads; null where it does not. */
+    /** The value that the shape parses; null if it is invalid. */
     @Nullable
     Object scalar(Node node, String what, ValueShape.Scalar shape) {
         String text = node instanceof ScalarNode scalar && !isNull(node) ? scalar.getValue() : null;
         Object value = text == null ? null : shape.read().apply(text);
         if (value == null) {
             String why = text == null ? "" : shape.why().apply(text);
-            wrongForm(
+            problemOnce(
                     node,
                     what + ": " + shape.expectation() + " is expected, got " + shown(node) + why + unexpanded(node));
         }
         return value;
     }
 
-    /** The index of the name that stands there; -1 where none does. */
+    /** The index of the node's text in {@code names}; -1 if it is none of them. */
     int choice(Node node, String what, List<String> names) {
         String got = node instanceof ScalarNode scalar ? scalar.getValue() : "";
         int index = names.indexOf(got);
         if (index < 0) {
-            wrongForm(
+            problemOnce(
                     node,
                     what + ": one of " + String.join(", ", names) + " is expected, got " + shown(node)
                             + suggestion(got, names));
@@ -198,7 +200,7 @@ final class YamlReader {
         return variable ? "; variables such as ${NAME} are not replaced" : "";
     }
 
-    /** " - did you mean 'x'?" for the nearest name, if one is near. */
+    /** " - did you mean 'x'?" for the nearest name, if one is close enough. */
     static String suggestion(String got, Iterable<String> names) {
         String nearest = "";
         int least = Math.max(2, got.length() / 3) + 1;
@@ -212,7 +214,7 @@ final class YamlReader {
         return nearest.isEmpty() ? "" : " - did you mean '" + nearest + "'?";
     }
 
-    /** Insertions, deletions and replacements that make one word of another. */
+    /** The Levenshtein distance of two words. */
     private static int distance(String a, String b) {
         int[] row = new int[b.length() + 1];
         for (int j = 0; j <= b.length(); j++) {

@@ -1,5 +1,6 @@
 /**
- * The configuration file: its records, its reading and its checks.
+ * The configuration file: its records, reader, checks, JSON Schema and reference. Starting anything from it does not
+ * belong here.
  */
 @NullMarked
 package dev.isthmus.gateway.settings;

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What is wrong between sections that are each well formed. */
+/** Problems between sections that are valid individually. */
 class ConfigChecksTest {
     private static final String LOCAL = "local: {embedded_models: true}, default_upstream: local";
 
@@ -35,16 +35,16 @@ class ConfigChecksTest {
         return Stream.of(
                 arguments(
                         "{admin: {host: 0.0.0.0}, " + LOCAL + "}",
-                        "admin: 'token_file' is expected where the host is not loopback, got '0.0.0.0'"),
+                        "admin: 'token_file' is required if the host is not loopback, got '0.0.0.0'"),
                 arguments("{admin: {token_file: none}, " + LOCAL + "}", "/none cannot be read"),
-                arguments("{admin: {token_file: src}, " + LOCAL + "}", "src is no file"),
+                arguments("{admin: {token_file: src}, " + LOCAL + "}", "src is not a file"),
                 arguments("{admin: {port: 8080}, " + LOCAL + "}", "admin: 127.0.0.1:8080 is a listener already"),
                 arguments("{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}", "nothing to serve: 'models'"),
                 arguments("{limits: {}}", "nothing to serve: 'upstreams' or 'local' is expected"),
                 arguments(
                         upstream("try_timeout: 60s"),
-                        "upstream 't': try_timeout: less than the timeout of 60s for all tries is expected, got '60s'"),
-                arguments(upstream("retry: {on: []}"), "upstream 't': retry: on: at least one of unsent"),
+                        "upstream 't': try_timeout: less than the timeout of 60s for all attempts is expected, got '60s'"),
+                arguments(upstream("retry: {on: []}"), "upstream 't': retry: on: with retries, at least one of"),
                 arguments(upstream("retry: {on: [timeout]}"), "retry: on: timeout needs a 'try_timeout'"),
                 arguments(
                         upstream("breaker: {window: 10}"),
@@ -63,18 +63,18 @@ class ConfigChecksTest {
     static Stream<Arguments> models() {
         return Stream.of(
                 arguments(
-                        model("targets: [{upstream: t}]"), "'upstream' belongs into the targets where there are some"),
-                arguments(split("model: x"), "model 'm': 'model' belongs into the targets where there are some"),
-                arguments(split("version: 1"), "'version' belongs into the targets"),
+                        model("targets: [{upstream: t}]"), "with 'targets', 'upstream' must be set on each target"),
+                arguments(split("model: x"), "model 'm': with 'targets', 'model' must be set on each target"),
+                arguments(split("version: 1"), "'version' must be set on each target"),
                 arguments(
                         split("").replace("upstream: u", "upstream: w"), "target: upstream: no upstream is named 'w'"),
-                arguments(split("").replace("name: b", "name: a"), "target: two are named 'a'; 'name' is expected"),
+                arguments(split("").replace("name: b", "name: a"), "target: two targets have the name 'a'; give each a 'name'"),
                 arguments(
                         split("")
                                 .replace("upstream: u", "weight: 0, upstream: u")
                                 .replace("upstream: t}, {", "upstream: t, weight: 0}, {"),
                         "targets: at least one weight above 0 is expected"),
-                arguments(model("versions: {'3': '4'}"), "versions: a label is expected, got '3', which is a version"),
+                arguments(model("versions: {'3': '4'}"), "versions: a label is expected, got the version '3'"),
                 arguments(model("versions: {a: b, b: '1'}"), "version 'a': a version is expected, got the label 'b'"),
                 arguments(
                         model("versions: {stable: '1'}, default_version: stabel"),
@@ -92,10 +92,10 @@ class ConfigChecksTest {
                 arguments(split("rules: [{target: b}]"), "rule: 'headers' or 'parameters' is expected"),
                 arguments(
                         split("rules: [{headers: {x: 'a*b'}, target: b}]"),
-                        "rule: header 'x': a value, or its beginning with * after it, is expected, got 'a*b'"),
+                        "rule: header 'x': a value, or a prefix followed by *, is expected, got 'a*b'"),
                 arguments(model("sticky: {}"), "sticky: either 'header' or 'parameter' is expected"),
                 arguments(model("sticky: {header: a, parameter: b}"), "sticky: either 'header' or 'parameter'"),
-                arguments(model("shadow: [{upstream: u}, {upstream: u, model: n}]"), "shadow: two are named 'u'"),
+                arguments(model("shadow: [{upstream: u}, {upstream: u, model: n}]"), "shadow: two shadows have the name 'u'"),
                 arguments(model("shadow: [{upstream: x}]"), "shadow: upstream: no upstream is named 'x'"),
                 arguments(model("ramp: {target: t}"), "ramp: two or more targets are expected, got 1"),
                 arguments(split("ramp: {target: c}"), "ramp: target: no target is named 'c'"),
@@ -104,20 +104,20 @@ class ConfigChecksTest {
                 arguments(split("ramp: {target: b, steps: [0%]}"), "ramp: step: more than 0% is expected, got '0%'"),
                 arguments(
                         split("ramp: {target: b, max_difference: 0.1}"),
-                        "max_difference: needs a shadow that is named 'b' and has 'compare: true'"),
+                        "max_difference: requires a shadow named 'b' with 'compare: true'"),
                 arguments(model("fallback: {upstream: x}"), "fallback: upstream: no upstream is named 'x'"),
-                arguments(model("fallback: {upstream: t}"), "fallback: another upstream, model or version than"),
+                arguments(model("fallback: {upstream: t}"), "fallback: an upstream, model or version other than"),
                 arguments(
                         model("rates: [{header: x}]"), "rate: 'requests_per_second' or 'bytes_per_second' is expected"),
                 arguments(
                         model("rates: [{requests_per_second: 1}, {bytes_per_second: 1MiB}]"),
-                        "rate: two are for all calls together"),
+                        "rate: two rates are for all calls together"),
                 arguments(model("aliases: [n]}, n: {upstream: u"), "model 'm': alias: 'n' is a model"),
                 arguments(
                         model("aliases: [x]}, n: {upstream: u, aliases: [x]"),
-                        "alias: 'x' is one of model 'm' already"),
+                        "alias: 'x' is already an alias of model 'm'"),
                 arguments(model("aliases: ['x*']"), "alias: a name without * is expected, got 'x*'"),
-                arguments(model("aliases: [x]").replace("{m:", "{'m*':"), "model 'm*': alias: a pattern takes none"));
+                arguments(model("aliases: [x]").replace("{m:", "{'m*':"), "model 'm*': alias: a pattern cannot have aliases"));
     }
 
     @ParameterizedTest

@@ -191,15 +191,15 @@ class ConfigLoaderTest {
             a: [                                            | f.yaml:1:5: malformed YAML
             a                                               | f.yaml:1:1: the configuration: an object is expected, got 'a'
             local: {embedded_models: maybe}                 | f.yaml:1:26: local: embedded_models: true or false is expected, got 'maybe'
-            local: {embedded_models: true, load: [a]}       | local: load: 'model_control: explicit' is expected with it
+            local: {embedded_models: true, load: [a]}       | local: load: requires 'model_control: explicit', since
             local: {embedded_models: true, device: cuda}    | local: device: cpu, gpu:N or auto is expected, got 'cuda'
             local: {}                                       | 'model_repository' or 'embedded_models: true' is expected
-            local: {model_repository: /none}                | /none is no directory
+            local: {model_repository: /none}                | /none is not a directory
             models: {m: {upstream: local}}                  | no upstream is named 'local'; it needs a section 'local'
             default_upstream: [a]                           | default_upstream: text is expected, got a list
             listeners: {port: 1}                            | listeners: a list is expected, got an object
-            listeners: [{host: "${HOST}"}]                  | listener: host: the name or the address of a host is expected, got '${HOST}'; variables such as ${NAME} are not replaced
-            admin: {host: "${HOST}"}                        | admin: host: the name or the address of a host is expected
+            listeners: [{host: "${HOST}"}]                  | listener: host: a host name or IP address is expected, got '${HOST}'; variables such as ${NAME} are not replaced
+            admin: {host: "${HOST}"}                        | admin: host: a host name or IP address is expected
             upstreams: {t: {protocol: grpc, endpoints: ['${HOST}:1']}} | got '${HOST}:1'; variables such as ${NAME} are not replaced
             upstreams: {t: {<<: 1}}                         | <<: an object or a list of objects is expected, got '1'
             listeners: [{port: 1}, {port: 1}]               | listener: 127.0.0.1:1 is given twice
@@ -211,12 +211,12 @@ class ConfigLoaderTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            0s    | got '0s', which is no time at all: more than zero is expected here
+            0s    | got '0s', which is zero: more than zero is expected here
             8d    | got '8d', which is more than 7d
             1.5ms | got '1.5ms', which is not a whole number of milliseconds
             -1s   | got '-1s', which is negative
             5     | got '5', which has no unit: ms, s, m, h or d
-            10us  | got '10us', whose unit is none of ms, s, m, h, d
+            10us  | got '10us', whose unit is not one of ms, s, m, h, d
             soon  | got 'soon'
             """)
     void duration_thatIsNone_isExplained(String text, String told) {
@@ -226,7 +226,7 @@ class ConfigLoaderTest {
                 .endsWith("timeout: a duration such as 500ms, 1.5s, 1m30s is expected, " + told);
     }
 
-    /** A default stands for what could not be read: what would be wrong with it is not told. */
+    /** Unreadable values are replaced by defaults; problems that follow from these are not reported. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -258,7 +258,7 @@ class ConfigLoaderTest {
     @Test
     void documents_moreThanOne_areRefusedWhereTheSecondBegins() {
         assertThat(problems("local: {embedded_models: true}\n---\nlocal: {}\n"))
-                .containsExactly("f.yaml:2:1: another YAML document begins here; a configuration is one document");
+                .containsExactly("f.yaml:2:1: another YAML document begins here; a single document is expected");
     }
 
     private static Stream<Arguments> unreadable() {
@@ -270,9 +270,9 @@ class ConfigLoaderTest {
                         ":2:6: the byte 0xE9 is not UTF-8; save the file as UTF-8"),
                 arguments(
                         new byte[] {'a', '\n', 0x7f, 'E', 'L', 'F', 0},
-                        ":2:1: the character U+007F may not stand in YAML"),
-                arguments(new byte[] {'a', ':', ' ', 0}, ":1:4: the character U+0000 may not stand in YAML"),
-                arguments(large, ": a configuration of at most 3MiB is expected, this is more"));
+                        ":2:1: the character U+007F is not allowed in YAML"),
+                arguments(new byte[] {'a', ':', ' ', 0}, ":1:4: the character U+0000 is not allowed in YAML"),
+                arguments(large, ": the file is larger than the limit of 3MiB"));
     }
 
     @ParameterizedTest
@@ -294,9 +294,9 @@ class ConfigLoaderTest {
     @Test
     void file_thatIsAFolderOrMissing_isToldInWords(@TempDir Path folder) {
         Path missing = folder.resolve("none.yaml");
-        assertThatThrownBy(() -> ConfigLoader.load(folder)).hasMessage(folder + ": cannot be read: it is a folder");
+        assertThatThrownBy(() -> ConfigLoader.load(folder)).hasMessage(folder + ": cannot be read: it is a directory");
         assertThatThrownBy(() -> ConfigLoader.load(missing))
-                .hasMessage(missing + ": cannot be read: there is no such file");
+                .hasMessage(missing + ": cannot be read: no such file");
     }
 
     @Test
@@ -487,7 +487,7 @@ class ConfigLoaderTest {
         assertThat(problems("a: \u0007"))
                 .singleElement()
                 .asString()
-                .isEqualTo("f.yaml:1:4: the character U+0007 may not stand in YAML");
+                .isEqualTo("f.yaml:1:4: the character U+0007 is not allowed in YAML");
     }
 
     @Test

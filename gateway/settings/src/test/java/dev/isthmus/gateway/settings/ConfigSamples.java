@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** Configurations for tests: good ones, and ones in which a value has no form that its key takes. */
+/** Configurations for tests: valid ones, and ones with a malformed value. */
 final class ConfigSamples {
     static final String FULL_MODEL = """
             upstreams:
@@ -119,30 +119,30 @@ final class ConfigSamples {
                 arguments(
                         "admin: {allowed_hosts: ['a.*']}",
                         "admin: allowed_host: a host, *.SUFFIX, or * for any is expected, got 'a.*'"),
-                arguments("headers: {forward: ['a b']}", "headers: forward: a header's name, or its beginning"),
+                arguments("headers: {forward: ['a b']}", "headers: forward: a header name, or a prefix"),
                 arguments("health: {server_ready: most}", "one of all, any, models is expected, got 'most'"),
                 arguments(model("targets: [{weight: 1}]"), "model 'm': target: 'upstream' is missing"),
                 arguments(model("ramp: {target: a, steps: []}"), "ramp: steps: at least one entry is expected"),
                 arguments(model("ramp: {steps: [1%]}"), "model 'm': ramp: 'target' is missing"),
                 arguments(model("ramp: {target: a, max_latency_ratio: fast}"), "a number from 0 to 1000 is expected"),
-                arguments(model("sticky: {header: 'x y'}"), "model 'm': sticky: header: a header's name is expected"),
+                arguments(model("sticky: {header: 'x y'}"), "model 'm': sticky: header: a header name is expected"),
                 arguments(model("rules: [{headers: {'x y': a}, target: t}]"), "headers: a name is expected as the key"),
                 arguments(model("versions: {stable: [1]}"), "version 'stable': text is expected, got a list"),
                 arguments(model("aliases: ['']"), "model 'm': alias: text is expected, got ''"));
     }
 
-    /** An upstream {@code t} with a key more. */
+    /** An upstream {@code t} with one more key. */
     static String upstream(String key) {
         return "{upstreams: {t: {protocol: grpc, endpoints: ['a:1'], " + key + "}}, default_upstream: t}";
     }
 
-    /** A model {@code m} with a key more, on the upstream {@code t}. */
+    /** A model {@code m} on the upstream {@code t} with one more key. */
     static String model(String key) {
         return "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}, u: {protocol: grpc, endpoints: ['b:1']}},"
                 + " models: {m: {upstream: t, " + key + "}}}";
     }
 
-    /** A model {@code m} with the targets {@code a} and {@code b} and a key more. */
+    /** A model {@code m} with the targets {@code a} and {@code b} and one more key. */
     static String split(String key) {
         return model(key).replace("upstream: t, ", "targets: [{name: a, upstream: t}, {name: b, upstream: u}], ");
     }

@@ -38,7 +38,7 @@ class ExamplesTest {
         assertThat(ConfigLoader.load(file).listeners()).isNotEmpty();
     }
 
-    /** The keys of paths are in comments, as there is nothing at them; here there is. */
+    /** Keys with paths are commented out in the examples, since the files do not exist; here they do. */
     @Test
     void fullExample_hasEveryKey(@TempDir Path folder) throws IOException, ConfigException {
         Files.createDirectory(folder.resolve("models"));

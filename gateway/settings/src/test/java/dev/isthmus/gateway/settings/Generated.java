@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Files of the project that are made of the code. */
+/** Files of the project that are generated from the code. */
 final class Generated {
     static final Path ROOT = Path.of(System.getProperty("isthmus.root", ".."));
     private static final String HOW =
@@ -14,7 +14,7 @@ final class Generated {
 
     private Generated() {}
 
-    /** That a file is what the code says; with -Disthmus.regenerate it is made so. */
+    /** Checks that a file matches the generated text; with -Disthmus.regenerate, writes it. */
     static void check(Path file, String expected) throws IOException {
         if (System.getProperty("isthmus.regenerate") != null) {
             Files.writeString(file, expected);

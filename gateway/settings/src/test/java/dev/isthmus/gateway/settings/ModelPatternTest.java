@@ -58,7 +58,7 @@ class ModelPatternTest {
     @Test
     void nameWithoutStar_isNoPattern() {
         assertThat(ModelPattern.is("m")).isFalse();
-        assertThatThrownBy(() -> new ModelPattern("m")).hasMessage("'m' is no pattern: it has no *");
+        assertThatThrownBy(() -> new ModelPattern("m")).hasMessage("'m' is not a pattern: it has no *");
     }
 
     @Test

@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Configurations for tests: one that is there already, in which some things are otherwise. */
+/** Configurations for tests: existing ones with changes. */
 public final class TestConfigs {
     private TestConfigs() {}
 
-    /** An upstream of these servers with everything else at its default. */
+    /** An upstream of these servers; all other settings have their defaults. */
     public static UpstreamConfig upstream(UpstreamProtocol protocol, Endpoint... servers) {
         List<ServerAddress> addresses = Stream.of(servers)
                 .<ServerAddress>map(ServerAddress.HostAddress::new)
@@ -22,19 +22,19 @@ public final class TestConfigs {
         return with(UpstreamConfig.DEFAULT, Map.of("protocol", protocol, "endpoints", addresses));
     }
 
-    /** A server on this machine. */
+    /** A server on loopback. */
     public static Endpoint loopback(int port) {
         return new Endpoint("127.0.0.1", port);
     }
 
-    /** Where nobody listens. */
+    /** An address without a listener. */
     public static Endpoint unusedEndpoint() throws IOException {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return loopback(socket.getLocalPort());
         }
     }
 
-    /** The same record with other values for these of its components. */
+    /** A copy of a record with other values of these components. */
     public static <R extends Record> R with(R base, Map<String, ?> changes) {
         Map<String, Object> left = new HashMap<>(changes);
         RecordComponent[] components = base.getClass().getRecordComponents();

@@ -118,7 +118,7 @@ class UpstreamDefaultsTest {
                 .contains("upstream_defaults: an object is expected, got a list");
     }
 
-    /** The defaults alone may be at odds with themselves: only what an upstream has in the end counts. */
+    /** The defaults alone may be inconsistent: only the merged upstreams are checked. */
     @Test
     void checkOfAnUpstream_isOfWhatItHasInTheEnd() throws ConfigException {
         String yaml = "upstream_defaults: {protocol: grpc, try_timeout: 90s}\n"
@@ -126,8 +126,8 @@ class UpstreamDefaultsTest {
                 + " c: {endpoints: ['c:1'], timeout: 100s}}\ndefault_upstream: a";
         assertThat(parse(yaml.formatted("100s", "2m")).upstreams()).hasSize(3);
         assertThat(problems(yaml.formatted("100s", "80s")))
-                .containsExactly("f.yaml:1:50: upstream 'b': try_timeout: less than the timeout of 80s for all tries is"
-                        + " expected, got '90s'");
+                .containsExactly("f.yaml:1:50: upstream 'b': try_timeout: less than the timeout of 80s for all attempts"
+                        + " is expected, got '90s'");
         assertThat(problems(yaml.formatted("70s", "80s")))
                 .singleElement()
                 .asString()

@@ -10,21 +10,21 @@ import io.netty.handler.codec.compression.ZlibWrapper;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** The compressions of bodies and of gRPC messages that are understood. */
+/** The supported content codings of bodies and of gRPC messages. */
 public enum ContentCoding {
     GZIP("gzip"),
     DEFLATE("deflate");
 
-    /** What is taken, as the header {@code Accept-Encoding} has it. */
+    /** The supported codings as a value of {@code Accept-Encoding}. */
     public static final String ACCEPTED = "gzip, deflate";
 
-    /** What is taken of gRPC messages, as {@code grpc-accept-encoding} has it. */
+    /** The supported codings as a value of {@code grpc-accept-encoding}. */
     public static final String ACCEPTED_BY_GRPC = "identity,deflate,gzip";
 
-    /** What is larger goes uncompressed: it would keep the loop, which other connections share, for too long. */
+    /** Content above this many bytes is sent uncompressed: compressing it would block the event loop for too long. */
     public static final int MOST_COMPRESSED = 4 << 20;
 
-    /** Fast: on a loop that other connections share, a few percent of size are not worth the time. */
+    /** The fastest level: on a shared event loop, a few percent of size are not worth the time. */
     private static final int LEVEL = 1;
 
     private final String token;
@@ -33,12 +33,12 @@ public enum ContentCoding {
         this.token = token;
     }
 
-    /** The name in headers. */
+    /** The coding's name in header fields. */
     public String token() {
         return token;
     }
 
-    /** The coding of this name; null for {@code identity} and for names that are not understood. */
+    /** The coding of this name; null for {@code identity} and for unsupported names. */
     public static @Nullable ContentCoding of(String name) {
         return switch (name.trim().toLowerCase(Locale.ROOT)) {
             case "gzip", "x-gzip" -> GZIP;
@@ -64,7 +64,7 @@ public enum ContentCoding {
         return out;
     }
 
-    /** A decoder of one body. */
+    /** A decoder for one body. */
     public ContentInflater decoder(ByteBufAllocator allocator, InflationLimits limits) {
         return new ContentInflater(this == GZIP, allocator, limits);
     }

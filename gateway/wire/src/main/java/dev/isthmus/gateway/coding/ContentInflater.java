@@ -16,20 +16,22 @@ import java.util.zip.Inflater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decodes one gzip or deflate content as it comes (RFC 1950 to 1952). It is counted as it is decoded, so that a small body
- * never becomes more than is allowed, and what does not belong to it is refused. A gzip content may have several members;
- * deflate is taken with zlib's frame and without.
+ * Streaming decoder of one gzip or deflate content (RFC 1950 to 1952). Limits are checked while decoding, so a small
+ * body cannot expand beyond them. Trailing bytes are rejected. gzip content may have several members; deflate is
+ * accepted with and without a zlib header.
  */
 public final class ContentInflater {
     private static final int PART = 64 * 1024;
-    /** What decoding takes beside what is decoded, in bytes: zlib's window and tables, and the part that is being filled. */
+    /**
+     * Memory of a decoder in bytes, without its output: zlib's window and tables, and the output buffer being filled.
+     */
     public static final int HELD = PART + 48 * 1024;
 
     private static final int TRAILER = 2 * Integer.BYTES;
     private static final int ZLIB_METHOD = 8;
 
     private enum InflaterState {
-        /** Of gzip, or the two bytes that tell zlib's frame from none. */
+        /** The gzip header, or the two bytes that show whether there is a zlib header. */
         HEADER,
         CONTENT,
         TRAILER,
@@ -44,17 +46,17 @@ public final class ContentInflater {
     private @Nullable Inflater inflater;
     private @Nullable ByteBuf open;
     private InflaterState state = InflaterState.HEADER;
-    /** What has come of the two bytes or of the trailer, the first byte lowest. */
+    /** Received bytes of the two-byte header or of the trailer, little-endian. */
     private long number;
 
-    private int taken;
+    private int octets;
     private long compressed;
     private long decoded;
     private boolean any;
-    /** Whether there may be more of what was decoded than there was room for. */
+    /** Whether the output buffer was filled, so that zlib may have more output. */
     private boolean full;
 
-    /** What has been added and is not decoded. */
+    /** Added and not yet decoded. */
     private final Deque<ByteBuf> parts = new ArrayDeque<>(1);
 
     private int waiting;
@@ -66,11 +68,11 @@ public final class ContentInflater {
     }
 
     /**
-     * Decodes the next part, and what was left over before it.
+     * Decodes all pending parts and the next one.
      *
      * @param part taken
-     * @param out gets what is decoded, and owns it; it may release this
-     * @throws OipException for malformed or too large content, after which only {@link #release()} may be called
+     * @param out receives and owns decoded buffers; it may release this decoder
+     * @throws OipException for malformed or too large content; then only {@link #release()} may be called
      */
     public void add(ByteBuf part, Consumer<ByteBuf> out) {
         add(part);
@@ -78,7 +80,7 @@ public final class ContentInflater {
     }
 
     /**
-     * The next part, which {@link #decode} decodes.
+     * Adds the next part, for {@link #decode}.
      *
      * @param part taken
      */
@@ -89,11 +91,11 @@ public final class ContentInflater {
     }
 
     /**
-     * Decodes what was added.
+     * Decodes the added parts.
      *
-     * @param more asked before each step, which gives at most 64 KiB: where it says no, the rest is left over
-     * @param out gets what is decoded, and owns it; it may release this
-     * @throws OipException for malformed or too large content, after which only {@link #release()} may be called
+     * @param more checked before each step, which decodes at most 64 KiB; if false, the rest stays pending
+     * @param out receives and owns decoded buffers; it may release this decoder
+     * @throws OipException for malformed or too large content; then only {@link #release()} may be called
      */
     public void decode(BooleanSupplier more, Consumer<ByteBuf> out) {
         try {
@@ -111,12 +113,12 @@ public final class ContentInflater {
         }
     }
 
-    /** Whether nothing that was added is left over. */
+    /** Whether everything added was decoded. */
     public boolean done() {
         return parts.isEmpty() && !full;
     }
 
-    /** Bytes that were added and not decoded. */
+    /** Bytes added and not yet decoded. */
     public int waiting() {
         return waiting;
     }
@@ -127,7 +129,7 @@ public final class ContentInflater {
             case HEADER -> header(octet(in), out);
             case CONTENT -> content(in, out);
             case TRAILER -> trailer(octet(in));
-            case END -> throw new DataFormatException("more than the content");
+            case END -> throw new DataFormatException("unexpected bytes after the content");
         }
     }
 
@@ -144,8 +146,8 @@ public final class ContentInflater {
             }
             return;
         }
-        number |= (octet & 0xffL) << (8 * taken++);
-        if (taken == Short.BYTES) {
+        number |= (octet & 0xffL) << (8 * octets++);
+        if (octets == Short.BYTES) {
             int first = (int) number & 0xff;
             int second = (int) number >> 8;
             boolean zlib = (first & 0xf) == ZLIB_METHOD && (first << 8 | second) % 31 == 0;
@@ -154,14 +156,14 @@ public final class ContentInflater {
         }
     }
 
-    private void begin(boolean bare) {
+    private void begin(boolean raw) {
         if (inflater == null) {
-            inflater = new Inflater(bare);
+            inflater = new Inflater(raw);
         }
         state = InflaterState.CONTENT;
         crc.reset();
         number = 0;
-        taken = 0;
+        octets = 0;
     }
 
     private void content(ByteBuf in, Consumer<ByteBuf> out) throws DataFormatException {
@@ -170,7 +172,7 @@ public final class ContentInflater {
         int length = inflate(piece);
         int used = before - piece.remaining();
         if (used == 0 && length == 0 && state == InflaterState.CONTENT && in.isReadable()) {
-            throw new DataFormatException("content that does not go on");
+            throw new DataFormatException("no progress: corrupt deflate data");
         }
         in.skipBytes(used);
         waiting -= used;
@@ -188,19 +190,19 @@ public final class ContentInflater {
         return in.nioBuffer();
     }
 
-    /** Inflates into {@link #space()}, and returns how many bytes. */
+    /** Inflates into {@link #space()} and returns the number of bytes. */
     private int inflate(ByteBuffer in) throws DataFormatException {
         Inflater using = inflater;
         if (using == null) {
-            throw new IllegalStateException("there is content before it begins");
+            throw new IllegalStateException("content before its header");
         }
         ByteBuf to = space();
-        int room = to.writableBytes();
+        int space = to.writableBytes();
         using.setInput(in);
-        int length = using.inflate(to.nioBuffer(to.writerIndex(), room));
-        full = length == room && !using.finished();
+        int length = using.inflate(to.nioBuffer(to.writerIndex(), space));
+        full = length == space && !using.finished();
         if (using.needsDictionary()) {
-            throw new DataFormatException("a dictionary that nobody has");
+            throw new DataFormatException("preset dictionaries are not supported");
         }
         decoded += length;
         limits.check(compressed, decoded);
@@ -220,7 +222,7 @@ public final class ContentInflater {
         }
     }
 
-    /** Shared by what is decoded, so that tiny parts do not cost a buffer each. */
+    /** The output buffer. Shared by successive parts, so that small parts do not need a buffer each. */
     private ByteBuf space() {
         ByteBuf to = open;
         if (to == null || !to.isWritable()) {
@@ -234,13 +236,13 @@ public final class ContentInflater {
     }
 
     private void trailer(byte octet) throws DataFormatException {
-        number |= (octet & 0xffL) << (8 * taken++);
-        if (taken < TRAILER) {
+        number |= (octet & 0xffL) << (8 * octets++);
+        if (octets < TRAILER) {
             return;
         }
         Inflater used = inflater;
         if (used == null || number != (crc.getValue() | (used.getBytesWritten() & 0xffffffffL) << 32)) {
-            throw new DataFormatException("the checksum or the length is not the content's");
+            throw new DataFormatException("checksum or length mismatch");
         }
         used.reset();
         header = new GzipHeader();
@@ -248,9 +250,9 @@ public final class ContentInflater {
     }
 
     /**
-     * The content is complete. Content of no bytes at all stands for nothing.
+     * Checks that the content is complete. Content of zero bytes is valid and empty.
      *
-     * @throws OipException where its end is missing
+     * @throws OipException if its end is missing
      */
     public void finish() {
         boolean ended = gzip ? state == InflaterState.HEADER && header.empty() : state == InflaterState.END;
@@ -259,7 +261,7 @@ public final class ContentInflater {
         }
     }
 
-    /** Gives back what is held; may be called more than once. */
+    /** Releases all buffers and the inflater; may be called more than once. */
     public void release() {
         parts.forEach(ByteBuf::release);
         parts.clear();

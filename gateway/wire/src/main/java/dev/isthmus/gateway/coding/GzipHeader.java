@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.zip.CRC32;
 import java.util.zip.DataFormatException;
 
-/** The header of a gzip member, byte by byte (RFC 1952, 2.3). */
+/** Parses the header of a gzip member byte by byte (RFC 1952, 2.3). */
 final class GzipHeader {
-    private static final int[] START = {0x1f, 0x8b, 8};
+    private static final int[] MAGIC = {0x1f, 0x8b, 8};
     private static final int FLAGS_AT = 3;
     private static final int FIXED_BYTES = 10;
     private static final int HAS_CRC = 1 << 1;
@@ -29,28 +29,28 @@ final class GzipHeader {
     private final CRC32 crc = new CRC32();
     private final Iterator<HeaderPart> parts = List.of(HeaderPart.values()).iterator();
     private HeaderPart part = parts.next();
-    /** Bytes taken of the part. */
-    private int taken;
+    /** Bytes read of the current part. */
+    private int count;
 
     private int flags;
     private int number;
 
-    /** Whether nothing of it has come. */
+    /** Whether no byte was read. */
     boolean empty() {
-        return part == HeaderPart.FIXED && taken == 0;
+        return part == HeaderPart.FIXED && count == 0;
     }
 
     boolean complete() {
         return part == HeaderPart.END;
     }
 
-    /** @throws DataFormatException where this is no such header */
+    /** @throws DataFormatException if this is not a gzip header */
     void take(byte octet) throws DataFormatException {
         int value = octet & 0xff;
         if (part == HeaderPart.CRC) {
-            number |= value << (8 * taken++);
-            if (taken == Short.BYTES) {
-                require(number == (crc.getValue() & 0xffff), "header's checksum");
+            number |= value << (8 * count++);
+            if (count == Short.BYTES) {
+                require(number == (crc.getValue() & 0xffff), "header checksum");
                 part = parts.next();
             }
             return;
@@ -59,8 +59,8 @@ final class GzipHeader {
         boolean ended = switch (part) {
             case FIXED -> fixed(value);
             case EXTRA_LENGTH -> {
-                number |= value << (8 * taken++);
-                yield taken == Short.BYTES;
+                number |= value << (8 * count++);
+                yield count == Short.BYTES;
             }
             case EXTRA -> --number == 0;
             case NAME, COMMENT -> value == 0;
@@ -72,22 +72,22 @@ final class GzipHeader {
     }
 
     private boolean fixed(int value) throws DataFormatException {
-        if (taken < START.length) {
-            require(value == START[taken], "first bytes");
-        } else if (taken == FLAGS_AT) {
+        if (count < MAGIC.length) {
+            require(value == MAGIC[count], "magic bytes");
+        } else if (count == FLAGS_AT) {
             flags = value;
             require((flags & RESERVED) == 0, "flags");
         }
-        taken++;
-        return taken == FIXED_BYTES;
+        count++;
+        return count == FIXED_BYTES;
     }
 
-    /** On to the next part that the flags announce. */
+    /** Advances to the next part that the flags announce. */
     private void next() {
         do {
             part = parts.next();
         } while (!announced());
-        taken = 0;
+        count = 0;
         if (part != HeaderPart.EXTRA) {
             number = 0;
         }
@@ -104,9 +104,9 @@ final class GzipHeader {
         };
     }
 
-    private static void require(boolean right, String what) throws DataFormatException {
-        if (!right) {
-            throw new DataFormatException("gzip: not its " + what);
+    private static void require(boolean valid, String what) throws DataFormatException {
+        if (!valid) {
+            throw new DataFormatException("invalid gzip " + what);
         }
     }
 }

@@ -4,30 +4,30 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 
 /**
- * What compressed content may become.
+ * Limits on the expansion of compressed content.
  *
  * @param maxBytes of decoded content
- * @param maxRatio of decoded bytes to those that came for them, beyond {@link #FREE} bytes
+ * @param maxRatio of decoded to compressed bytes, enforced beyond {@link #FREE} decoded bytes
  */
 public record InflationLimits(long maxBytes, int maxRatio) {
     public static final int DEFAULT_RATIO = 100;
-    /** Decoded bytes for which the ratio does not matter: a small tensor of zeros is no attack. */
+    /** Decoded bytes below which the ratio is not checked: a small tensor of zeros is not an attack. */
     static final long FREE = 1 << 20;
 
     /**
-     * Looks at what was decoded so far.
+     * Checks the number of bytes decoded so far.
      *
-     * @throws OipException PAYLOAD_TOO_LARGE where it is too much
+     * @throws OipException PAYLOAD_TOO_LARGE if it exceeds a limit
      */
     void check(long compressed, long decoded) {
         if (decoded > maxBytes) {
             throw new OipException(
-                    ErrorCode.PAYLOAD_TOO_LARGE, "decompressed content: at most " + maxBytes + " bytes are taken");
+                    ErrorCode.PAYLOAD_TOO_LARGE, "decompressed content: at most " + maxBytes + " bytes are accepted");
         }
         if (decoded > FREE && decoded / maxRatio >= compressed) {
             throw new OipException(
                     ErrorCode.PAYLOAD_TOO_LARGE,
-                    "decompressed content: at most " + maxRatio + " bytes are taken for each compressed one, got "
+                    "decompressed content: at most " + maxRatio + " bytes are accepted for each compressed one, got "
                             + decoded + " for " + compressed);
         }
     }

@@ -1,6 +1,6 @@
 /**
- * The compressions of bodies and of gRPC messages, for both ends of the gateway. Knows buffers, but neither HTTP nor
- * connections.
+ * Content codings (gzip, deflate) of bodies and of gRPC messages, for ingress and upstreams. Works on buffers only;
+ * HTTP and connections do not belong here.
  */
 @NullMarked
 package dev.isthmus.gateway.coding;

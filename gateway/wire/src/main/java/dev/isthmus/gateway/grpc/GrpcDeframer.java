@@ -13,47 +13,47 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes the messages of one gRPC stream out of its data. Bytes are not copied: a message is a slice of what arrived, or made
- * of slices where it came in parts, of which only {@linkplain SmallParts small ones} are copied. Its length is checked before
- * it is gathered. A large one need not be gathered: it can be {@linkplain #open opened}, and is then taken part by part. A
- * compressed one is inflated as it comes.
+ * Splits the data of one gRPC stream into messages. A message is a slice of a received buffer, or a composite of slices
+ * if it arrived in parts; only {@linkplain SmallParts small parts} are copied. Its length is checked before it is
+ * buffered. A large message can be {@linkplain #open opened} and read part by part instead. A compressed message is
+ * inflated as it arrives.
  */
 public final class GrpcDeframer {
-    /** A message that is not longer is not worth taking in parts, in bytes. */
+    /** Messages up to this many bytes are not worth reading in parts. */
     public static final long LARGE = 64 << 10;
 
-    /** What {@link #open} says where there is nothing to open. */
+    /** Returned by {@link #open} if no message was opened. */
     public static final long NOT_OPENED = -1;
 
     private final ByteBufAllocator allocator;
     private final InflationLimits limits;
     private final @Nullable ContentCoding coding;
-    /** What is held as long as it is one part. */
+    /** Pending data, while it is one buffer. */
     private @Nullable ByteBuf single;
-    /** What is held once it is more. */
+    /** Pending data of several buffers. */
     private @Nullable CompositeByteBuf gathered;
-    /** The compressed message that has begun. */
+    /** The compressed message being inflated. */
     private @Nullable InflatedMessage inflated;
-    /** Of the message that is open, what was not taken. */
+    /** Bytes of the open message not yet read. */
     private long missing;
 
     private long announced;
 
     /**
-     * Nothing has come yet.
+     * A deframer for one stream.
      *
-     * @param maxMessageBytes of a message, also of one that is inflated
-     * @param coding what the header grpc-encoding says; null for identity
+     * @param maxMessageBytes limit of a message, before and after decompression
+     * @param coding from the header grpc-encoding; null for identity
      */
     public GrpcDeframer(ByteBufAllocator allocator, long maxMessageBytes, @Nullable ContentCoding coding) {
         this(allocator, new InflationLimits(maxMessageBytes, InflationLimits.DEFAULT_RATIO), coding);
     }
 
     /**
-     * Nothing has come yet.
+     * A deframer for one stream.
      *
-     * @param limits of a message, also of one that is inflated
-     * @param coding what the header grpc-encoding says; null for identity
+     * @param limits of a message, before and after decompression
+     * @param coding from the header grpc-encoding; null for identity
      */
     public GrpcDeframer(ByteBufAllocator allocator, InflationLimits limits, @Nullable ContentCoding coding) {
         this.coding = coding;
@@ -62,13 +62,13 @@ public final class GrpcDeframer {
     }
 
     /**
-     * The next part of the data.
+     * Adds the next part of the data.
      *
      * @param data taken
      */
     public void add(ByteBuf data) {
         if (!data.isReadable()) {
-            // As some clients end a stream.
+            // Some clients end a stream with empty DATA.
             data.release();
             return;
         }
@@ -82,10 +82,10 @@ public final class GrpcDeframer {
     }
 
     /**
-     * The next message that is complete, owned by the caller; null when more data is needed, and while a message is open.
+     * The next complete message, owned by the caller; null if more data is needed or while a message is open.
      *
-     * @throws OipException PAYLOAD_TOO_LARGE for a message that is too large, INTERNAL for one that is compressed though no
-     *     grpc-encoding says how
+     * @throws OipException PAYLOAD_TOO_LARGE for a message that is too large, INTERNAL for a compressed one without a
+     *     grpc-encoding
      */
     public @Nullable ByteBuf next() {
         if (inflated != null) {
@@ -133,11 +133,11 @@ public final class GrpcDeframer {
     }
 
     /**
-     * Opens the next message where it is large, not compressed and not complete: from here on it is taken by {@link #part}.
+     * Opens the next message if it is large, uncompressed and incomplete: from then on it is read by {@link #part}.
      *
-     * @param least a message that is not longer is not opened
-     * @return its length; {@link #NOT_OPENED} where it is not opened, and while another one is open
-     * @throws OipException as of {@link #next}
+     * @param least a message is opened only if it is longer, in bytes
+     * @return its length; {@link #NOT_OPENED} if it was not opened or another one is open
+     * @throws OipException as {@link #next}
      */
     public long open(long least) {
         ByteBuf in = held();
@@ -155,12 +155,12 @@ public final class GrpcDeframer {
         return length;
     }
 
-    /** What has come of the message that is open, owned by the caller; null when more data is needed, and where none is open. */
+    /** The next part of the open message, owned by the caller; null if more data is needed or none is open. */
     public @Nullable ByteBuf part() {
         return part(Integer.MAX_VALUE);
     }
 
-    /** As {@link #part()}, but not more than so many bytes at once. */
+    /** As {@link #part()}, with at most {@code most} bytes. */
     public @Nullable ByteBuf part(int most) {
         ByteBuf in = held();
         if (missing == 0 || in == null || !in.isReadable()) {
@@ -171,24 +171,24 @@ public final class GrpcDeframer {
         return take(in, length);
     }
 
-    /** Bytes of the message that is open which {@link #part} has not given yet; 0 once it is complete, and where none is open. */
+    /** Bytes of the open message not yet returned by {@link #part}; 0 if it is complete or none is open. */
     public long missing() {
         return missing;
     }
 
-    /** What stays here until more comes must not keep the memory of a whole read for a few bytes. */
+    /** Copies a small remainder, so that a few bytes do not retain the buffer of a whole read. */
     private void keep() {
         if (single != null) {
             single = SmallParts.kept(allocator, single);
         }
     }
 
-    /** Bytes of the message that is being gathered, as its prefix announces them; 0 where there is none. */
+    /** Length of the incomplete message according to its prefix; 0 if there is none. */
     public long announced() {
         return announced;
     }
 
-    /** Bytes that have come and were not taken; of a compressed message what it has become, and what inflating it takes. */
+    /** Bytes held: pending data and, for a compressed message, its inflated bytes and the decoder's memory. */
     public int bytes() {
         ByteBuf in = held();
         return (in == null ? 0 : in.readableBytes()) + (inflated == null ? 0 : inflated.bytes());
@@ -200,15 +200,16 @@ public final class GrpcDeframer {
 
     private void check(int flag, long length) {
         if (flag > 1) {
-            throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed flag 0 or 1 is expected, got " + flag);
+            throw new OipException(
+                    ErrorCode.INTERNAL, "gRPC message: a compressed flag of 0 or 1 is expected, got " + flag);
         }
         if (length > limits.maxBytes()) {
             throw new OipException(
                     ErrorCode.PAYLOAD_TOO_LARGE,
-                    "gRPC message: at most " + limits.maxBytes() + " bytes are taken, got " + length);
+                    "gRPC message: at most " + limits.maxBytes() + " bytes are accepted, got " + length);
         }
         if (flag == 1 && coding == null) {
-            throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed, but grpc-encoding does not say how");
+            throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed, but there is no grpc-encoding");
         }
     }
 
@@ -221,7 +222,7 @@ public final class GrpcDeframer {
         return gathered == null ? in.readRetainedSlice(length) : takeParts(gathered, length);
     }
 
-    /** The parts of this message alone, so that those of the next do not keep it. */
+    /** Only the parts of this message, so that it does not retain those of the next. */
     private ByteBuf takeParts(CompositeByteBuf in, int length) {
         List<ByteBuf> parts = in.decompose(in.readerIndex(), length);
         ByteBuf message = parts.isEmpty()
@@ -239,13 +240,13 @@ public final class GrpcDeframer {
         return message;
     }
 
-    /** Whether data is left over that makes no complete message, or some is missing. */
+    /** Whether a message is incomplete. */
     public boolean partial() {
         ByteBuf in = held();
         return missing > 0 || inflated != null || (in != null && in.isReadable());
     }
 
-    /** Gives back what is held; may be called more than once. */
+    /** Releases all buffers; may be called more than once. */
     public void release() {
         ByteBuf in = held();
         single = null;

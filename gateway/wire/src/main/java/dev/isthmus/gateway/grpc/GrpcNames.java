@@ -3,7 +3,7 @@ package dev.isthmus.gateway.grpc;
 import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
-/** Names and values of fields that gRPC over HTTP/2 defines. */
+/** Header fields defined by gRPC over HTTP/2. */
 public final class GrpcNames {
     /** The value of {@code content-type}. */
     public static final AsciiString CONTENT_TYPE = AsciiString.cached("application/grpc");
@@ -14,12 +14,12 @@ public final class GrpcNames {
     public static final AsciiString ENCODING = AsciiString.cached("grpc-encoding");
     public static final AsciiString ACCEPT_ENCODING = AsciiString.cached("grpc-accept-encoding");
 
-    /** The end of the names of fields whose values are binary. */
+    /** Suffix of the names of binary fields. */
     public static final String BINARY_SUFFIX = "-bin";
 
     private GrpcNames() {}
 
-    /** Whether a {@code content-type} is gRPC's, whatever the messages are. */
+    /** Whether a {@code content-type} is gRPC's, with any message format. */
     public static boolean isGrpc(@Nullable CharSequence contentType) {
         if (contentType == null) {
             return false;

@@ -6,10 +6,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The header {@code grpc-timeout}: up to eight digits and a unit (gRPC over HTTP/2, Timeout). */
 public final class GrpcTimeout {
-    /** Of a call that may take any time. */
+    /** The deadline of a call without one. */
     public static final long NO_DEADLINE = Long.MAX_VALUE;
 
-    private static final long MOST = 100_000_000;
+    /** Values are below this: at most eight digits. */
+    private static final long LIMIT = 100_000_000;
     private static final TimeUnit[] UNITS = {
         TimeUnit.NANOSECONDS,
         TimeUnit.MICROSECONDS,
@@ -45,17 +46,17 @@ public final class GrpcTimeout {
             }
             count = count * 10 + digit;
         }
-        // More than a century is no deadline; the sum must not wrap round.
+        // Capped at a century, so that the sum does not overflow.
         long nanos = Math.min(UNITS[unit].toNanos(count), TimeUnit.DAYS.toNanos(36_500));
         return nowNanos + nanos;
     }
 
-    /** The header's value: in the smallest unit that has room for it, rounded down; nothing is left of what is negative. */
+    /** The header's value in the finest unit that fits eight digits, rounded down; 0 for a negative timeout. */
     public static String value(long nanos) {
         long positive = Math.max(nanos, 0);
         for (int i = 0; i < UNITS.length - 1; i++) {
             long count = UNITS[i].convert(positive, TimeUnit.NANOSECONDS);
-            if (count < MOST) {
+            if (count < LIMIT) {
                 return count + LETTERS.substring(i, i + 1);
             }
         }

@@ -6,21 +6,21 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 
-/** A compressed message, inflated as it comes. */
+/** A compressed message, inflated as it arrives. */
 final class InflatedMessage {
     private final ContentInflater decoder;
     private final CompositeByteBuf out;
-    /** Compressed bytes that have not come. */
+    /** Compressed bytes not yet received. */
     private long missing;
 
-    /** Nothing has come yet of a message of so many compressed bytes. */
+    /** @param length of the compressed message in bytes */
     InflatedMessage(ByteBufAllocator allocator, ContentInflater decoder, long length) {
         this.decoder = decoder;
         this.out = allocator.compositeBuffer(Integer.MAX_VALUE);
         this.missing = length;
     }
 
-    /** How many of so many bytes belong to it. */
+    /** How many of the next bytes belong to it. */
     int of(int bytes) {
         return (int) Math.min(bytes, missing);
     }
@@ -29,7 +29,7 @@ final class InflatedMessage {
      * Inflates the next part.
      *
      * @param part taken
-     * @throws dev.isthmus.oip.OipException as of {@link ContentInflater#add}
+     * @throws dev.isthmus.oip.OipException as {@link ContentInflater#add}
      */
     void add(ByteBuf part) {
         missing -= part.readableBytes();
@@ -40,7 +40,7 @@ final class InflatedMessage {
         return missing == 0;
     }
 
-    /** What it takes now, in bytes. */
+    /** Memory held, in bytes. */
     int bytes() {
         return ContentInflater.HELD + out.readableBytes();
     }
@@ -48,7 +48,7 @@ final class InflatedMessage {
     /**
      * The whole message, owned by the caller.
      *
-     * @throws dev.isthmus.oip.OipException as of {@link ContentInflater#finish}; it is still to be released then
+     * @throws dev.isthmus.oip.OipException as {@link ContentInflater#finish}; the message must still be released
      */
     ByteBuf take() {
         decoder.finish();

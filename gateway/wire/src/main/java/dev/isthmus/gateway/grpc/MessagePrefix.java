@@ -4,18 +4,18 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 
-/** What stands before each message: a compressed flag and a 4-byte length (gRPC over HTTP/2, Length-Prefixed-Message). */
+/** The prefix of each message: a compressed flag and a 4-byte length (gRPC over HTTP/2, Length-Prefixed-Message). */
 public final class MessagePrefix {
-    /** Its length. */
+    /** Length of the prefix in bytes. */
     public static final int BYTES = 5;
 
-    /** Below, a copy costs less than one more buffer. */
+    /** Messages up to this many bytes are copied: that costs less than one more buffer. */
     private static final int SMALL = 1024;
 
     private MessagePrefix() {}
 
     /**
-     * A message behind its prefix, uncompressed. Its bytes are not copied unless they are few.
+     * Prepends the prefix to an uncompressed message. Only small messages are copied.
      *
      * @param message taken
      */
@@ -24,13 +24,13 @@ public final class MessagePrefix {
     }
 
     /**
-     * The first part of a message behind the message's prefix.
+     * Prepends a message's prefix to its first part.
      *
      * @param part taken
      * @param length of the whole message
      */
     public static ByteBuf before(ByteBuf part, long length, ByteBufAllocator allocator) {
-        if (isThere(part, length)) {
+        if (isPrefixed(part, length)) {
             return part.readerIndex(part.readerIndex() - BYTES);
         }
         int bytes = part.readableBytes();
@@ -50,8 +50,11 @@ public final class MessagePrefix {
         return allocator.compositeBuffer(2).addComponents(true, prefix, part);
     }
 
-    /** As it is for a message that is passed on as it was received: its own prefix still stands before it. */
-    private static boolean isThere(ByteBuf message, long length) {
+    /**
+     * Whether the prefix is still in the buffer before the message, as it is if a received message is forwarded
+     * unchanged.
+     */
+    private static boolean isPrefixed(ByteBuf message, long length) {
         int start = message.readerIndex() - BYTES;
         return start >= 0 && message.getByte(start) == 0 && message.getUnsignedInt(start + 1) == length;
     }

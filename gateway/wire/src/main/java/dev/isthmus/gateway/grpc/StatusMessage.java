@@ -3,13 +3,13 @@ package dev.isthmus.gateway.grpc;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** The field {@code grpc-message}: UTF-8, with everything but printable ASCII, and the percent sign, escaped. */
+/** The field {@code grpc-message}: percent-encoded UTF-8, with only printable ASCII other than '%' left as is. */
 public final class StatusMessage {
     private static final char[] HEX = "0123456789ABCDEF".toCharArray();
 
     private StatusMessage() {}
 
-    /** A text as the field has it. */
+    /** The field's value for a text. */
     public static String encoded(String text) {
         if (plain(text)) {
             return text;
@@ -33,7 +33,7 @@ public final class StatusMessage {
         return c >= 0x20 && c < 0x7f && c != '%';
     }
 
-    /** The text that a field has. What is no escape, or is escaped for nothing, is taken as it stands. */
+    /** The text of a field's value. Malformed escapes are kept as they are; needless escapes are decoded. */
     public static String decoded(CharSequence value) {
         String field = value.toString();
         if (plain(field)) {
@@ -49,7 +49,7 @@ public final class StatusMessage {
         return bytes.toString(StandardCharsets.UTF_8);
     }
 
-    /** The octet that is escaped here; negative for none. */
+    /** The octet escaped at this index; negative if there is no escape. */
     private static int escape(String field, int at) {
         if (field.charAt(at) != '%' || at + 2 >= field.length()) {
             return -1;

@@ -1,6 +1,6 @@
 /**
- * What both ends need of gRPC over HTTP/2: messages in and out of data, grpc-timeout, grpc-message, the names of fields.
- * Knows neither connections nor what the messages are.
+ * The parts of gRPC over HTTP/2 that ingress and upstreams share: message framing, grpc-timeout, grpc-message, names of
+ * header fields. Connections and the contents of messages do not belong here.
  */
 @NullMarked
 package dev.isthmus.gateway.grpc;

@@ -3,41 +3,41 @@ package dev.isthmus.gateway.net;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Whether a body goes on, and fast enough. */
+/** Checks that a body makes progress and keeps its minimum rate. */
 public final class BodyProgress {
     private long bytes;
-    private long movedAt;
-    private long windowBegan;
+    private long progressAt;
+    private long windowStart;
     private long windowBytes;
 
-    /** The body is waited for from now on. */
+    /** Starts the timeouts of a body. */
     public void begin(long received, long now) {
         bytes = received;
-        movedAt = now;
-        windowBegan = now;
+        progressAt = now;
+        windowStart = now;
         windowBytes = received;
     }
 
     /**
-     * Looks at it once more.
+     * Checks the timeouts; to be called periodically.
      *
      * @param received bytes of the body so far
-     * @return the limit that it has met
+     * @return the timeout that has expired, null if none
      */
     public @Nullable TimeoutRule check(long received, long now, ConnectionTimeouts timeouts) {
         if (received != bytes) {
             bytes = received;
-            movedAt = now;
+            progressAt = now;
         }
-        if (ConnectionTimeouts.passed(timeouts.requestBody(), movedAt, now)) {
+        if (ConnectionTimeouts.passed(timeouts.requestBody(), progressAt, now)) {
             return TimeoutRule.REQUEST_BODY;
         }
-        if (ConnectionTimeouts.passed(timeouts.requestBody(), windowBegan, now)) {
-            double seconds = (double) (now - windowBegan) / TimeUnit.SECONDS.toNanos(1);
+        if (ConnectionTimeouts.passed(timeouts.requestBody(), windowStart, now)) {
+            double seconds = (double) (now - windowStart) / TimeUnit.SECONDS.toNanos(1);
             if (received - windowBytes < timeouts.minBodyRate() * seconds) {
                 return TimeoutRule.REQUEST_BODY_RATE;
             }
-            windowBegan = now;
+            windowStart = now;
             windowBytes = received;
         }
         return null;

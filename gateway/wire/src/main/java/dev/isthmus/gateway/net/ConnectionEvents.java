@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.net;
 
-/** Hears what became of clients' connections; on any event loop. */
+/** Receives events of client connections; called on any event loop. */
 public interface ConnectionEvents {
-    /** Hears nothing. */
+    /** Ignores all events. */
     ConnectionEvents NONE = new ConnectionEvents() {};
 
-    /** A connection, or a request on it, was given up. */
+    /** A connection, or a request on it, timed out. */
     default void timedOut(TimeoutRule rule) {}
 
     /** A connection was closed at once because there are too many. */

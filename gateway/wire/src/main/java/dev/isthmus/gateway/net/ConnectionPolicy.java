@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.net;
 
 /**
- * What clients' connections may take.
+ * Limits on client connections.
  *
- * @param most open connections of all clients
- * @param mostOfAddress of one address; 0 for any number
- * @param mostUnended HTTP/2 requests that have begun and not ended, streams among them; above it each connection may have its
- *     share of as many again
- * @param tcpKeepaliveSeconds of silence, after which the kernel asks whether the client is there; 0 for never
+ * @param most limit of open connections
+ * @param mostOfAddress limit of open connections from one address; 0 for no limit
+ * @param mostUnended limit of HTTP/2 requests whose body has not ended, including streams; beyond it, each connection
+ *     may have its share of as many again
+ * @param tcpKeepaliveSeconds idle time after which the kernel sends keepalive probes; 0 for never
  */
 public record ConnectionPolicy(
         ConnectionTimeouts timeouts,
@@ -16,7 +16,7 @@ public record ConnectionPolicy(
         int mostUnended,
         int tcpKeepaliveSeconds,
         ConnectionEvents events) {
-    /** Everything is taken, for as long as it takes. */
+    /** No limits. */
     public static final ConnectionPolicy NONE = new ConnectionPolicy(
             ConnectionTimeouts.NONE, Integer.MAX_VALUE, 0, Integer.MAX_VALUE, 0, ConnectionEvents.NONE);
 }

@@ -4,16 +4,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 
 /**
- * How long clients may take, in nanoseconds; 0 for any time.
+ * Timeouts of client connections in nanoseconds; 0 for none.
  *
- * @param requestHeaders of the head of a request from its first byte on, and of the first byte of a connection
- * @param requestBody without a byte of a body that has begun
- * @param minBodyRate bytes a second of a body, averaged over {@code requestBody}; 0 for any
- * @param streamIdle without a byte of either side on an HTTP/2 stream whose client could send or receive
- * @param write without a byte taken of an answer
+ * @param requestHeaders from the first to the last byte of a request's head, and from connect to the first byte
+ * @param requestBody without progress of a body that has begun
+ * @param minBodyRate minimum rate of a body in bytes per second, averaged over {@code requestBody}; 0 for none
+ * @param streamIdle without a byte in either direction on an HTTP/2 stream whose client could send or receive
+ * @param write without a byte of a response read by the client
  * @param idle of a connection without a request
- * @param keepaliveInterval without a byte from an HTTP/2 client, after which it is sent a PING
- * @param keepaliveTimeout of the answer to that
+ * @param keepaliveInterval without a byte from an HTTP/2 client, before a PING is sent
+ * @param keepaliveTimeout of the acknowledgement of that PING
  */
 public record ConnectionTimeouts(
         long requestHeaders,
@@ -29,7 +29,9 @@ public record ConnectionTimeouts(
     private static final long SHORTEST = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long LONGEST = TimeUnit.SECONDS.toNanos(5);
 
-    /** How often a connection is to be looked at: a timeout may be late by as much. 0 for never. */
+    /**
+     * Interval of the checks of a connection, and so the largest delay of a timeout, in nanoseconds; 0 for no checks.
+     */
     public long interval() {
         long shortest = LongStream.of(
                         requestHeaders, requestBody, streamIdle, write, idle, keepaliveInterval, keepaliveTimeout)
@@ -39,17 +41,17 @@ public record ConnectionTimeouts(
         return shortest == 0 ? 0 : Math.clamp(shortest / 4, SHORTEST, LONGEST);
     }
 
-    /** What a client is told that has met a limit. */
+    /** The message to a client whose connection or request timed out. */
     public String describe(TimeoutRule rule) {
         return switch (rule) {
-            case REQUEST_HEADERS -> "request head: it is to be complete within " + text(requestHeaders);
-            case REQUEST_BODY -> "request body: nothing more of it came for " + text(requestBody);
+            case REQUEST_HEADERS -> "request head: not complete within " + text(requestHeaders);
+            case REQUEST_BODY -> "request body: nothing received for " + text(requestBody);
             case REQUEST_BODY_RATE ->
-                "request body: at least " + minBodyRate + " bytes a second are expected over " + text(requestBody);
-            case STREAM_IDLE -> "stream: nothing was sent on it for " + text(streamIdle);
-            case WRITE -> "response: nothing of it was taken for " + text(write);
-            case IDLE -> "connection: it had no request for " + text(idle);
-            case KEEPALIVE -> "connection: a PING was not answered for " + text(keepaliveTimeout);
+                "request body: below the minimum of " + minBodyRate + " bytes per second over " + text(requestBody);
+            case STREAM_IDLE -> "stream: nothing sent or received for " + text(streamIdle);
+            case WRITE -> "response: nothing read by the client for " + text(write);
+            case IDLE -> "connection: no request for " + text(idle);
+            case KEEPALIVE -> "connection: PING not acknowledged within " + text(keepaliveTimeout);
         };
     }
 
@@ -57,7 +59,7 @@ public record ConnectionTimeouts(
         return TimeUnit.NANOSECONDS.toMillis(nanos) + " ms";
     }
 
-    /** The same, with idle connections ended as soon as silent ones. */
+    /** The timeouts while many connections are open: the idle timeout is at most that of request headers. */
     public ConnectionTimeouts crowded() {
         long shorter = requestHeaders == 0 ? idle : Math.min(idle, requestHeaders);
         return new ConnectionTimeouts(
@@ -71,7 +73,7 @@ public record ConnectionTimeouts(
                 keepaliveTimeout);
     }
 
-    /** Whether a timeout has passed. */
+    /** Whether a timeout has expired. */
     public static boolean passed(long timeout, long since, long now) {
         return timeout > 0 && now - since >= timeout;
     }

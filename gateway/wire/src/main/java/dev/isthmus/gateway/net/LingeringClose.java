@@ -8,13 +8,13 @@ import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Closes a channel when the last bytes have gone out, without losing them: a socket that is closed while the peer still
- * sends answers with a reset, and a peer may drop what it has not read by then. So first only our direction is closed.
+ * Closes a channel after its last write without losing data. A socket that is closed while the peer is still sending
+ * responds with a TCP reset, and the peer may then discard data that it has not read. So output is shut down first.
  */
 public enum LingeringClose implements ChannelFutureListener {
     INSTANCE;
 
-    /** The peer has this long to close its direction. */
+    /** Time for the peer to close its side. */
     private static final long MILLIS = 1_000;
 
     @Override

@@ -6,17 +6,17 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 
 /**
- * An address to listen on, and the plain words where it cannot be had.
+ * An address to listen on, with the error message if binding to it fails.
  *
  * @param role what listens there: "listener", "admin"
- * @param otherPort how another port is chosen
+ * @param otherPort the setting that selects another port, for error messages
  */
 public record ListenAddress(String role, String host, int port, String otherPort) {
 
     /**
-     * The socket address. May ask DNS, and blocks.
+     * The socket address. Blocks: may query DNS.
      *
-     * @throws BindException when the host is a name without an address
+     * @throws BindException if the host cannot be resolved
      */
     public InetSocketAddress resolve() throws BindException {
         InetSocketAddress address = new InetSocketAddress(host, port);
@@ -27,9 +27,9 @@ public record ListenAddress(String role, String host, int port, String otherPort
     }
 
     /**
-     * That it can be listened on, as far as can be said without accepting anything: a socket is bound to it and closed.
+     * Checks that the address can be bound, by binding a socket and closing it.
      *
-     * @throws BindException when it cannot
+     * @throws BindException if it cannot
      */
     public void check() throws BindException {
         InetSocketAddress address = resolve();
@@ -41,7 +41,7 @@ public record ListenAddress(String role, String host, int port, String otherPort
         }
     }
 
-    /** What to say where the address was not given by the system. */
+    /** The exception for a failed bind, with a message for operators. */
     public BindException refused(Throwable cause) {
         BindException refused = new BindException(role + ": " + (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":"
                 + port + " " + reason(String.valueOf(cause.getMessage())));
@@ -51,14 +51,14 @@ public record ListenAddress(String role, String host, int port, String otherPort
 
     private String reason(String system) {
         if (system.contains("in use")) {
-            return "is in use: something listens on this port already; stop it, or choose another port with "
+            return "is in use: another process listens on this port; stop it, or choose another port with "
                     + otherPort;
         }
         if (system.contains("assign requested address")) {
             return "cannot be listened on: this machine has no address " + host;
         }
         if (system.contains("Permission denied")) {
-            return "cannot be listened on: this user may not take port " + port + "; choose another port with "
+            return "cannot be listened on: this user may not bind port " + port + "; choose another port with "
                     + otherPort;
         }
         return "cannot be listened on: " + system;

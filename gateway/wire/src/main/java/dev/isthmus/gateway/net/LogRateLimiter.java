@@ -3,36 +3,36 @@ package dev.isthmus.gateway.net;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** Lets at most a hundred lines a second into the log, and counts the others. For all event loops. */
+/** Limits a log to 100 lines per second and counts suppressed lines. Thread-safe. */
 public final class LogRateLimiter {
-    private static final int A_SECOND = 100;
+    private static final int LINES_PER_SECOND = 100;
 
     private final LongSupplier nanoTime;
     // Guarded by this.
-    private long begun;
-    private int told;
-    private long leftOut;
+    private long windowStart;
+    private int logged;
+    private long suppressed;
 
     /** @param nanoTime as {@link System#nanoTime()} */
     public LogRateLimiter(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
-        this.begun = nanoTime.getAsLong();
+        this.windowStart = nanoTime.getAsLong();
     }
 
-    /** How many lines were left out before the next one; negative where it is left out, too. */
+    /** The number of lines suppressed since the last one; negative if the next line is to be suppressed, too. */
     public synchronized long next() {
         long now = nanoTime.getAsLong();
-        if (now - begun >= TimeUnit.SECONDS.toNanos(1)) {
-            begun = now;
-            told = 0;
+        if (now - windowStart >= TimeUnit.SECONDS.toNanos(1)) {
+            windowStart = now;
+            logged = 0;
         }
-        if (told == A_SECOND) {
-            leftOut++;
+        if (logged == LINES_PER_SECOND) {
+            suppressed++;
             return -1;
         }
-        told++;
-        long before = leftOut;
-        leftOut = 0;
+        logged++;
+        long before = suppressed;
+        suppressed = 0;
         return before;
     }
 }

@@ -9,27 +9,27 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** The connections of all clients, and the HTTP/2 requests on them that have not ended. For all threads. */
+/** Counts the open connections of all clients, and their HTTP/2 requests whose body has not ended. Thread-safe. */
 public final class OpenConnections {
     private final AtomicInteger open = new AtomicInteger();
     private final AtomicInteger unended = new AtomicInteger();
     private final Map<InetAddress, Integer> ofAddress = new ConcurrentHashMap<>();
 
-    /** What there are too many of. */
+    /** The connection limit that was exceeded. */
     public enum ConnectionLimit {
         TOTAL,
         ADDRESS;
 
-        /** In logs and metrics. */
+        /** The name in logs and metrics. */
         public String label() {
             return name().toLowerCase(Locale.ROOT);
         }
     }
 
     /**
-     * Counts a connection in; {@link #leave} follows in any case.
+     * Counts a new connection; {@link #leave} must follow, even if a limit is exceeded.
      *
-     * @return the limit that it is beyond
+     * @return the limit that it exceeds, null if none
      */
     public @Nullable ConnectionLimit enter(@Nullable SocketAddress peer, ConnectionPolicy policy) {
         InetAddress address = address(peer);
@@ -40,7 +40,7 @@ public final class OpenConnections {
         return policy.mostOfAddress() > 0 && same > policy.mostOfAddress() ? ConnectionLimit.ADDRESS : null;
     }
 
-    /** A connection that was counted in is closed. */
+    /** A counted connection was closed. */
     public void leave(@Nullable SocketAddress peer) {
         open.decrementAndGet();
         InetAddress address = address(peer);
@@ -53,31 +53,31 @@ public final class OpenConnections {
         return peer instanceof InetSocketAddress inet ? inet.getAddress() : null;
     }
 
-    /** Those that are open. */
+    /** The number of open connections. */
     public int count() {
         return open.get();
     }
 
-    /** Whether so many are open that idle ones had better go: four fifths of what may be. */
+    /** Whether four fifths of the limit are open, so that idle connections are closed earlier. */
     public boolean crowded(ConnectionPolicy policy) {
         return open.get() >= policy.most() - policy.most() / 5;
     }
 
-    /** An HTTP/2 request has begun whose end did not come with its head. */
+    /** An HTTP/2 request with a body has begun. */
     public void requestBegins() {
         unended.incrementAndGet();
     }
 
-    /** It is complete, or will not be. */
+    /** The request has ended or was aborted. */
     public void requestEnds() {
         unended.decrementAndGet();
     }
 
     /**
-     * Whether more requests have not ended than may, and of one connection more than its share of as many again, which is one
-     * at least.
+     * Whether the limit of unended requests is exceeded, and the connection has more than its share of as many again,
+     * which is at least one.
      *
-     * @param own those of the connection
+     * @param own unended requests of the connection
      */
     public boolean tooManyUnended(int own, ConnectionPolicy policy) {
         int most = policy.mostUnended();

@@ -8,40 +8,40 @@ import io.netty.util.UncheckedBooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads into buffers of what a turn of reads usually brings in all. Where one read of a turn brought less, and somebody holds
- * what it brought, the next one goes into the rest of the same buffer, so that what is held takes little more memory than it
- * is long.
+ * Allocates read buffers of the size that a read loop usually fills. If one read fills only a part of its buffer and
+ * that part is retained, the next read uses the rest of the same buffer, so that retained data pins little more memory
+ * than its length.
  *
- * @param sizes learns what reads bring
+ * @param sizes predicts the size from earlier reads
  */
 public record PackedReadAllocator(AdaptiveRecvByteBufAllocator sizes) implements RecvByteBufAllocator {
-    /** A rest is read into that is not less than such a part of what is usual. */
-    private static final int WORTH = 4;
+    /** The rest of a buffer is used if it is at least the predicted size divided by this. */
+    private static final int MIN_FRACTION = 4;
 
     @Override
-    @SuppressWarnings("deprecation") // it is what channels call
+    @SuppressWarnings("deprecation") // called by Netty's channels
     public PackedReadHandle newHandle() {
         return new PackedReadHandle((ExtendedHandle) sizes.newHandle());
     }
 
-    /** The reads of one channel. Nothing is kept from one turn to the next. */
+    /** The reads of one channel. Holds no buffer between read loops. */
     @SuppressWarnings("deprecation") // see above
     public static final class PackedReadHandle extends DelegatingHandle implements ExtendedHandle {
-        private final ExtendedHandle usual;
+        private final ExtendedHandle delegate;
         private @Nullable ByteBuf block;
-        /** Bytes of the block that have been read into. */
+        /** Bytes of the block already read into. */
         private int filled;
 
-        private PackedReadHandle(ExtendedHandle usual) {
-            super(usual);
-            this.usual = usual;
+        private PackedReadHandle(ExtendedHandle delegate) {
+            super(delegate);
+            this.delegate = delegate;
         }
 
         @Override
         public ByteBuf allocate(ByteBufAllocator allocator) {
             ByteBuf last = block;
-            int size = usual.guess();
-            if (last != null && last.refCnt() > 1 && last.capacity() - filled >= size / WORTH) {
+            int size = delegate.guess();
+            if (last != null && last.refCnt() > 1 && last.capacity() - filled >= size / MIN_FRACTION) {
                 return last.slice(filled, last.capacity() - filled)
                         .setIndex(0, 0)
                         .retain();
@@ -55,22 +55,22 @@ public record PackedReadAllocator(AdaptiveRecvByteBufAllocator sizes) implements
 
         @Override
         public void lastBytesRead(int bytes) {
-            usual.lastBytesRead(bytes);
+            delegate.lastBytesRead(bytes);
             filled += Math.max(bytes, 0);
         }
 
         @Override
         public boolean continueReading(UncheckedBooleanSupplier more) {
-            return usual.continueReading(more);
+            return delegate.continueReading(more);
         }
 
         @Override
         public void readComplete() {
             drop();
-            usual.readComplete();
+            delegate.readComplete();
         }
 
-        /** The turn goes on elsewhere, or is over. */
+        /** Releases the current buffer: the read loop has ended, or continues elsewhere. */
         public void drop() {
             ByteBuf dropped = block;
             if (dropped != null) {

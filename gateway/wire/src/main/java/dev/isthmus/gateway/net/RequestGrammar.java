@@ -7,8 +7,8 @@ import io.netty.util.AsciiString;
 import java.util.List;
 
 /**
- * The grammar of HTTP/1.1 requests (RFC 9112) where Netty's decoder takes more than it. Looks at the bytes before the decoder
- * does: what comes before a request, where its lines begin, and how a chunked body is framed.
+ * Enforces the grammar of HTTP/1.1 requests (RFC 9112) where Netty's decoder is more lenient. Scans the bytes ahead of
+ * the decoder: bytes before a request, the starts of its lines, and the framing of a chunked body.
  */
 final class RequestGrammar {
     private static final byte CR = '\r';
@@ -16,7 +16,7 @@ final class RequestGrammar {
     private static final int MAX_EXTENSION = 256;
     private static final int MAX_SIZE_DIGITS = 16;
 
-    /** Of framing, routing, authentication, and of what says how a body is read (RFC 9110, 6.5.1). */
+    /** Fields not allowed in trailers: framing, routing, authentication, and how to read the body (RFC 9110, 6.5.1). */
     private static final List<AsciiString> NO_TRAILERS = List.of(
             AsciiString.cached("content-length"),
             AsciiString.cached("transfer-encoding"),
@@ -40,14 +40,14 @@ final class RequestGrammar {
 
     private GrammarState state = GrammarState.START;
 
-    /** How far ahead of the decoder the bytes have been looked at. */
+    /** Bytes scanned ahead of the decoder. */
     private int ahead;
 
-    /** What is missing of the chunk. */
+    /** Remaining bytes of the chunk. */
     private long left;
 
     private enum GrammarState {
-        /** Before a request: one empty line may be there (RFC 9112, 2.2). */
+        /** Before a request: one empty line is allowed (RFC 9112, 2.2). */
         START,
         EMPTY_LINE,
         AFTER_EMPTY_LINE,
@@ -58,15 +58,15 @@ final class RequestGrammar {
         CHUNK_CR,
         CHUNK_LF,
         TRAILERS,
-        /** Until the decoder has read what was looked at, or the end of a body that is not chunked. */
+        /** No scan until the decoder has caught up, or to the end of a body that is not chunked. */
         NOTHING
     }
 
     /**
-     * Looks at what has come.
+     * Scans the received bytes.
      *
-     * @param in borrowed, with what the decoder reads next at its reader index
-     * @throws OipException where it is no request
+     * @param in borrowed; the decoder's next byte is at its reader index
+     * @throws OipException for a malformed request
      */
     void check(ByteBuf in) {
         int at = in.readerIndex() + ahead;
@@ -81,12 +81,12 @@ final class RequestGrammar {
         ahead = at - in.readerIndex();
     }
 
-    /** The decoder has read so many bytes. */
+    /** The decoder has read this many bytes. */
     void decoded(int bytes) {
         ahead = Math.max(0, ahead - bytes);
     }
 
-    /** The decoder has read a head. */
+    /** The decoder has read a request's head. */
     void bodyBegins(boolean chunked) {
         state = chunked ? GrammarState.CHUNK_SIZE : GrammarState.NOTHING;
     }
@@ -97,7 +97,7 @@ final class RequestGrammar {
         ahead = 0;
     }
 
-    /** The index after what could be looked at; -1 where more must come for that. */
+    /** The index after the scanned bytes; -1 if more bytes are needed. */
     private int step(ByteBuf in, int at, int end) {
         return switch (state) {
             case START, EMPTY_LINE, AFTER_EMPTY_LINE -> beginning(in.getByte(at), at);
@@ -198,7 +198,7 @@ final class RequestGrammar {
         return at + 1;
     }
 
-    /** A single space before a part of the request line (RFC 9112, 3). */
+    /** Requires a single space before a part of the request line (RFC 9112, 3). */
     static void requireOneSpace(byte[] line, int start) {
         boolean one = start > 1 && line[start - 1] == ' ' && line[start - 2] > ' ' && line[start - 2] != 0x7f;
         if (!one) {
@@ -206,7 +206,7 @@ final class RequestGrammar {
         }
     }
 
-    /** Characters that a target may have (RFC 3986, 2): visible ones of US-ASCII. */
+    /** Requires visible US-ASCII characters, as a target must have (RFC 3986, 2). */
     static void requireVisible(byte[] line, int start, int length) {
         for (int i = start; i < start + length; i++) {
             if (line[i] <= ' ' || line[i] == 0x7f) {
@@ -215,7 +215,7 @@ final class RequestGrammar {
         }
     }
 
-    /** A field that may come after the body. */
+    /** Requires that a field is allowed in trailers. */
     static void requireTrailer(AsciiString name) {
         for (AsciiString each : NO_TRAILERS) {
             if (each.contentEqualsIgnoreCase(name)) {

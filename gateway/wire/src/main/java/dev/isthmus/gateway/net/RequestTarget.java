@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param scheme {@code http} or {@code https}
  * @param authority host and port
- * @param path with its query
+ * @param path including the query
  */
 public record RequestTarget(String scheme, String authority, String path) {
     private static final String SCHEME_END = "://";
 
-    /** The target; null for one that is not in absolute form. */
+    /** Parses a target; null if it is not in absolute form. */
     public static @Nullable RequestTarget absolute(String target) {
         if (target.startsWith("/")) {
             return null;
@@ -37,7 +37,7 @@ public record RequestTarget(String scheme, String authority, String path) {
         return new RequestTarget(scheme, target.substring(from, end), path.startsWith("/") ? path : "/" + path);
     }
 
-    /** Why the server that an HTTP/1.1 request names is not one server (RFC 9112, 3.2); null where it is. */
+    /** The error if an HTTP/1.1 request does not name exactly one server (RFC 9112, 3.2); null if it does. */
     public static @Nullable OipException refusal(HttpRequest request) {
         List<String> hosts = request.headers().getAll(HttpHeaderNames.HOST);
         if (hosts.size() > 1 || (hosts.isEmpty() && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
@@ -52,13 +52,13 @@ public record RequestTarget(String scheme, String authority, String path) {
                 "header Host: '" + target.authority() + "' is expected as in the target, got '" + host + "'");
     }
 
-    /** Whether this header Host, null where there is none, names the same server. User information is never taken. */
+    /** Whether the Host header, null if absent, names the same server. User information is never accepted. */
     private boolean agrees(@Nullable String host) {
         boolean plain = !authority.isEmpty() && authority.indexOf('@') < 0;
         return plain && (host == null || same(scheme, authority, host));
     }
 
-    /** Whether two authorities are one (RFC 9110, 4.2.3): hosts in any case, the scheme's own port said or not. */
+    /** Whether two authorities are equal (RFC 9110, 4.2.3): hosts ignoring case, ports after the scheme's default. */
     public static boolean same(String scheme, String one, String other) {
         return one.equals(other) || normal(scheme, one).equals(normal(scheme, other));
     }

@@ -18,9 +18,10 @@ import io.netty.util.ReferenceCountUtil;
 import java.util.List;
 
 /**
- * Netty's decoder with limits, and with the grammar of RFC 9112 as it is written: where Netty is tolerant, another server
- * may read another message. After the first violation, which is the result of the request or of its last content, the rest
- * of the connection is dropped. A peer that does not speak HTTP is closed without an answer.
+ * Netty's decoder with limits and with the strict grammar of RFC 9112: where Netty is lenient, another server may parse
+ * a different message. The first violation is reported as the decoder result of the request or of its last content; all
+ * further bytes of the connection are dropped. If the peer does not speak HTTP, the connection is closed without a
+ * response.
  */
 public class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_PART = 256 * 1024;
@@ -29,13 +30,13 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
     private final RequestGrammar grammar = new RequestGrammar();
     private boolean inBody;
     private boolean failed;
-    private boolean foreign;
+    private boolean notHttp;
 
     /**
-     * A decoder of requests.
+     * A request decoder.
      *
-     * @param maxLine bytes of a request line
-     * @param maxHeaders bytes of all header fields
+     * @param maxLine limit of the request line in bytes
+     * @param maxHeaders limit of all header fields in bytes
      */
     public StrictRequestDecoder(int maxLine, int maxHeaders) {
         super(new HttpDecoderConfig()
@@ -62,15 +63,15 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
             failed = true;
             return;
         }
-        int known = out.size();
+        int before = out.size();
         super.decode(ctx, in, out);
         grammar.decoded(in.readerIndex() - from);
-        for (int i = known; i < out.size() && !failed; i++) {
+        for (int i = before; i < out.size() && !failed; i++) {
             decoded((HttpObject) out.get(i));
         }
-        if (foreign) {
-            out.subList(known, out.size()).forEach(ReferenceCountUtil::release);
-            out.subList(known, out.size()).clear();
+        if (notHttp) {
+            out.subList(before, out.size()).forEach(ReferenceCountUtil::release);
+            out.subList(before, out.size()).clear();
             ctx.close();
         }
     }
@@ -115,7 +116,7 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
     protected String splitThirdWordInitialLine(byte[] line, int start, int length) {
         String version = super.splitThirdWordInitialLine(line, start, length);
         if (!version.contains(HTTP)) {
-            foreign = true;
+            notHttp = true;
         } else if (!version.equals("HTTP/1.1") && !version.equals("HTTP/1.0")) {
             throw RequestGrammar.wrongVersion(version);
         }

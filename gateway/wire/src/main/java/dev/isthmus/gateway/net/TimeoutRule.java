@@ -2,24 +2,24 @@ package dev.isthmus.gateway.net;
 
 import java.util.Locale;
 
-/** The limit of time that a client's connection or request has met. */
+/** The timeouts of client connections and requests. */
 public enum TimeoutRule {
-    /** The head of a request, or an HTTP/2 preface, frame or header block, is not complete in time. */
+    /** The head of a request, or an HTTP/2 preface, frame or header block, was not complete in time. */
     REQUEST_HEADERS,
-    /** A body, or a gRPC message, that has begun does not go on. */
+    /** A body or gRPC message that has begun made no progress. */
     REQUEST_BODY,
-    /** A body comes in fewer bytes a second than it must. */
+    /** A body was received below the minimum rate. */
     REQUEST_BODY_RATE,
-    /** An HTTP/2 stream on which neither side sends, though its client could. */
+    /** An HTTP/2 stream without data in either direction, though its client could send or receive. */
     STREAM_IDLE,
-    /** An answer of which the client takes nothing. */
+    /** A response that the client does not read. */
     WRITE,
     /** A connection without a request. */
     IDLE,
-    /** An HTTP/2 client that does not answer a PING. */
+    /** An HTTP/2 client that does not acknowledge a PING. */
     KEEPALIVE;
 
-    /** In logs and metrics. */
+    /** The name in logs and metrics. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }

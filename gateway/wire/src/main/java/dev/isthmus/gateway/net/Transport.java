@@ -21,7 +21,7 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import jdk.net.ExtendedSocketOptions;
 
-/** How an event loop talks to the kernel, and the channel types that go with it. */
+/** The I/O mechanism of event loops, with its channel types. */
 public enum Transport {
     EPOLL(EpollServerSocketChannel.class, EpollSocketChannel.class, EpollDatagramChannel.class),
     NIO(NioServerSocketChannel.class, NioSocketChannel.class, NioDatagramChannel.class);
@@ -39,17 +39,17 @@ public enum Transport {
         this.datagramChannel = datagramChannel;
     }
 
-    /** The best transport of this machine: epoll, or NIO where epoll does not load. */
+    /** The best transport of this machine: epoll, or NIO if epoll is not available. */
     public static Transport best() {
         return Epoll.isAvailable() ? EPOLL : NIO;
     }
 
-    /** The transport that {@code loop} was made with. */
+    /** The transport of an event loop. */
     public static Transport of(EventLoop loop) {
         return loop instanceof IoEventLoop io && io.isIoType(EpollIoHandler.class) ? EPOLL : NIO;
     }
 
-    /** Makes the I/O handlers of new event loops. */
+    /** Factory of I/O handlers for new event loops. */
     public IoHandlerFactory ioHandlerFactory() {
         return switch (this) {
             case EPOLL -> EpollIoHandler.newFactory();
@@ -57,7 +57,7 @@ public enum Transport {
         };
     }
 
-    /** Has the kernel ask the peer, after so many seconds of silence, whether it is there. */
+    /** Enables TCP keepalive, with probes after this many idle seconds. */
     public static void keepAlive(Channel channel, int seconds) {
         ChannelOption<Integer> idle = channel instanceof EpollSocketChannel
                 ? EpollChannelOption.TCP_KEEPIDLE

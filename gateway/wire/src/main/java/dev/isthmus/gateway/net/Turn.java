@@ -7,29 +7,30 @@ import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How much of what one connection has read is handled before others on its event loop are: few parts in any case, as many
- * as half a millisecond takes while nobody else's are left over, {@value #MOST} at most. What is left over then is handled
- * in further turns, after whatever else has come to the loop; those of all its connections, in turn, have half a millisecond
- * together. A part is what costs microseconds: a frame, a head, a chunk. Of one connection, used on its loop.
+ * Limits how much received data of one connection is handled before the other connections of its event loop. A turn
+ * always handles a few parts; it continues for up to half a millisecond and {@value #MOST} parts while no other
+ * connection has data left over. Data left over is handled in later turns, after other events of the loop; the turns of
+ * all connections with data left over share half a millisecond. A part is work of some microseconds: a frame, a request
+ * head, a chunk. One instance per connection, used on its event loop.
  */
 public final class Turn {
-    /** Parts that are taken without a look at the clock, as many between two looks. A power of two. */
+    /** Parts handled between two checks of the clock. A power of two. */
     private static final int FEW = 8;
 
-    /** The most parts of a turn. */
+    /** Maximum number of parts in a turn. */
     static final int MOST = 512;
 
-    /** Of content that cost about as much as a part. */
+    /** Bytes of content that cost about as much as one part. */
     private static final int BYTES = 8 << 10;
 
-    /** Of one turn, and of all that are left over between two looks of the loop at its sockets. */
+    /** Time limit of one turn, and of all left-over turns between two polls of the loop's sockets. */
     static final long NANOS = 500_000;
 
     private final EventExecutor loop;
     private final Runnable rest;
     private int taken;
     private boolean over;
-    /** Whether the clock has been looked at. */
+    /** Whether the end of the turn was set. */
     private boolean timed;
 
     private long end;
@@ -37,43 +38,43 @@ public final class Turn {
     /**
      * A turn that has not begun.
      *
-     * @param rest handles what was left over, within the next turn; also called where nothing was
+     * @param rest handles left-over data in the next turn; may be called without any
      */
     public Turn(EventExecutor loop, Runnable rest) {
         this.loop = loop;
         this.rest = rest;
     }
 
-    /** All that was read has been handled, or waits for the next turn. */
+    /** The read loop has completed: everything was handled or is left over for the next turn. */
     public void readComplete() {
         if (!over) {
             begin();
         }
     }
 
-    /** Begins a turn, though one may be over. */
+    /** Begins a new turn, even if the last one is over. */
     public void begin() {
         over = false;
         timed = false;
         taken = 0;
     }
 
-    /** Whether nothing more may be taken. What is left over is called for by itself. */
+    /** Whether the turn is over. Left-over data is then handled by {@code rest} in a later turn. */
     public boolean over() {
         return over;
     }
 
-    /** One more part has been taken. */
+    /** One more part was handled. */
     public void took() {
         took(1);
     }
 
-    /** Content has been taken, which counts as one more part for each 8 KiB: it may be parsed. */
+    /** Content was handled. It counts as one part for each 8 KiB, since it may have been parsed. */
     public void tookBytes(int bytes) {
         took(bytes / BYTES);
     }
 
-    /** Something costly comes next: where others have something left over, it is left over, too. */
+    /** Called before costly work: ends the turn if other connections have data left over. */
     public void giveWay() {
         LeftOver others = LeftOver.of(loop);
         if (!over && !others.running && !others.waiting.isEmpty()) {
@@ -109,9 +110,9 @@ public final class Turn {
         readComplete();
     }
 
-    /** The connections of one loop that have something left over. */
+    /** The connections of one event loop with data left over. */
     private static final class LeftOver implements Runnable {
-        private static final FastThreadLocal<LeftOver> OF_THREAD = new FastThreadLocal<>();
+        private static final FastThreadLocal<LeftOver> PER_THREAD = new FastThreadLocal<>();
 
         private final EventExecutor loop;
         private final Queue<Turn> waiting = new ArrayDeque<>();
@@ -123,10 +124,10 @@ public final class Turn {
         }
 
         static LeftOver of(EventExecutor loop) {
-            LeftOver known = OF_THREAD.getIfExists();
+            LeftOver known = PER_THREAD.getIfExists();
             if (known == null || known.loop != loop) {
                 known = new LeftOver(loop);
-                OF_THREAD.set(known);
+                PER_THREAD.set(known);
             }
             return known;
         }
@@ -138,7 +139,7 @@ public final class Turn {
             }
         }
 
-        /** A task that is executed would come before what others have sent; one that is due goes behind it. */
+        /** A plain task would run before the sockets are polled again; a scheduled one runs after them. */
         private void schedule() {
             loop.schedule(this, 0, TimeUnit.NANOSECONDS);
         }

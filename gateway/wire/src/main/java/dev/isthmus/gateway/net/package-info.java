@@ -1,5 +1,6 @@
 /**
- * What ingress, admin and the upstreams share of Netty: the transport of an event loop, the reading of HTTP/1.1 requests.
+ * Netty code shared by ingress, admin and upstreams: transports, listen addresses, connection limits and timeouts,
+ * parsing of HTTP/1.1 requests.
  */
 @NullMarked
 package dev.isthmus.gateway.net;

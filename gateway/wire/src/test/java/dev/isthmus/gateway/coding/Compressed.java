@@ -14,10 +14,10 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.InflaterInputStream;
 
-/** The forms of compressed content, made by the JDK. */
+/** Compressed content in all supported forms, encoded by the JDK. */
 public enum Compressed {
     GZIP("gzip"),
-    /** With a header that has everything a header may have. */
+    /** gzip with all optional header fields. */
     GZIP_LONG_HEADER("gzip"),
     ZLIB("deflate"),
     RAW("deflate");

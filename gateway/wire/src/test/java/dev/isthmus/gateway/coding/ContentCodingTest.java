@@ -115,7 +115,7 @@ class ContentCodingTest {
         OipException failure = catchThrowableOfType(
                 OipException.class, () -> inflate(form, bomb, new InflationLimits(64 << 20, 100), seen));
         assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
-        assertThat(failure.message()).contains("at most 100 bytes are taken for each compressed one");
+        assertThat(failure.message()).contains("at most 100 bytes are accepted for each compressed one");
         assertThat(seen.get()).isLessThanOrEqualTo(100L * bomb.length);
         inflate(form, bomb, new InflationLimits(64 << 20, 2000), seen);
     }
@@ -186,7 +186,7 @@ class ContentCodingTest {
             changed[bit / 8] ^= (byte) (1 << bit % 8);
             try {
                 byte[] decoded = decode(form, changed, LIMIT);
-                // Raw deflate has no checksum; gzip's header has fields that change nothing.
+                // Raw deflate has no checksum; gzip's header has fields without effect.
                 assertThat(form == Compressed.RAW || Arrays.equals(decoded, TEXT.getBytes(StandardCharsets.UTF_8)))
                         .as("bit %s", bit)
                         .isTrue();

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class GrpcDeframerTest {
     private static final int LIMIT = 1000;
-    /** A longer message is opened. */
+    /** Longer messages are opened. */
     private static final int LEAST = 20;
 
     private final GrpcDeframer deframer = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, null);
@@ -85,7 +85,7 @@ class GrpcDeframerTest {
         inflating.add(framed(1, Compressed.GZIP.of(new byte[8 << 20])));
         OipException failure = catchThrowableOfType(OipException.class, inflating::next);
         assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
-        assertThat(failure.message()).contains("at most 100 bytes are taken for each compressed one");
+        assertThat(failure.message()).contains("at most 100 bytes are accepted for each compressed one");
         inflating.release();
     }
 
@@ -229,7 +229,7 @@ class GrpcDeframerTest {
         assertThat(deframer.partial()).isTrue();
     }
 
-    /** The messages of this data, which comes split there: those that are opened in parts, the others whole. */
+    /** The messages of data split at this index; opened messages in parts, the others whole. */
     private List<byte[]> takenOpen(ByteBuf data, int first, int second) {
         List<byte[]> found = new ArrayList<>();
         ByteBuf opened = Unpooled.buffer();

@@ -1,4 +1,4 @@
-/** Tests of gRPC's messages and fields. */
+/** Tests of gRPC message framing and header fields. */
 @NullMarked
 package dev.isthmus.gateway.grpc;
 

@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Connections of one loop, whose parts take time that the test makes pass. */
+/** Connections of one event loop, whose parts take time on a manual clock. */
 class TurnTest {
     private final MockTicker clock = Ticker.newMockTicker();
     private final ManualIoEventLoop loop =
             new ManualIoEventLoop(null, Thread.currentThread(), LocalIoHandler.newFactory(), clock);
     private final List<String> order = new ArrayList<>();
 
-    /** A connection with parts to take. */
+    /** A connection with parts to handle. */
     private final class Connection {
         private final String name;
         private final long micros;
@@ -52,7 +52,7 @@ class TurnTest {
         }
     }
 
-    /** What the loop does once: it looks at its sockets, and then runs what was due by then. */
+    /** One iteration of the event loop: polls the sockets, then runs due tasks. */
     private List<String> nextTurn() {
         order.clear();
         loop.runNow();
@@ -80,7 +80,7 @@ class TurnTest {
     @Test
     void timeThatIsUp_endsATurn_butNotTheFirstParts() {
         Connection connection = new Connection("a", 100);
-        // The clock is read behind the eighth.
+        // The clock is checked after the eighth part.
         assertThat(connection.read(1_000)).isEqualTo(16);
         nextTurn();
         assertThat(connection.taken).isEqualTo(16 + 8);
@@ -107,7 +107,7 @@ class TurnTest {
             connection.read(1_000);
             all.add(connection);
         }
-        // The first has the whole of its turn, the others what is handled in any case.
+        // The first connection has a full turn, the others only the minimum of parts.
         assertThat(all).extracting(each -> each.taken).containsExactly(24, 8, 8, 8, 8, 8);
         assertThat(nextTurn()).containsExactly("a");
         assertThat(nextTurn()).containsExactly("b");

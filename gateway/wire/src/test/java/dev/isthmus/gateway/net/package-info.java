@@ -1,4 +1,4 @@
-/** Tests of what ingress and the upstreams share of Netty. */
+/** Tests of the Netty code shared by ingress and upstreams. */
 @NullMarked
 package dev.isthmus.gateway.net;
 

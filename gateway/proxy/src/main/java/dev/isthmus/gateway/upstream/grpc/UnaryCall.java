@@ -132,7 +132,7 @@ final class UnaryCall implements CallListener, Subscription {
         // For a forwarded response, ingress counts what its client has not read; the rest is bounded by the
         // server's window.
         if (length == 0) {
-            memory.answer(bytes + (message == null ? 0 : message.readableBytes()));
+            memory.response(bytes + (message == null ? 0 : message.readableBytes()));
         }
     }
 

@@ -141,7 +141,7 @@ final class ResponseCollector {
             streaming.part(bytes);
         } else if (bytes.isReadable()) {
             join(bytes);
-            memory.answer(Math.max(length, reserved));
+            memory.response(Math.max(length, reserved));
             if (!last) {
                 pass();
             }
@@ -163,7 +163,7 @@ final class ResponseCollector {
             } else {
                 // Reserve the complete body: responses that wait for each other's memory would never complete.
                 reserved = Math.clamp(announced, 0, maxBytes);
-                memory.answer(Math.max(length, reserved));
+                memory.response(Math.max(length, reserved));
             }
         }
     }

@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Answers of REST servers that go on to REST clients as they came, once they were looked at. */
-class PassedAnswersTest {
+/** REST responses that are validated and passed through to REST clients. */
+class PassedResponsesTest {
     private static final ResponseForm UNTOUCHED =
             new ResponseForm(Wire.REST, true, OutputForms.JSON, false, Map.of(), null, null);
     private static final String WHOLE = "{\"model_name\":\"m\",\"outputs\":["
@@ -134,7 +134,7 @@ class PassedAnswersTest {
         requireRefused(json.replace("[2]", "[3]") + "12345678", json.length());
     }
 
-    /** Looks at a body in two parts. */
+    /** Validates a body in two parts. */
     private void look(String body, int split, long jsonLength) {
         RestResponseReader reader = new Transcoder(WireLimits.DEFAULT).passing(allocator, jsonLength, UNTOUCHED);
         ByteBuf whole = bytes(body);

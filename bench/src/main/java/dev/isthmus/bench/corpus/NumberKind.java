@@ -3,28 +3,28 @@ package dev.isthmus.bench.corpus;
 import java.math.BigDecimal;
 import java.util.SplittableRandom;
 
-/** Kinds of numbers as they are written, with those that are hard to read among them. */
-enum Sample {
-    /** Any float there is. */
+/** Kinds of number texts, including those that are hard to parse. */
+enum NumberKind {
+    /** Any finite float. */
     FLOAT_BITS,
     DOUBLE_BITS,
-    /** Floats between -1 and 1, as models have them. */
+    /** Floats between -1 and 1, as in models. */
     ACTIVATION,
-    /** As many digits as one likes, the point and an exponent anywhere. */
+    /** Any number of digits, with the point and an exponent anywhere. */
     DECIMAL,
-    /** Half-way between two floats, or off it by the last digit or by one far behind. */
+    /** Half-way between two floats, or next to it, by the last digit or by one far to the right. */
     FLOAT_HALF,
     DOUBLE_HALF,
-    /** 25 digits before the point and 25 behind it. */
+    /** 25 digits before the point and 25 after it. */
     LONG,
     /** The smallest and the largest floats and doubles. */
     EXTREME,
     HALF_PRECISION,
-    /** Half-way between two floats of 16 bits, of the one kind and of the other. */
+    /** Half-way between two FP16 values. */
     FP16_HALF,
     BF16_HALF;
 
-    /** A finite number of this kind in the grammar of JSON, of at most 200 characters. */
+    /** A finite number of this kind in JSON's grammar, of at most 200 characters. */
     String next(SplittableRandom random) {
         String text = switch (this) {
             case FLOAT_BITS -> Float.toString(Float.intBitsToFloat(random.nextInt()));

@@ -6,28 +6,28 @@ import dev.isthmus.bench.process.Scratch;
 import io.netty.channel.EventLoop;
 import java.io.IOException;
 
-/** Plays scenarios, each with a fleet of its own. */
-record Play(Options options, EventLoop loop) {
+/** Runs scenarios, each with its own fleet. */
+record ScenarioRunner(Options options, EventLoop loop) {
     private static final int WARM_SECONDS = 3;
     private static final int WARM_LIMIT_SECONDS = 20;
 
-    Row play(Scenario scenario, Front front) throws IOException, InterruptedException {
+    Row play(Scenario scenario, ClientProtocol protocol) throws IOException, InterruptedException {
         try (Scratch scratch = new Scratch();
                 Children children = new Children()) {
             Fleet fleet = new Fleet(children, scratch.folder(), scenario.serviceMicros());
             fleet.startGateway(options.home(), scenario.config(fleet.configs()));
-            try (Client client = front.client(loop, fleet.configs().port(), Options.CLIENT_LIMIT_MILLIS)) {
+            try (Client client = protocol.client(loop, fleet.configs().port(), Options.CLIENT_LIMIT_MILLIS)) {
                 warm(client);
                 Tally tally = new Tally();
-                Verdict verdict = scenario.play(new Stage(options, fleet, client, tally));
-                return Row.played(scenario.name(), front, tally, fleet.ledgers(), verdict);
+                Verdict verdict = scenario.play(new ScenarioContext(options, fleet, client, tally));
+                return Row.played(scenario.name(), protocol, tally, fleet.ledgers(), verdict);
             }
         } catch (BenchException e) {
-            return Row.unplayed(scenario.name(), front, String.valueOf(e.getMessage()));
+            return Row.unplayed(scenario.name(), protocol, String.valueOf(e.getMessage()));
         }
     }
 
-    /** Half the rate, until a second of it passes without a failure: the figures are not those of a JVM that has just started. */
+    /** Warms up at half the rate, until a second passes without a failure. */
     private void warm(Client client) throws InterruptedException, BenchException {
         int perSecond = Math.max(1, options.rate() / 2);
         int least = options.brief() ? 1 : WARM_SECONDS;

@@ -15,8 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** A way to ask over the network. */
-enum Form {
+/** The protocol and encoding of a request over the network. */
+enum RequestEncoding {
     JSON,
     BINARY,
     GRPC;
@@ -28,9 +28,9 @@ enum Form {
     }
 
     /** The message of a gRPC request. */
-    static byte[] message(Case asked) {
-        ModelInferRequest.Builder request = ModelInferRequest.newBuilder().setModelName(asked.model());
-        for (Case.Input input : asked.inputs()) {
+    static byte[] message(Case testCase) {
+        ModelInferRequest.Builder request = ModelInferRequest.newBuilder().setModelName(testCase.model());
+        for (Case.Input input : testCase.inputs()) {
             request.addInputsBuilder()
                     .setName(input.name())
                     .setDatatype(input.type().name())
@@ -40,11 +40,11 @@ enum Form {
         return request.build().toByteArray();
     }
 
-    /** A REST request, whole. The caller owns it. */
-    FullHttpRequest request(Case asked) {
+    /** A full REST request. The caller owns it. */
+    FullHttpRequest request(Case testCase) {
         List<String> inputs = new ArrayList<>();
         ByteBuf raw = Unpooled.buffer();
-        for (Case.Input input : asked.inputs()) {
+        for (Case.Input input : testCase.inputs()) {
             inputs.add("{\"name\":\"" + input.name() + "\",\"datatype\":\"" + input.type() + "\",\"shape\":"
                     + input.shape() + "," + data(input) + "}");
             raw.writeBytes(this == BINARY ? input.raw() : new byte[0]);
@@ -54,7 +54,7 @@ enum Form {
                 .getBytes(StandardCharsets.US_ASCII);
         ByteBuf body = Unpooled.wrappedBuffer(Unpooled.wrappedBuffer(head), raw);
         FullHttpRequest request = new DefaultFullHttpRequest(
-                HttpVersion.HTTP_1_1, HttpMethod.POST, "/v2/models/" + asked.model() + "/infer", body);
+                HttpVersion.HTTP_1_1, HttpMethod.POST, "/v2/models/" + testCase.model() + "/infer", body);
         request.headers()
                 .set(HttpHeaderNames.HOST, "127.0.0.1")
                 .set(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes())

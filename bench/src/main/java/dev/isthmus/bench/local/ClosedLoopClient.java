@@ -7,19 +7,22 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** A thread that asks and waits for the answer, one request after the other. */
-final class Caller implements InferCallback {
-    private final Question question;
+/** A closed-loop client: sends a request and waits for its response, repeatedly. */
+final class ClosedLoopClient implements InferCallback {
+    private final RepeatedRequest request;
     private final Histogram nanos = Latency.histogram();
     private @Nullable Thread waiting;
     private volatile long ended;
     private volatile @Nullable OipException failure;
 
-    Caller(Question question) {
-        this.question = question;
+    ClosedLoopClient(RepeatedRequest request) {
+        this.request = request;
     }
 
-    /** Asks until that time; from the call to its outcome is what is recorded, not the waiting thread's waking. */
+    /**
+     * Sends requests until this time. Records the time from the call to its callback, without the waiting thread's
+     * wake-up.
+     */
     void run(long endNanos) {
         waiting = Thread.currentThread();
         long begun = System.nanoTime();
@@ -29,7 +32,7 @@ final class Caller implements InferCallback {
         }
     }
 
-    /** Asks so many times. */
+    /** Sends this many requests. */
     void run(int times) {
         waiting = Thread.currentThread();
         for (int i = 0; i < times; i++) {
@@ -39,7 +42,7 @@ final class Caller implements InferCallback {
 
     private void once(long begun) {
         ended = 0;
-        question.ask(this);
+        request.ask(this);
         while (ended == 0) {
             LockSupport.park(this);
         }

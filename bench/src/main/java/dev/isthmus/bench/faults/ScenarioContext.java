@@ -4,14 +4,14 @@ import dev.isthmus.bench.process.BenchException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
-/** What a scenario plays on: a fleet that is up and warm, and a client of its gateway. */
-record Stage(Options options, Fleet fleet, Client client, Tally tally) {
-    /** What is done to the fleet while the load runs. It may block. */
+/** The environment of a scenario: a running, warm fleet and a client of its gateway. */
+record ScenarioContext(Options options, Fleet fleet, Client client, Tally tally) {
+    /** A fault in the fleet while the load runs. May block. */
     interface Fault {
         void inject() throws Exception;
     }
 
-    /** Runs the load in the open loop, the fault beside it; returns when both have ended. */
+    /** Runs the open-loop load with the fault in parallel; returns when both have ended. */
     void open(Fault fault) throws BenchException, InterruptedException {
         FutureTask<Void> injected = new FutureTask<>(() -> {
             fault.inject();
@@ -25,16 +25,16 @@ record Stage(Options options, Fleet fleet, Client client, Tally tally) {
             if (e.getCause() instanceof BenchException problem) {
                 throw problem;
             }
-            throw new BenchException("the fault could not be made: " + e.getCause());
+            throw new BenchException("the fault could not be injected: " + e.getCause());
         }
     }
 
-    /** Runs the load in the closed loop. */
+    /** Runs the closed-loop load. */
     void closed(int requests, int concurrency) throws InterruptedException {
         new Load(client, tally, System::nanoTime, true).closed(requests, concurrency);
     }
 
-    /** Requests that failed. */
+    /** The number of failed requests. */
     int failed() {
         return tally.failures().size();
     }

@@ -29,17 +29,17 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** What the health probes ask. Each question waits for its answer for so long at most. */
-final class Questions implements AutoCloseable {
+/** The requests of the health probes. Each waits for its response for a limited time. */
+final class ProbeRequests implements AutoCloseable {
     private static final int LIMIT_MILLIS = 20_000;
     private static final int BYTES = 64;
-    private static final Set<Status.Code> NO_ROOM = Set.of(Status.Code.RESOURCE_EXHAUSTED, Status.Code.UNAVAILABLE);
+    private static final Set<Status.Code> REFUSED = Set.of(Status.Code.RESOURCE_EXHAUSTED, Status.Code.UNAVAILABLE);
 
     private final int port;
     private final ManagedChannel channel;
     private @Nullable Kept kept;
 
-    Questions(int port) {
+    ProbeRequests(int port) {
         this.port = port;
         channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .usePlaintext()
@@ -47,7 +47,7 @@ final class Questions implements AutoCloseable {
                 .build();
     }
 
-    /** A connection over HTTP/1.1. */
+    /** A persistent HTTP/1.1 connection. */
     private static final class Kept implements Closeable {
         private final Socket socket = new Socket();
         private final BufferedInputStream in;
@@ -61,7 +61,7 @@ final class Questions implements AutoCloseable {
             out = socket.getOutputStream();
         }
 
-        /** Status and body of the answer. */
+        /** Sends a request; returns status and body of the response. */
         String ask(String head, String body) throws IOException {
             out.write((head + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + body.length() + "\r\n\r\n" + body)
                     .getBytes(StandardCharsets.US_ASCII));
@@ -72,8 +72,8 @@ final class Questions implements AutoCloseable {
                     length = Integer.parseInt(field.substring(15).strip());
                 }
             }
-            byte[] answer = in.readNBytes(length);
-            return status.substring(Math.min(9, status.length())) + "\n" + new String(answer, StandardCharsets.UTF_8);
+            byte[] response = in.readNBytes(length);
+            return status.substring(Math.min(9, status.length())) + "\n" + new String(response, StandardCharsets.UTF_8);
         }
 
         private String line() throws IOException {
@@ -93,21 +93,21 @@ final class Questions implements AutoCloseable {
         }
     }
 
-    /** {@code GET path} over a connection of its own. */
+    /** {@code GET path} over a new connection. */
     static boolean fresh(int port, String path) throws IOException {
         try (Kept connection = new Kept(port)) {
             return ok(connection.ask("GET " + path, ""));
         }
     }
 
-    private static boolean ok(String answer) throws IOException {
-        if (!answer.startsWith("200 ")) {
-            throw new IOException("200 is expected, got " + answer);
+    private static boolean ok(String response) throws IOException {
+        if (!response.startsWith("200 ")) {
+            throw new IOException("200 is expected, got " + response);
         }
         return true;
     }
 
-    /** {@code GET /v2/health/live} over one connection. One thread. */
+    /** {@code GET /v2/health/live} over a persistent connection. Not thread-safe. */
     boolean kept() throws IOException {
         if (kept == null) {
             kept = new Kept(port);
@@ -115,11 +115,11 @@ final class Questions implements AutoCloseable {
         return ok(kept.ask("GET /v2/health/live", ""));
     }
 
-    /** ServerLive. */
+    /** The gRPC method ServerLive. */
     boolean grpcLive() throws IOException {
-        ServerLiveResponse answer = ServerLiveResponse.parseFrom(call("ServerLive", new byte[0]));
-        if (!answer.getLive()) {
-            throw new IOException("ServerLive said no");
+        ServerLiveResponse response = ServerLiveResponse.parseFrom(call("ServerLive", new byte[0]));
+        if (!response.getLive()) {
+            throw new IOException("ServerLive returned false");
         }
         return true;
     }
@@ -127,7 +127,7 @@ final class Questions implements AutoCloseable {
     private byte[] call(String method, byte[] message) {
         ClientCall<byte[], byte[]> call = channel.newCall(
                 RawMethods.of(method), CallOptions.DEFAULT.withDeadlineAfter(LIMIT_MILLIS, TimeUnit.MILLISECONDS));
-        CompletableFuture<byte[]> answer = new CompletableFuture<>();
+        CompletableFuture<byte[]> response = new CompletableFuture<>();
         call.start(
                 new ClientCall.Listener<>() {
                     private byte[] received = new byte[0];
@@ -140,9 +140,9 @@ final class Questions implements AutoCloseable {
                     @Override
                     public void onClose(Status status, Metadata trailers) {
                         if (status.isOk()) {
-                            answer.complete(received);
+                            response.complete(received);
                         } else {
-                            answer.completeExceptionally(status.asRuntimeException());
+                            response.completeExceptionally(status.asRuntimeException());
                         }
                     }
                 },
@@ -150,10 +150,10 @@ final class Questions implements AutoCloseable {
         call.request(2);
         call.sendMessage(message);
         call.halfClose();
-        return answer.join();
+        return response.join();
     }
 
-    /** An inference over gRPC with random bytes, which must come back. */
+    /** A gRPC inference with random bytes, which the response must repeat. */
     boolean grpcEcho(String model) throws IOException {
         byte[] bytes = new byte[BYTES];
         ThreadLocalRandom.current().nextBytes(bytes);
@@ -173,25 +173,25 @@ final class Questions implements AutoCloseable {
             }
             return true;
         } catch (CompletionException e) {
-            if (NO_ROOM.contains(Status.fromThrowable(e).getCode())) {
+            if (REFUSED.contains(Status.fromThrowable(e).getCode())) {
                 return false;
             }
             throw e;
         }
     }
 
-    /** An inference in JSON with a random number, which must come back. */
+    /** A JSON inference with a random number, which the response must repeat. */
     boolean restEcho() throws IOException {
         int number = ThreadLocalRandom.current().nextInt();
         try (Kept connection = new Kept(port)) {
-            String answer = connection.ask(
+            String response = connection.ask(
                     "POST /v2/models/echo/infer",
                     "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[" + number + "]}]}");
-            if (answer.startsWith("503 ")) {
+            if (response.startsWith("503 ")) {
                 return false;
             }
-            if (!answer.startsWith("200 ") || !answer.contains("\"data\":[" + number + "]")) {
-                throw new IOException("echo answered to " + number + ": " + answer);
+            if (!response.startsWith("200 ") || !response.contains("\"data\":[" + number + "]")) {
+                throw new IOException("echo answered to " + number + ": " + response);
             }
             return true;
         }

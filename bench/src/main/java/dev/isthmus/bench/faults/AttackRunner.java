@@ -18,8 +18,8 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Plays attacks one after the other on one gateway, so that what one leaves behind the next one meets. */
-final class AttackPlay {
+/** Runs attacks one after the other on one gateway, so that each meets the effects of the earlier ones. */
+final class AttackRunner {
     private static final Duration LIMIT = Duration.ofMinutes(2);
     private static final List<String> ATTACKER_FLAGS =
             List.of("-XX:+UseSerialGC", "-Xmx768m", "-XX:TieredStopAtLevel=1");
@@ -36,11 +36,11 @@ final class AttackPlay {
     private final PrintWriter out;
 
     /**
-     * For attacks on one thing.
+     * Creates a runner.
      *
-     * @param windowMillis how long the bystander is measured before each attack, and at least during it
+     * @param windowMillis duration of the bystander's measurement before each attack, and its minimum during the attack
      */
-    AttackPlay(Path home, EventLoop loop, boolean brief, int windowMillis, PrintWriter out) {
+    AttackRunner(Path home, EventLoop loop, boolean brief, int windowMillis, PrintWriter out) {
         this.home = home;
         this.loop = loop;
         this.brief = brief;
@@ -48,8 +48,8 @@ final class AttackPlay {
         this.out = out;
     }
 
-    /** Plays and prints them; false where a figure was missed. */
-    boolean play(Defender defender, List<Attack> attacks) throws IOException, InterruptedException {
+    /** Runs the attacks and prints their rows; returns false if a limit was missed. */
+    boolean play(AttackedProxy defender, List<Attack> attacks) throws IOException, InterruptedException {
         boolean met = true;
         int next = 0;
         while (next < attacks.size()) {
@@ -87,7 +87,7 @@ final class AttackPlay {
             afterwards(attacked);
             Tally tally = bystander.run(1_000, () -> true);
             if (!tally.failures().isEmpty()) {
-                throw new BenchException("requests failed before any attack: " + tally.failuresByText());
+                throw new BenchException("requests failed before the first attack: " + tally.failuresByText());
             }
         }
     }
@@ -113,7 +113,7 @@ final class AttackPlay {
             attackerCpu = attacking.cpuSeconds() - attackerCpu;
             Back back = settle(attacked, idle + AttackRow.BACK_MIB);
             String afterwards = attacked.process().alive() ? afterwards(attacked) : "the process ended";
-            // What servers die of is asked for again where that is configured, and so runs twice.
+            // The request that crashes servers is retried if that is configured, and so runs twice.
             int again = attack.name().equals("poison") ? 1 : 0;
             boolean sound = attacked.live() && fleet.twice() - twice <= again && fleet.poisoned() <= 2;
             String servers = fleet.twice() - twice + " twice, " + fleet.poisoned() + " lost";
@@ -142,7 +142,7 @@ final class AttackPlay {
         return bytes / (1 << 20);
     }
 
-    /** What was seen of an attack: the attacker's line, and the most memory that was resident, MiB. */
+    /** Observations of an attack: the attacker's line and the peak of resident memory in MiB. */
     private record Observed(String seen, double peak) {}
 
     private static Observed observe(AttackFleet.Attacked attacked, Child attacker) throws Exception {
@@ -163,14 +163,14 @@ final class AttackPlay {
         try {
             return observing.get();
         } catch (ExecutionException e) {
-            throw new BenchException("the attack could not be played: " + e.getCause());
+            throw new BenchException("the attack could not be run: " + e.getCause());
         }
     }
 
     /**
-     * What is left after an attack.
+     * Recovery after an attack.
      *
-     * @param millis until calls held nothing and the resident memory was back; -1 where it was not within 30 s
+     * @param millis until calls held no memory and the resident memory was back; -1 if not within 30 s
      * @param resident MiB
      * @param used bytes that calls still hold
      */
@@ -190,7 +190,7 @@ final class AttackPlay {
         }
     }
 
-    /** What does not work on new connections; nothing where all does. */
+    /** The failure of requests on new connections; null if they succeed. */
     private static @Nullable String problem(AttackFleet.Attacked attacked) {
         try {
             String status = Rest.binary(attacked.port(), "m", MIB_OF_FLOATS);

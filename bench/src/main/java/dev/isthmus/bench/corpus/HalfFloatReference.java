@@ -5,16 +5,16 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.math.RoundingMode;
 
-/** The two 16-bit floats by exact arithmetic, slowly: a table of all values that are not negative. */
-enum Half {
+/** Slow reference implementation of the two 16-bit floats in exact arithmetic: a table of all non-negative values. */
+enum HalfFloatReference {
     FP16(10, 15),
     BF16(7, 127);
 
-    /** By their bits; behind the largest what would follow, were there no infinity. */
+    /** Values by their bits, followed by the value that would come next if there were no infinity. */
     @SuppressWarnings("ImmutableEnumChecker")
     private final double[] values;
 
-    Half(int fractionBits, int bias) {
+    HalfFloatReference(int fractionBits, int bias) {
         values = new double[((2 * bias + 1) << fractionBits) + 1];
         int one = 1 << fractionBits;
         for (int bits = 0; bits < values.length; bits++) {
@@ -25,7 +25,7 @@ enum Half {
         }
     }
 
-    static Half of(DataType type) {
+    static HalfFloatReference of(DataType type) {
         return type == DataType.FP16 ? FP16 : BF16;
     }
 
@@ -61,7 +61,7 @@ enum Half {
         return new BigDecimal(values[bits]);
     }
 
-    /** Of the decimals with the fewest digits that read back to these bits the nearest, in Java's form. */
+    /** The shortest decimal that parses to these bits, the nearest of several, in Java's format. */
     String text(short bits) {
         int magnitude = bits & 0x7fff;
         String sign = bits < 0 ? "-" : "";

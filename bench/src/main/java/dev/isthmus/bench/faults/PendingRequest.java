@@ -5,18 +5,18 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A request under way: it ends once, at the latest when the client's limit has passed. */
-final class Limited {
+/** A request in flight. It ends exactly once, at the latest with the client's timeout. */
+final class PendingRequest {
     private final Client.Ended ended;
     private final AtomicBoolean over = new AtomicBoolean();
     private final Future<?> timeout;
 
     /**
-     * Starts the time.
+     * Starts the timeout.
      *
-     * @param abandon is run on the loop when the limit has passed
+     * @param abandon run on the loop when the timeout expires
      */
-    Limited(EventLoop loop, long limitMillis, Client.Ended ended, Runnable abandon) {
+    PendingRequest(EventLoop loop, long limitMillis, Client.Ended ended, Runnable abandon) {
         this.ended = ended;
         this.timeout = loop.schedule(
                 () -> {
@@ -29,7 +29,7 @@ final class Limited {
                 TimeUnit.MILLISECONDS);
     }
 
-    /** Ends it; all but the first end count for nothing. */
+    /** Ends the request; later calls are ignored. */
     void end(Outcome outcome) {
         if (over.compareAndSet(false, true)) {
             timeout.cancel(false);

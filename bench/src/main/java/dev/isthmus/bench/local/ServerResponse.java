@@ -10,17 +10,17 @@ import java.nio.FloatBuffer;
 import java.util.Arrays;
 
 /**
- * What a server answered.
+ * A server's response.
  *
- * @param head the length of the JSON before binary data, -1 where there is none
+ * @param head length of the JSON before binary data in bytes, -1 without binary data
  */
-@SuppressWarnings("ArrayRecordComponent") // answers are compared by same
-record Answer(Form form, int head, byte[] body) {
-    private static final double LEAST_DIFFERENCE = 1e-6;
+@SuppressWarnings("ArrayRecordComponent") // responses are compared by same
+record ServerResponse(RequestEncoding encoding, int head, byte[] body) {
+    private static final double TOLERANCE = 1e-6;
 
-    /** The FP32 of the first output that has some. */
+    /** The elements of the first FP32 output. */
     float[] floats() throws IOException {
-        return switch (form) {
+        return switch (encoding) {
             case JSON -> json(body, body.length);
             case BINARY -> json(body, head);
             case GRPC -> grpc();
@@ -66,13 +66,13 @@ record Answer(Form form, int head, byte[] body) {
         return floats;
     }
 
-    /** Whether another server's answer says the same. */
-    boolean same(Answer other) throws IOException {
+    /** Whether another server's response has the same values, within the tolerance. */
+    boolean same(ServerResponse other) throws IOException {
         float[] mine = floats();
         float[] theirs = other.floats();
         boolean same = mine.length == theirs.length;
         for (int i = 0; same && i < mine.length; i++) {
-            same = Math.abs(mine[i] - theirs[i]) <= LEAST_DIFFERENCE;
+            same = Math.abs(mine[i] - theirs[i]) <= TOLERANCE;
         }
         return same;
     }
@@ -80,9 +80,9 @@ record Answer(Form form, int head, byte[] body) {
     @Override
     public String toString() {
         try {
-            return form + " " + Arrays.toString(floats());
+            return encoding + " " + Arrays.toString(floats());
         } catch (IOException e) {
-            return form + ": " + e.getMessage();
+            return encoding + ": " + e.getMessage();
         }
     }
 }

@@ -2,8 +2,8 @@ package dev.isthmus.bench.faults;
 
 import io.netty.channel.EventLoop;
 
-/** What clients speak to the gateway. */
-enum Front {
+/** The protocol between clients and the gateway. */
+enum ClientProtocol {
     GRPC,
     REST;
 

@@ -4,8 +4,10 @@ import java.util.concurrent.CompletableFuture;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** The closed loops of some clients, all on one event loop: when they end, how long their requests took, and what failed. */
-final class Tour {
+/**
+ * The closed loops of several clients on one event loop: their end time, the latencies of their requests, and failures.
+ */
+final class LoopGroup {
     private final long begunNanos = System.nanoTime();
     private final long endNanos;
     private final Histogram nanos = Latency.histogram();
@@ -13,18 +15,18 @@ final class Tour {
     private int clients;
 
     /**
-     * What was measured.
+     * The measured figures.
      *
-     * @param perSecond requests
+     * @param perSecond requests per second
      */
     record Figures(double perSecond, Latency latency) {}
 
-    Tour(int clients, double seconds) {
+    LoopGroup(int clients, double seconds) {
         this.clients = clients;
         this.endNanos = begunNanos + Math.round(seconds * 1e9);
     }
 
-    /** A request has ended; tells whether there is another. */
+    /** Records the end of a request; returns whether to send another one. */
     boolean next(long sentNanos) {
         long now = System.nanoTime();
         Latency.record(nanos, now - sentNanos);

@@ -23,16 +23,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Parsers of others: what ours take, these must take too, and for protobuf understand in the same way. */
-final class Oracles {
+/** Reference parsers: they must accept whatever ours accept, and for protobuf read the same message. */
+final class ReferenceParsers {
     private static final JsonMapper JACKSON = JsonMapper.builder()
             .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .build();
 
-    private Oracles() {}
+    private ReferenceParsers() {}
 
-    /** That Jackson takes the JSON. */
+    /** Requires that Jackson accepts the JSON. */
     static void json(Wires.Encoded taken) {
         int length = taken.jsonLength() == Wires.ALL_JSON ? taken.bytes().length : (int) taken.jsonLength();
         try (JsonParser parser = JACKSON.createParser(taken.bytes(), 0, length)) {
@@ -44,7 +44,7 @@ final class Oracles {
         }
     }
 
-    /** That protobuf-java reads the same. */
+    /** Requires that protobuf-java reads the same message. */
     static void protobuf(Wires.Encoded encoded, Message read) {
         try {
             assertThat(read).as("ours against protobuf-java's").isEqualTo(parsed(encoded.bytes(), read));
@@ -102,7 +102,7 @@ final class Oracles {
         return new Message.Value(name, DataType.valueOf(type), Shape.of(extents), kept, raw);
     }
 
-    /** Typed contents are not looked at: what they become is not protobuf's to say. */
+    /** Typed contents are not compared: protobuf does not define their raw form. */
     private static ByteBuffer raw(List<ByteString> raws, Message read, int tensor) {
         return raws.isEmpty()
                 ? read.tensors().get(tensor).raw()

@@ -12,26 +12,26 @@ import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts the elements of one tensor's {@code data}, which goes on as it came: that it is arrays as {@link DataReader} takes
- * them. What the elements are is not looked at: servers write null for what is not finite. Numbers are stepped over by a
- * {@link NumberScanner} until that refuses something.
+ * Counts the elements of one tensor's {@code data} that is passed through, and checks its nesting as {@link DataReader}
+ * does. The elements themselves are not checked: servers write null for non-finite numbers. Numbers are skimmed by a
+ * {@link NumberScanner} until it refuses.
  */
-final class ElementCount implements TensorData {
+final class ElementCounter implements TensorData {
     private final TensorCheck check;
     private final String tensor;
     private final boolean bytes;
     private final WireLimits limits;
     private final int outerDepth;
     private final ArrayNesting nesting;
-    /** Whether numbers are expected, and no array has come yet. */
+    /** Whether numbers are expected and no array has been opened yet. */
     private boolean skims;
 
     private @Nullable NumberScanner numbers;
-    /** Whether an array is open that is one element: its bytes. */
+    /** Whether the open array is a BYTES element. */
     private boolean octets;
 
-    /** @param outerDepth of the tensor's object in the document */
-    ElementCount(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
+    /** @param outerDepth the depth of the tensor's object in the document */
+    ElementCounter(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
         this.check = check;
         this.tensor = tensor;
         this.bytes = type == DataType.BYTES;
@@ -48,7 +48,7 @@ final class ElementCount implements TensorData {
             return count(json);
         }
         if (json.skimWhole(skim)) {
-            // The bracket that closes it.
+            // The closing bracket.
             return skim.closed() && json.next() == JsonToken.END_ARRAY;
         }
         numbers = null;

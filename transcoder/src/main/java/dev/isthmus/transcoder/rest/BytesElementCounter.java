@@ -4,18 +4,18 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 
-/** Counts the elements of a BYTES tensor's raw form, which comes in parts, by their lengths. Keeps nothing of it. */
-final class ElementWalk {
-    /** Bytes of the length that has begun. */
+/** Counts the elements of a BYTES tensor's raw form, received in parts, by their lengths. Retains nothing. */
+final class BytesElementCounter {
+    /** The bytes read of an incomplete length. */
     private int lengthBytes;
 
     private long length;
-    /** Bytes of the element that are missing. */
+    /** The missing bytes of the current element. */
     private long missing;
 
     private long count;
 
-    /** Looks at the next part (borrowed). */
+    /** Counts the next part (borrowed). */
     void add(ByteBuf part) {
         int at = part.readerIndex();
         int end = part.writerIndex();
@@ -45,7 +45,7 @@ final class ElementWalk {
         lengthBytes = 0;
     }
 
-    /** That it has ended, with as many elements as the shape says. */
+    /** Requires that it is complete, with as many elements as the shape says. */
     void requireComplete(TensorCheck check, String tensor, Shape shape) {
         if (lengthBytes > 0) {
             throw check.failure(tensor, "BYTES element " + count + " ends within its length");

@@ -11,9 +11,11 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** What is attacked. Clients have 2 s for a head, and 3 s without a byte of a body or an answer. */
-enum Defender {
-    /** The gateway with as much memory as a small container has. */
+/**
+ * The attacked proxies. All have timeouts of 2 s for a request head and 3 s without progress of a body or a response.
+ */
+enum AttackedProxy {
+    /** The gateway with the memory of a small container. */
     SMALL("-Xmx256m -XX:MaxDirectMemorySize=256m"),
     /** The gateway with the JVM's defaults. */
     DEFAULT(""),
@@ -25,13 +27,13 @@ enum Defender {
     private final String file;
     private final List<String> command;
 
-    Defender(String options) {
+    AttackedProxy(String options) {
         this.options = options;
         this.file = "";
         this.command = List.of();
     }
 
-    Defender(String file, String... command) {
+    AttackedProxy(String file, String... command) {
         this.options = "";
         this.file = file;
         this.command = List.of(command);
@@ -41,17 +43,17 @@ enum Defender {
         return file.isEmpty();
     }
 
-    /** Whether it speaks HTTP/1.1 and HTTP/2 on ports of their own. */
+    /** Whether it serves HTTP/1.1 and HTTP/2 on separate ports. */
     boolean twoPorts() {
         return !isthmus();
     }
 
-    /** As it stands in the report. */
+    /** The name in the report. */
     String label() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** Whether its program is there. */
+    /** Whether its program is installed. */
     boolean installed() {
         return isthmus()
                 || Stream.of(System.getenv("PATH").split(File.pathSeparator))
@@ -59,7 +61,7 @@ enum Defender {
     }
 
     /**
-     * How it is started.
+     * /**
      *
      * @param ports of HTTP/1.1, of HTTP/2, and one to spare
      * @param stubs ports of the servers, by {@link AttackStub.Kind}
@@ -84,7 +86,7 @@ enum Defender {
                 "HTTP2_PORT", ports.get(1),
                 "GRPC", stubs.get(AttackStub.Kind.GRPC.ordinal()),
                 "REST", stubs.get(AttackStub.Kind.REST.ordinal()));
-        // nginx' workers are another user, who keeps large bodies there.
+        // nginx's workers run as another user and write large bodies there.
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.writeString(
                 folder.resolve(file),

@@ -5,15 +5,15 @@ import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferRequest;
 import io.netty.buffer.PooledByteBufAllocator;
 
-/** One request that is asked again and again, by any threads, without garbage of its own. */
-record Question(LocalBackend backend, InferRequest request) implements AutoCloseable {
-    static Question of(LocalBackend backend, Case asked) {
-        return new Question(backend, asked.request());
+/** A request that is sent repeatedly, by any threads and without allocations of its own. */
+record RepeatedRequest(LocalBackend backend, InferRequest request) implements AutoCloseable {
+    static RepeatedRequest of(LocalBackend backend, Case testCase) {
+        return new RepeatedRequest(backend, testCase.request());
     }
 
-    /** Asks once. */
+    /** Sends the request once. */
     void ask(InferCallback callback) {
-        // The backend takes a request; its tensors are kept by the second reference.
+        // The backend releases the request; the second reference keeps its tensors.
         for (int i = 0; i < request.inputs().size(); i++) {
             request.inputs().get(i).data().retain();
         }

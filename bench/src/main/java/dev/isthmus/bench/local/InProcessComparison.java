@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
-/** The local backend and Python, each in its process, one after the other in every round. */
-final class InProcess {
+/** Compares the local backend with Python, each in its own process and in turn in every round. */
+final class InProcessComparison {
     private static final int CALLERS = 8;
     private static final int CLIENTS = 32;
     private static final double WARM_SECONDS = 4;
@@ -27,7 +27,7 @@ final class InProcess {
     private final Python python;
     private final Table table;
 
-    InProcess(Rounds rounds, Repository models, Repository batching, Python python, Table table) {
+    InProcessComparison(Rounds rounds, Repository models, Repository batching, Python python, Table table) {
         this.rounds = rounds;
         this.models = models;
         this.batching = batching;
@@ -38,8 +38,8 @@ final class InProcess {
     void run() throws Exception {
         try (LocalBackend one = models.open(1)) {
             warm(one);
-            for (Case asked : Case.ALL) {
-                latency(one, asked);
+            for (Case testCase : Case.ALL) {
+                latency(one, testCase);
             }
         }
         try (LocalBackend backend = models.open(Runtime.getRuntime().availableProcessors())) {
@@ -51,30 +51,30 @@ final class InProcess {
         reloads();
     }
 
-    /** Long enough that the compiler is done: the first measurement must not pay for it. */
+    /** Runs until JIT compilation has finished, so that it does not distort the first measurement. */
     private static void warm(LocalBackend one) throws Exception {
-        for (Case asked : List.of(Case.DIGITS, Case.SILERO, Case.MEBIBYTE)) {
-            try (Question question = Question.of(one, asked)) {
-                new Burst(question).run(burst(asked), WARM_SECONDS);
-                Loop.perSecond(question, CALLERS, WARM_SECONDS);
+        for (Case testCase : List.of(Case.DIGITS, Case.SILERO, Case.MEBIBYTE)) {
+            try (RepeatedRequest request = RepeatedRequest.of(one, testCase)) {
+                new Burst(request).run(burst(testCase), WARM_SECONDS);
+                Loop.perSecond(request, CALLERS, WARM_SECONDS);
             }
         }
     }
 
-    private void latency(LocalBackend one, Case asked) throws Exception {
+    private void latency(LocalBackend one, Case testCase) throws Exception {
         List<Latency> here = new ArrayList<>();
         List<Latency> there = new ArrayList<>();
-        try (Question question = Question.of(one, asked)) {
+        try (RepeatedRequest request = RepeatedRequest.of(one, testCase)) {
             rounds.run(
-                    () -> here.add(new Burst(question).run(burst(asked), rounds.seconds())),
-                    () -> there.add(python.latency(asked, rounds.seconds())));
+                    () -> here.add(new Burst(request).run(burst(testCase), rounds.seconds())),
+                    () -> there.add(python.latency(testCase, rounds.seconds())));
         }
         Latency mine = Latency.median(rounds.counted(here));
         Latency theirs = Latency.median(rounds.counted(there));
         double ratio = mine.p50() / theirs.p50();
         table.goal(
                 ratio <= MOST_LATENCY,
-                asked.model() + ", one thread, µs p50 / p99",
+                testCase.model() + ", one thread, µs p50 / p99",
                 mine.text(),
                 theirs.text(),
                 times(ratio),
@@ -82,22 +82,22 @@ final class InProcess {
     }
 
     /** As many as take a part of the time. */
-    private static int burst(Case asked) {
-        return asked.equals(Case.MAGIKA) || asked.equals(Case.CLASSIFIER) ? 32 : 512;
+    private static int burst(Case testCase) {
+        return testCase.equals(Case.MAGIKA) || testCase.equals(Case.CLASSIFIER) ? 32 : 512;
     }
 
     private void throughput(LocalBackend backend) throws Exception {
         List<Double> waiting = new ArrayList<>();
         List<Double> going = new ArrayList<>();
         List<Double> there = new ArrayList<>();
-        try (Question question = Question.of(backend, Case.DIGITS)) {
+        try (RepeatedRequest request = RepeatedRequest.of(backend, Case.DIGITS)) {
             rounds.run(
-                    () -> waiting.add(threads(question)),
-                    () -> going.add(Loop.perSecond(question, CALLERS, rounds.seconds())),
+                    () -> waiting.add(threads(request)),
+                    () -> going.add(Loop.perSecond(request, CALLERS, rounds.seconds())),
                     () -> there.add(python.perSecond(Case.DIGITS, CALLERS, rounds.seconds())));
         }
         double theirs = rounds.median(there);
-        throughput("digits, 8 under way (event loops), /s", rounds.median(going), theirs);
+        throughput("digits, 8 in flight (event loops), /s", rounds.median(going), theirs);
         throughput("digits, 8 threads that wait, /s", rounds.median(waiting), theirs);
     }
 
@@ -106,46 +106,46 @@ final class InProcess {
         table.goal(ratio >= LEAST_THROUGHPUT, measure, brief(mine), brief(theirs), times(ratio), ">= 1.3 x");
     }
 
-    private double threads(Question question) throws InterruptedException {
+    private double threads(RepeatedRequest request) throws InterruptedException {
         long begun = System.nanoTime();
         long end = begun + Math.round(rounds.seconds() * 1e9);
-        List<Caller> callers = new ArrayList<>();
+        List<ClosedLoopClient> callers = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < CALLERS; i++) {
-            Caller caller = new Caller(question);
+            ClosedLoopClient caller = new ClosedLoopClient(request);
             callers.add(caller);
             threads.add(Thread.ofPlatform().name("bench-caller-" + i).start(() -> caller.run(end)));
         }
         for (Thread thread : threads) {
             thread.join();
         }
-        long answers =
+        long responses =
                 callers.stream().mapToLong(each -> each.nanos().getTotalCount()).sum();
-        return answers / ((System.nanoTime() - begun) / 1e9);
+        return responses / ((System.nanoTime() - begun) / 1e9);
     }
 
-    private void overhead(LocalBackend backend, Case asked) throws Exception {
+    private void overhead(LocalBackend backend, Case testCase) throws Exception {
         List<Latency> whole = new ArrayList<>();
         List<Latency> bare = new ArrayList<>();
-        byte[] onnx = Files.readAllBytes(models.onnx(asked.model()));
-        try (Question question = Question.of(backend, asked);
-                RawSession raw = new RawSession(onnx, asked)) {
-            rounds.run(() -> whole.add(caller(question)), () -> bare.add(raw(raw)));
+        byte[] onnx = Files.readAllBytes(models.onnx(testCase.model()));
+        try (RepeatedRequest request = RepeatedRequest.of(backend, testCase);
+                RawSession raw = new RawSession(onnx, testCase)) {
+            rounds.run(() -> whole.add(caller(request)), () -> bare.add(raw(raw)));
             Latency mine = Latency.median(rounds.counted(whole));
             Latency theirs = Latency.median(rounds.counted(bare));
             double above = mine.p50() - theirs.p50();
             table.goal(
                     above <= MOST_OVERHEAD,
-                    asked.model() + ", infer / OrtSession.run, µs p50 / p99",
+                    testCase.model() + ", infer / OrtSession.run, µs p50 / p99",
                     mine.text(),
                     theirs.text(),
                     "+" + brief(above) + " µs",
                     "<= 20 µs");
-            double heap = Heap.of(new Caller(question)::run, HEAP_TIMES);
+            double heap = Heap.of(new ClosedLoopClient(request)::run, HEAP_TIMES);
             double least = Heap.of(times -> repeat(raw, times), HEAP_TIMES);
             table.goal(
                     heap <= MOST_HEAP,
-                    asked.model() + ", infer / OrtSession.run, heap bytes",
+                    testCase.model() + ", infer / OrtSession.run, heap bytes",
                     brief(heap),
                     brief(least),
                     String.format(Locale.ROOT, "%+,.0f", heap - least),
@@ -159,8 +159,8 @@ final class InProcess {
         }
     }
 
-    private Latency caller(Question question) {
-        Caller caller = new Caller(question);
+    private Latency caller(RepeatedRequest request) {
+        ClosedLoopClient caller = new ClosedLoopClient(request);
         caller.run(System.nanoTime() + Math.round(rounds.seconds() * 1e9));
         return Latency.of(caller.nanos());
     }
@@ -175,8 +175,8 @@ final class InProcess {
         List<Double> with = new ArrayList<>();
         List<Double> without = new ArrayList<>();
         try (LocalBackend batched = batching.open(Runtime.getRuntime().availableProcessors());
-                Question one = Question.of(backend, Case.DIGITS);
-                Question many = Question.of(batched, Case.DIGITS)) {
+                RepeatedRequest one = RepeatedRequest.of(backend, Case.DIGITS);
+                RepeatedRequest many = RepeatedRequest.of(batched, Case.DIGITS)) {
             rounds.run(
                     () -> without.add(Loop.perSecond(one, CLIENTS, rounds.seconds())),
                     () -> with.add(Loop.perSecond(many, CLIENTS, rounds.seconds())));

@@ -35,7 +35,8 @@ record SplitScenario() implements Scenario {
         boolean brief = context.options().brief();
         context.closed(brief ? BRIEF_REQUESTS : REQUESTS, CONCURRENCY);
         long first = context.fleet().ledgers().of(Fleet.STUBS.get(0)).arrivals();
-        double share = 100.0 * first / Math.max(1, context.fleet().ledgers().all().arrivals());
+        double share =
+                100.0 * first / Math.max(1, context.fleet().ledgers().all().arrivals());
         double tolerance = brief ? BRIEF_TOLERANCE : TOLERANCE;
         return Verdict.of(
                 context.failed() == 0 && Math.abs(share - WANTED) <= tolerance,

@@ -42,7 +42,8 @@ final class RssProbe {
     }
 
     private static void ask(List<RepeatedRequest> requests, int times) {
-        List<ClosedLoopClient> callers = requests.stream().map(ClosedLoopClient::new).toList();
+        List<ClosedLoopClient> callers =
+                requests.stream().map(ClosedLoopClient::new).toList();
         for (int done = 0; done < times; done += 100 * callers.size()) {
             callers.forEach(caller -> caller.run(100));
         }

@@ -60,10 +60,10 @@ record Server(String name, int httpPort, int grpcPort) {
                 """.formatted(server.httpPort, server.grpcPort, freePort(), workers));
         for (Case testCase : NetworkComparison.CASES) {
             Path model = Files.createDirectories(folder.resolve(testCase.model()));
-            Files.writeString(
-                    model.resolve("model-settings.json"), """
+            Files.writeString(model.resolve("model-settings.json"), """
                     {"name": "%s", "implementation": "mlserver_onnx.OnnxModel", "parameters": {"uri": "%s"}}
-                    """.formatted(testCase.model(), models.onnx(testCase.model())));
+                    """.formatted(
+                            testCase.model(), models.onnx(testCase.model())));
         }
         ProcessBuilder program =
                 new ProcessBuilder(mlserver.resolve("bin/mlserver").toString(), "start", folder.toString());

@@ -85,7 +85,8 @@ final class Listeners implements AutoCloseable {
 
     /** The listeners that are not bound yet. */
     List<Listener> unbound(List<Listener> listeners) {
-        List<Listener> boundListeners = bound.stream().map(BoundListener::listener).toList();
+        List<Listener> boundListeners =
+                bound.stream().map(BoundListener::listener).toList();
         return listeners.stream().filter(each -> !boundListeners.contains(each)).toList();
     }
 

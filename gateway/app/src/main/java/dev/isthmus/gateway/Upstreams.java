@@ -106,8 +106,8 @@ final class Upstreams implements AutoCloseable {
                 case REST -> new RestUpstream(settings, capabilities, PoolLimits.DEFAULT, clusterResources.allocator());
             };
         };
-        ReplicaSet replicas =
-                ReplicaSet.start(name, config, factory, () -> resources.checked().of(name), clusterResources);
+        ReplicaSet replicas = ReplicaSet.start(
+                name, config, factory, () -> resources.checked().of(name), clusterResources);
         return new Cluster(name, config, capabilities, replicas, clusterResources.meters());
     }
 

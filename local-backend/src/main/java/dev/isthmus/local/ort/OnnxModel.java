@@ -165,7 +165,9 @@ public final class OnnxModel {
 
     /** The inputs as clients see them, in the model's order. */
     public List<TensorMetadata> inputs() {
-        return clientCheck().signature().inputs().stream().map(TensorSpec::metadata).toList();
+        return clientCheck().signature().inputs().stream()
+                .map(TensorSpec::metadata)
+                .toList();
     }
 
     /**
@@ -173,7 +175,9 @@ public final class OnnxModel {
      * columns are listed in the parameter "labels".
      */
     public List<TensorMetadata> outputs() {
-        return clientCheck().signature().outputs().stream().map(TensorSpec::metadata).toList();
+        return clientCheck().signature().outputs().stream()
+                .map(TensorSpec::metadata)
+                .toList();
     }
 
     /** Metadata parameters: the runtime, the device and the translator. */

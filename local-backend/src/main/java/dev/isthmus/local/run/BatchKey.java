@@ -45,9 +45,11 @@ record BatchKey(int rows, int hash) {
                 && b != null
                 && a.hash == b.hash
                 && sameInputs(
-                        one.submission().request().inputs(), other.submission().request().inputs())
+                        one.submission().request().inputs(),
+                        other.submission().request().inputs())
                 && sameOutputs(
-                        one.submission().request().outputs(), other.submission().request().outputs());
+                        one.submission().request().outputs(),
+                        other.submission().request().outputs());
     }
 
     private static boolean sameInputs(List<Tensor> one, List<Tensor> other) {

@@ -75,7 +75,8 @@ final class Worker implements Runnable {
             if (run.join(only)) {
                 only.allJoined();
                 run.started(true);
-                outputs = model.run(run.submission().request(), handle(), run.submission().allocator());
+                outputs = model.run(
+                        run.submission().request(), handle(), run.submission().allocator());
             }
         } catch (Throwable fault) {
             failure = failure(model, fault);

@@ -79,7 +79,8 @@ final class TranslatorJar implements AutoCloseable {
         } catch (Throwable e) {
             // Third-party code may fail in any way; the message is only for the log.
             Throwable cause = e instanceof InvocationTargetException ? Objects.requireNonNullElse(e.getCause(), e) : e;
-            throw refusal("the translator cannot be instantiated: " + cause.getClass().getSimpleName(), e);
+            throw refusal(
+                    "the translator cannot be instantiated: " + cause.getClass().getSimpleName(), e);
         }
     }
 

@@ -124,8 +124,7 @@ class NumberRunTest {
             long max = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
             for (long edge : edges) {
                 assertThat(read(type, "," + edge + ",1]")).isEqualTo(edge <= max ? List.of(edge, 1L) : List.of());
-                assertThat(read(type, ",-" + edge + "]"))
-                        .isEqualTo(signed && edge <= max ? List.of(-edge) : List.of());
+                assertThat(read(type, ",-" + edge + "]")).isEqualTo(signed && edge <= max ? List.of(-edge) : List.of());
             }
         }
     }

@@ -113,8 +113,8 @@ final class RouteExplanation {
         if (defaultUpstream == null) {
             lines.add("otherwise it is unknown: 404");
         } else {
-            lines.add((discovering.isEmpty() ? "" : "otherwise ")
-                    + "default upstream '" + defaultUpstream + "' serves it");
+            lines.add((discovering.isEmpty() ? "" : "otherwise ") + "default upstream '" + defaultUpstream
+                    + "' serves it");
             upstreams.add(defaultUpstream);
         }
         return true;

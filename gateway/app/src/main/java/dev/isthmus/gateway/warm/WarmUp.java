@@ -51,10 +51,7 @@ public final class WarmUp {
             FutureTask<Integer> exercise = new FutureTask<>(() -> exercise(start + limit.toNanos()));
             Thread.ofPlatform().group(THREADS).daemon().name("isthmus-exercise").start(exercise);
             int requests = exercise.get();
-            LOG.info(
-                    "warm-up finished: {} requests in {} ms",
-                    requests,
-                    (System.nanoTime() - start) / NANOS_PER_MILLI);
+            LOG.info("warm-up finished: {} requests in {} ms", requests, (System.nanoTime() - start) / NANOS_PER_MILLI);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception e) {

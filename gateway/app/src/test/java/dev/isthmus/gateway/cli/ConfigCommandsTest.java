@@ -143,9 +143,8 @@ class ConfigCommandsTest {
     @Test
     void explain_sequence_comesBeforeTheStickyKey() throws IOException {
         assertThat(explained("resnet", "--header", "x-user=ann", "--parameter", "sequence_id=7"))
-                .contains(
-                        "sequence: the hash of '7' selects the target and the server when it starts, always the same:"
-                                + " 'stable' by the configured weights, which the ramp changes; it stays there")
+                .contains("sequence: the hash of '7' selects the target and the server when it starts, always the same:"
+                        + " 'stable' by the configured weights, which the ramp changes; it stays there")
                 .noneMatch(line -> line.startsWith("sticky"));
         assertThat(explained("resnet", "--parameter", "sequence_id=0"))
                 .contains("sticky: by header x-user; this call has none, so the target is chosen at random");

@@ -165,8 +165,7 @@ class ErrorTextsTest {
     void nameOfAnUpstream_isHidden() throws Exception {
         Endpoint nobody = new Endpoint("127.0.0.1", 1);
         try (Stage stage = stage(ErrorTexts.GENERIC, TestConfigs.upstream(UpstreamProtocol.REST, nobody))) {
-            assertThat(infer(stage).text())
-                    .isEqualTo("{\"error\":\"the upstream server is unavailable\"}");
+            assertThat(infer(stage).text()).isEqualTo("{\"error\":\"the upstream server is unavailable\"}");
             try (Http1Client client = stage.http1()) {
                 Http1Client.Response ready = client.get("/v2/health/ready").response();
                 assertThat(ready.status()).isEqualTo(400);

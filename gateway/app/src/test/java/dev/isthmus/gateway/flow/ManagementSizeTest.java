@@ -83,7 +83,8 @@ class ManagementSizeTest {
                 Status status = GrpcClient.ask(stage.channel(), method, new Metadata(), new byte[LIMIT + 1])
                         .status();
                 assertThat(status.getCode()).as(method).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-                assertThat(status.getDescription()).contains("gRPC message: at most 65536 bytes are accepted, got 65537");
+                assertThat(status.getDescription())
+                        .contains("gRPC message: at most 65536 bytes are accepted, got 65537");
             }
         }
     }

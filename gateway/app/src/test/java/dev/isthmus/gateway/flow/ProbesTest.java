@@ -82,8 +82,7 @@ class ProbesTest {
             assertThat(get(port(gateway), "/v2/health/ready").status()).isEqualTo(400);
             assertThat(get(port(gateway), "/v2/health/ready").text())
                     .contains("the server is not ready: no upstream has a ready server: a, b");
-            assertThat(servers(gateway).path("reason").asText())
-                    .isEqualTo("no upstream has a ready server: a, b");
+            assertThat(servers(gateway).path("reason").asText()).isEqualTo("no upstream has a ready server: a, b");
             assertThat(servers(gateway).path("missing"))
                     .extracting(JsonNode::asText)
                     .containsExactly("a", "b");

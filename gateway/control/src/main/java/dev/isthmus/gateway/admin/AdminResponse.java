@@ -14,7 +14,8 @@ public record AdminResponse(int status, String contentType, String body) {
         try {
             return new AdminResponse(status, "application/json", JSON.writeValueAsString(document));
         } catch (JsonProcessingException e) {
-            throw new IllegalArgumentException("cannot be written as JSON: " + document.getClass().getName(), e);
+            throw new IllegalArgumentException(
+                    "cannot be written as JSON: " + document.getClass().getName(), e);
         }
     }
 

@@ -197,8 +197,8 @@ public final class Catalogue implements AutoCloseable {
             }
         }
         Consumer<Target> forward = target -> target.upstream().modelReady(call, target.model(), reply);
-        Consumer<LookupResult<Boolean>> deliver = found ->
-                deliver(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
+        Consumer<LookupResult<Boolean>> deliver =
+                found -> deliver(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
         return new PendingClient<>(call, reply, deliver).begin(loop, then -> readiness.ready(model, then));
     }
 

@@ -15,8 +15,10 @@ final class DriftLog {
     private static final Logger LOG = LoggerFactory.getLogger(DriftLog.class);
     private static final int MAX_MODELS = 10_000;
 
-    private final Cache<String, List<Drift>> byModel =
-            Caffeine.newBuilder().maximumSize(MAX_MODELS).executor(Runnable::run).build();
+    private final Cache<String, List<Drift>> byModel = Caffeine.newBuilder()
+            .maximumSize(MAX_MODELS)
+            .executor(Runnable::run)
+            .build();
 
     void record(String model, List<Drift> drift) {
         List<Drift> before = byModel.getIfPresent(model);

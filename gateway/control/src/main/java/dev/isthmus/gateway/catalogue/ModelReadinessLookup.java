@@ -46,6 +46,7 @@ final class ModelReadinessLookup {
     }
 
     private static ReadyCount count(CheckResults results) {
-        return new ReadyCount(results.ready(), results.answered() + results.failures().size());
+        return new ReadyCount(
+                results.ready(), results.answered() + results.failures().size());
     }
 }

@@ -101,11 +101,11 @@ public final class ManageCall {
     }
 
     private Upstream ofServer(Operation.Manage manage) {
-        return locations.defaultUpstream()
+        return locations
+                .defaultUpstream()
                 .orElseThrow(() -> new OipException(
                         ErrorCode.UNIMPLEMENTED,
-                        manage.extension()
-                                + " without a model requires a default upstream, and none is configured"));
+                        manage.extension() + " without a model requires a default upstream, and none is configured"));
     }
 
     /**
@@ -170,7 +170,8 @@ public final class ManageCall {
             listings.add(
                     failure == null
                             ? listing(serverReply)
-                            : new IndexListing.FailedListing(serverReply.server().source(), failure));
+                            : new IndexListing.FailedListing(
+                                    serverReply.server().source(), failure));
         }
         return RepositoryIndex.of(listings);
     }
@@ -196,7 +197,8 @@ public final class ManageCall {
         if (alone(servers, manage)) {
             return passed(call, manage, servers.getFirst().member().server(), manage.model(), hooked);
         }
-        String operation = manage.extension().verb() + " of model '" + manage.model().name() + "'";
+        String operation =
+                manage.extension().verb() + " of model '" + manage.model().name() + "'";
         return read(
                 call,
                 manage,
@@ -258,7 +260,8 @@ public final class ManageCall {
             try {
                 if (failure == null) {
                     String client = manage.model().name();
-                    responses.add(statistics(serverReply.content(), serverReply.server().model().name(), client));
+                    responses.add(statistics(
+                            serverReply.content(), serverReply.server().model().name(), client));
                 } else {
                     failed.add(new ServerOutcome.Failed(serverReply.server().source(), failure));
                 }

@@ -90,8 +90,8 @@ public final class ConfigWatcher implements AutoCloseable {
     }
 
     private WakeReason await(ConfigFile.FileChange last) throws InterruptedException {
-        long nanos = TimeUnit.MILLISECONDS.toNanos(
-                last == ConfigFile.FileChange.UNSETTLED ? SETTLE_MILLIS : POLL_MILLIS);
+        long nanos =
+                TimeUnit.MILLISECONDS.toNanos(last == ConfigFile.FileChange.UNSETTLED ? SETTLE_MILLIS : POLL_MILLIS);
         lock.lock();
         try {
             while (!requested && !closed && nanos > 0) {

@@ -55,8 +55,7 @@ class ReadinessTest {
     @Test
     void any_noServerReady_namesAll() {
         assertThat(ReadinessReport.of(ServerReadyPolicy.ANY, Map.of("b", false, "a", false), Map.of()))
-                .isEqualTo(
-                        new ReadinessReport(false, "no upstream has a ready server: a, b", List.of("a", "b")));
+                .isEqualTo(new ReadinessReport(false, "no upstream has a ready server: a, b", List.of("a", "b")));
     }
 
     @Test

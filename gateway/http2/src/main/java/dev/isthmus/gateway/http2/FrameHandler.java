@@ -247,8 +247,7 @@ final class FrameHandler implements FrameSink {
     private void checkUsed(int streamId, int type) {
         if (session.streams().idle(streamId)) {
             throw new Http2Violation(
-                    Http2Error.PROTOCOL_ERROR,
-                    "a frame of type " + type + " on the idle stream " + streamId);
+                    Http2Error.PROTOCOL_ERROR, "a frame of type " + type + " on the idle stream " + streamId);
         }
     }
 

@@ -84,7 +84,8 @@ final class InferCall implements Reply {
     @Nullable
     RequestUpload startUpload(TargetSelection selection, StreamedRequest streamed) {
         Target target = selection.target();
-        StreamedRequest.StreamedMessage started = streamed.start(target.upstream().peer(), target.model());
+        StreamedRequest.StreamedMessage started =
+                streamed.start(target.upstream().peer(), target.model());
         if (started == null) {
             return null;
         }

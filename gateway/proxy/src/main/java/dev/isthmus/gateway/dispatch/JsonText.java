@@ -36,8 +36,7 @@ final class JsonText {
         this.limits = limits.withSharedMemory(mode.sharedMemory());
         this.original = mode.original() ? new BufferCollector(allocator) : null;
         this.skimmed = original != null && !mode.skimmedFor().isEmpty();
-        this.reader =
-                skimmed ? RestRequestReader.skimming(allocator, model, mode.anyParameter(), this.limits) : full();
+        this.reader = skimmed ? RestRequestReader.skimming(allocator, model, mode.anyParameter(), this.limits) : full();
     }
 
     private RestRequestReader full() {

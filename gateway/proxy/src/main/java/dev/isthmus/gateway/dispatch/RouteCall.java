@@ -175,8 +175,9 @@ final class RouteCall {
     }
 
     private void record(@Nullable OipException failure) {
-        TargetMeters.TargetMeter target =
-                arm.isEmpty() || routePolicies.targets() == null ? null : routePolicies.targets().of(arm);
+        TargetMeters.TargetMeter target = arm.isEmpty() || routePolicies.targets() == null
+                ? null
+                : routePolicies.targets().of(arm);
         if (target != null) {
             target.ended(failure == null ? null : failure.code());
         }

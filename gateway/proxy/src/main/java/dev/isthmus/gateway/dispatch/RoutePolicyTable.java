@@ -160,7 +160,9 @@ public final class RoutePolicyTable implements AutoCloseable {
                 each.targets.close();
             }
         }
-        unconfigured.values().forEach(each -> Objects.requireNonNull(each.targets).close());
+        unconfigured
+                .values()
+                .forEach(each -> Objects.requireNonNull(each.targets).close());
         if (next == null || next.admission != admission) {
             admission.close();
         }

@@ -71,7 +71,9 @@ final class ModelHealthChecker {
     }
 
     private void note(ModelRef model, boolean ready) {
-        if (thresholds.computeIfAbsent(model, unseen -> new HealthThreshold(checks)).record(ready)) {
+        if (thresholds
+                .computeIfAbsent(model, unseen -> new HealthThreshold(checks))
+                .record(ready)) {
             publish();
         }
     }

@@ -100,13 +100,15 @@ final class ReplicaMembership implements AutoCloseable {
     }
 
     private boolean oneMoreMayBeEjected() {
-        return Ejection.mayEject(replicas, config.outliers(), resources.nanoTime().getAsLong());
+        return Ejection.mayEject(
+                replicas, config.outliers(), resources.nanoTime().getAsLong());
     }
 
     private void leave(WatchedAddress member) {
         leaving.add(member);
         member.forget();
-        closeWhenIdle(member, resources.nanoTime().getAsLong() + config.timeout().toNanos());
+        closeWhenIdle(
+                member, resources.nanoTime().getAsLong() + config.timeout().toNanos());
     }
 
     /** Calls that outlast the configured timeout, as streams may, end when the server is closed. */

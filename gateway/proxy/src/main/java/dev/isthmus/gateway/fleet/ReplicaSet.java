@@ -32,7 +32,8 @@ public final class ReplicaSet implements AutoCloseable {
         for (ServerAddress address : config.endpoints()) {
             if (address instanceof ServerAddress.HostAddress at
                     && !at.endpoint().address().isUnresolved()) {
-                literalAddresses.add(new DiscoveredServer(at.endpoint(), at.endpoint().authority()));
+                literalAddresses.add(
+                        new DiscoveredServer(at.endpoint(), at.endpoint().authority()));
             } else {
                 named.add(address);
             }

@@ -76,8 +76,7 @@ final class BodyReadBuffer {
     ByteBuf space(ByteBufAllocator allocator) {
         ByteBuf to = memory;
         if (to != null
-                && (filled == to.capacity()
-                        || (remaining > 0 && remaining == size && size > to.capacity() - filled))) {
+                && (filled == to.capacity() || (remaining > 0 && remaining == size && size > to.capacity() - filled))) {
             // Full, or too small for this body: the head in it has been parsed.
             drop();
             to = null;

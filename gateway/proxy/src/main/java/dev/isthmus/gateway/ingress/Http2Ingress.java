@@ -57,8 +57,8 @@ final class Http2Ingress {
         if (listener.connections().tooManyUnended(unended, settings.connections())) {
             return OipException.refused(
                     ErrorCode.UNAVAILABLE,
-                    "too many incomplete requests (limit " + settings.connections().mostUnended()
-                            + "); complete those on this connection first",
+                    "too many incomplete requests (limit "
+                            + settings.connections().mostUnended() + "); complete those on this connection first",
                     SOON);
         }
         return HeadLimits.refusal(stream.headTooLarge(), head);

@@ -58,14 +58,14 @@ final class RateLimit implements AutoCloseable {
     private Counter counter(String kind) {
         return meters.add(
                 Counter.builder("isthmus.rate.limited")
-                                .description("Calls refused because of a rate limit")
-                                .tags(
-                                        "model",
-                                        model,
-                                        "limit",
-                                        kind,
-                                        "header",
-                                        Objects.requireNonNullElse(rate.header(), "none"))::register);
+                        .description("Calls refused because of a rate limit")
+                        .tags(
+                                "model",
+                                model,
+                                "limit",
+                                kind,
+                                "header",
+                                Objects.requireNonNullElse(rate.header(), "none"))::register);
     }
 
     /** The usage that a call is counted on. */

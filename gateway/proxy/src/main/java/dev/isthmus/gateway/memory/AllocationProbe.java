@@ -30,9 +30,7 @@ public final class AllocationProbe {
             failures.set(0);
             return null;
         } catch (OutOfMemoryError e) {
-            return failures.incrementAndGet() < FAILURES
-                    ? null
-                    : "direct memory is exhausted: " + e.getMessage();
+            return failures.incrementAndGet() < FAILURES ? null : "direct memory is exhausted: " + e.getMessage();
         }
     }
 }

@@ -68,10 +68,8 @@ public final class RoutingTable {
             Supplier<Map<String, Upstream>> discovered,
             SelectionState selectionState) {
         SortedMap<String, Route> routes = new TreeMap<>();
-        models.forEach((name, config) ->
-                routes.put(
-                        name,
-                        new Route(name, ModelPattern.is(name) ? null : name, config, upstreams, selectionState)));
+        models.forEach((name, config) -> routes.put(
+                name, new Route(name, ModelPattern.is(name) ? null : name, config, upstreams, selectionState)));
         this.configured = routes;
         this.names = new ModelNames(models);
         Map<String, Route> exact = new HashMap<>();

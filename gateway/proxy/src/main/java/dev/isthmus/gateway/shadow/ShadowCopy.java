@@ -61,8 +61,7 @@ final class ShadowCopy implements Reply {
         try {
             ServerFeatures peer = target.upstream().peer();
             // The shadow must not write to shared memory regions, which belong to the primary call.
-            ServerFeatures unshared =
-                    new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
+            ServerFeatures unshared = new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
             InferMessage message = source.prepare(unshared, target.model());
             if (hold(size(message))) {
                 started = shadow.runtime().now();

@@ -96,9 +96,7 @@ public interface Upstream extends AutoCloseable {
      */
     default Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
         body.release();
-        reply.fail(failure(
-                ErrorCode.UNIMPLEMENTED,
-                "is not called over REST, which the generate extension requires"));
+        reply.fail(failure(ErrorCode.UNIMPLEMENTED, "is not called over REST, which the generate extension requires"));
         return Subscription.NONE;
     }
 

@@ -43,10 +43,10 @@ final class ValueShapes {
             text -> text.isBlank() ? null : text);
     private static final Scalar HEADER_NAME = scalar(
             "a header name", pattern(HEADER), text -> text.matches(HEADER) ? text.toLowerCase(Locale.ROOT) : null);
-    private static final Scalar HEADER_PATTERN = scalar(
-            "a header name, or a prefix followed by *", pattern(HEADER + "\\*?"), ValueShapes::headerPattern);
-    private static final Scalar HOST = scalar(
-            "a host name or IP address", pattern(HOST_NAME), text -> text.matches(HOST_NAME) ? text : null);
+    private static final Scalar HEADER_PATTERN =
+            scalar("a header name, or a prefix followed by *", pattern(HEADER + "\\*?"), ValueShapes::headerPattern);
+    private static final Scalar HOST =
+            scalar("a host name or IP address", pattern(HOST_NAME), text -> text.matches(HOST_NAME) ? text : null);
     private static final Scalar HOSTS = scalar(
             "a host, *.SUFFIX, or * for any", pattern(HOST_PATTERN), text -> text.matches(HOST_PATTERN) ? text : null);
     private static final Scalar BOOLEAN = new Scalar(

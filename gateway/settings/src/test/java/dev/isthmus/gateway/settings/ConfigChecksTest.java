@@ -62,13 +62,14 @@ class ConfigChecksTest {
 
     static Stream<Arguments> models() {
         return Stream.of(
-                arguments(
-                        model("targets: [{upstream: t}]"), "with 'targets', 'upstream' must be set on each target"),
+                arguments(model("targets: [{upstream: t}]"), "with 'targets', 'upstream' must be set on each target"),
                 arguments(split("model: x"), "model 'm': with 'targets', 'model' must be set on each target"),
                 arguments(split("version: 1"), "'version' must be set on each target"),
                 arguments(
                         split("").replace("upstream: u", "upstream: w"), "target: upstream: no upstream is named 'w'"),
-                arguments(split("").replace("name: b", "name: a"), "target: two targets have the name 'a'; give each a 'name'"),
+                arguments(
+                        split("").replace("name: b", "name: a"),
+                        "target: two targets have the name 'a'; give each a 'name'"),
                 arguments(
                         split("")
                                 .replace("upstream: u", "weight: 0, upstream: u")
@@ -95,7 +96,9 @@ class ConfigChecksTest {
                         "rule: header 'x': a value, or a prefix followed by *, is expected, got 'a*b'"),
                 arguments(model("sticky: {}"), "sticky: either 'header' or 'parameter' is expected"),
                 arguments(model("sticky: {header: a, parameter: b}"), "sticky: either 'header' or 'parameter'"),
-                arguments(model("shadow: [{upstream: u}, {upstream: u, model: n}]"), "shadow: two shadows have the name 'u'"),
+                arguments(
+                        model("shadow: [{upstream: u}, {upstream: u, model: n}]"),
+                        "shadow: two shadows have the name 'u'"),
                 arguments(model("shadow: [{upstream: x}]"), "shadow: upstream: no upstream is named 'x'"),
                 arguments(model("ramp: {target: t}"), "ramp: two or more targets are expected, got 1"),
                 arguments(split("ramp: {target: c}"), "ramp: target: no target is named 'c'"),
@@ -117,7 +120,9 @@ class ConfigChecksTest {
                         model("aliases: [x]}, n: {upstream: u, aliases: [x]"),
                         "alias: 'x' is already an alias of model 'm'"),
                 arguments(model("aliases: ['x*']"), "alias: a name without * is expected, got 'x*'"),
-                arguments(model("aliases: [x]").replace("{m:", "{'m*':"), "model 'm*': alias: a pattern cannot have aliases"));
+                arguments(
+                        model("aliases: [x]").replace("{m:", "{'m*':"),
+                        "model 'm*': alias: a pattern cannot have aliases"));
     }
 
     @ParameterizedTest

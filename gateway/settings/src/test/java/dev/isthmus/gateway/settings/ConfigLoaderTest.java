@@ -295,8 +295,7 @@ class ConfigLoaderTest {
     void file_thatIsAFolderOrMissing_isToldInWords(@TempDir Path folder) {
         Path missing = folder.resolve("none.yaml");
         assertThatThrownBy(() -> ConfigLoader.load(folder)).hasMessage(folder + ": cannot be read: it is a directory");
-        assertThatThrownBy(() -> ConfigLoader.load(missing))
-                .hasMessage(missing + ": cannot be read: no such file");
+        assertThatThrownBy(() -> ConfigLoader.load(missing)).hasMessage(missing + ": cannot be read: no such file");
     }
 
     @Test

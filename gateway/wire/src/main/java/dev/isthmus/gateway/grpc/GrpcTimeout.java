@@ -11,6 +11,7 @@ public final class GrpcTimeout {
 
     /** Values are below this: at most eight digits. */
     private static final long LIMIT = 100_000_000;
+
     private static final TimeUnit[] UNITS = {
         TimeUnit.NANOSECONDS,
         TimeUnit.MICROSECONDS,

@@ -51,8 +51,7 @@ public record ListenAddress(String role, String host, int port, String otherPort
 
     private String reason(String system) {
         if (system.contains("in use")) {
-            return "is in use: another process listens on this port; stop it, or choose another port with "
-                    + otherPort;
+            return "is in use: another process listens on this port; stop it, or choose another port with " + otherPort;
         }
         if (system.contains("assign requested address")) {
             return "cannot be listened on: this machine has no address " + host;

@@ -41,7 +41,6 @@ public final class RestUpstream implements Upstream {
     private final ServerCapabilities capabilities;
     private final PerLoop<RestConnectionPool> pools;
 
-    /** @param nanoTime measures how long connections are idle */
     public RestUpstream(
             UpstreamSettings settings, ServerCapabilities capabilities, PoolLimits limits, ByteBufAllocator allocator) {
         this(settings, capabilities, limits, allocator, System::nanoTime);

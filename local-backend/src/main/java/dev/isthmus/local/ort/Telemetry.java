@@ -28,7 +28,8 @@ final class Telemetry {
     private Telemetry() {}
 
     /**
-     * Disables telemetry before the library is loaded, so that nothing is sent at all. If that is not possible, {@code disable} still disables it later.
+     * Disables telemetry before the library is loaded, so that nothing is sent at all. If that is not possible,
+     * {@code disable} still disables it later.
      */
     static void disableByEnvironment() {
         Linker linker = Linker.nativeLinker();

@@ -253,12 +253,14 @@ final class GrpcExchange implements Http2Exchange, Reply {
         if (ended) {
             return;
         }
-        if (sink == null) {
+        if (sink == null && context.operation() == null) {
             reject(failure);
             return;
         }
         context.failed(failure);
-        sink.cancel();
+        if (sink != null) {
+            sink.cancel();
+        }
         fail(failure);
     }
 

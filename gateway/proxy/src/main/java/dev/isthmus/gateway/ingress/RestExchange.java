@@ -215,12 +215,14 @@ final class RestExchange implements Reply {
 
     /** Fails the request: cancels what is in flight and responds. */
     void cancelWith(OipException failure) {
-        if (sink == null) {
+        if (sink == null && context.operation() == null) {
             reject(failure);
             return;
         }
         context.failed(failure);
-        sink.cancel();
+        if (sink != null) {
+            sink.cancel();
+        }
         fail(failure);
     }
 

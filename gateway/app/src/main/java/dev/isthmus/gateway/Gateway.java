@@ -17,7 +17,6 @@ import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
-import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.RampStateFile;
@@ -36,9 +35,7 @@ import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import io.netty.util.concurrent.EventExecutor;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -51,7 +48,6 @@ import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -63,19 +59,13 @@ import org.slf4j.LoggerFactory;
  */
 public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
-    private static final long QUIET_PERIOD_MILLIS = 0;
-    private static final long SHUTDOWN_TIMEOUT_MILLIS = 5_000;
-    /** Connections are closed, their handlers are notified, responses are written, and flushed. */
-    private static final int SETTLE_TURNS = 4;
-
-    private static final int MAX_CHANGES = 100;
     private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(5);
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
     private final AllocationProbe allocations;
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
-    private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
+    private final ReloadReporter reloads = new ReloadReporter(metrics.registry());
     private final Ramps ramps;
     private final ShadowRuntime shadows;
     private final Generation.SharedResources resources;
@@ -133,13 +123,12 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         // Before models are loaded, which takes long: fails fast.
         checkAddresses(config);
         Transport transport = Transport.best();
-        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
-                0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
+        EventLoopGroup loops = EventLoops.start(transport);
         Gateway gateway;
         try {
             gateway = new Gateway(config, source, transport, loops, allocator, warm);
         } catch (RuntimeException e) {
-            end(loops);
+            EventLoops.stop(loops);
             throw e;
         }
         try {
@@ -256,13 +245,12 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     /** Loads the configuration again and applies it; the result is also logged and counted. Blocks. */
     public synchronized ReloadResult reload() {
         if (source == null) {
-            return rejected(
-                    new ReloadResult.Rejected(false, List.of("the gateway was started without a configuration file")));
+            return reloads.rejected(false, List.of("the gateway was started without a configuration file"));
         }
         try {
             return reload(source.load());
         } catch (ConfigException e) {
-            return rejected(new ReloadResult.Rejected(true, e.problems()));
+            return reloads.rejected(true, e.problems());
         }
     }
 
@@ -272,7 +260,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      */
     public synchronized ReloadResult reload(GatewayConfig config) {
         if (loops.isShuttingDown()) {
-            return rejected(new ReloadResult.Rejected(false, List.of("the gateway is shutting down")));
+            return reloads.rejected(false, List.of("the gateway is shutting down"));
         }
         Generation old = current;
         GatewayConfig wanted =
@@ -289,22 +277,12 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
             try {
                 replace(old, wanted);
             } catch (OipException e) {
-                return rejected(new ReloadResult.Rejected(false, List.of(e.message())));
+                return reloads.rejected(false, List.of(e.message()));
             } catch (Exception e) {
-                return rejected(new ReloadResult.Rejected(
-                        false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString()))));
+                return reloads.rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString())));
             }
         }
-        return applied(new ReloadResult.Applied(current.number(), first(changes), warnings));
-    }
-
-    private static List<String> first(List<String> changes) {
-        if (changes.size() <= MAX_CHANGES) {
-            return changes;
-        }
-        List<String> shown = new ArrayList<>(changes.subList(0, MAX_CHANGES));
-        shown.add("and " + (changes.size() - MAX_CHANGES) + " more");
-        return shown;
+        return reloads.applied(current.number(), changes, warnings);
     }
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
@@ -321,21 +299,6 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         current = next;
         change.commit();
         old.retire(next.traffic());
-    }
-
-    private ReloadResult applied(ReloadResult.Applied applied) {
-        applied.warnings().forEach(LOG::warn);
-        LOG.info("configuration {} is in effect; changes: {}", applied.generation(), applied.changes());
-        reloads.applied(applied.generation());
-        return applied;
-    }
-
-    private ReloadResult rejected(ReloadResult.Rejected rejected) {
-        LOG.error(
-                "the new configuration was rejected; the previous one stays in effect:\n{}",
-                String.join("\n", rejected.problems()));
-        reloads.rejected();
-        return rejected;
     }
 
     /** A generation was closed: removes the meters of its routes. */
@@ -417,28 +380,11 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         resources.closer().shutdownNow();
         current.stop();
         resources.pool().close();
-        settle(loops);
-        end(loops);
+        EventLoops.drain(loops);
+        EventLoops.stop(loops);
         current.traffic().close();
         shadows.close();
         metrics.close();
         LOG.info("stopped");
-    }
-
-    /**
-     * Lets each loop run its queued tasks and those they submit: calls that end with their upstream still get a
-     * response.
-     */
-    private static void settle(EventLoopGroup loops) {
-        for (int turn = 0; turn < SETTLE_TURNS; turn++) {
-            for (EventExecutor loop : loops) {
-                loop.submit(() -> {}).awaitUninterruptibly(SHUTDOWN_TIMEOUT_MILLIS);
-            }
-        }
-    }
-
-    private static void end(EventLoopGroup loops) {
-        loops.shutdownGracefully(QUIET_PERIOD_MILLIS, SHUTDOWN_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)
-                .syncUninterruptibly();
     }
 }

@@ -1,0 +1,56 @@
+package dev.isthmus.gateway;
+
+import dev.isthmus.gateway.metrics.ReloadMetrics;
+import dev.isthmus.gateway.reload.ReloadResult;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Logs and counts how reloads end. */
+final class ReloadReporter {
+    private static final Logger LOG = LoggerFactory.getLogger(ReloadReporter.class);
+    private static final int MAX_CHANGES = 100;
+
+    private final ReloadMetrics metrics;
+
+    ReloadReporter(MeterRegistry registry) {
+        metrics = new ReloadMetrics(registry);
+    }
+
+    /**
+     * A configuration is in effect.
+     *
+     * @param changes what differs from the one before; the first hundred are reported
+     */
+    ReloadResult applied(long generation, List<String> changes, List<String> warnings) {
+        ReloadResult.Applied applied = new ReloadResult.Applied(generation, first(changes), warnings);
+        warnings.forEach(LOG::warn);
+        LOG.info("configuration {} is in effect; changes: {}", generation, applied.changes());
+        metrics.applied(generation);
+        return applied;
+    }
+
+    /**
+     * A configuration is rejected.
+     *
+     * @param invalid whether it cannot be used as it is written
+     */
+    ReloadResult rejected(boolean invalid, List<String> problems) {
+        LOG.error(
+                "the new configuration was rejected; the previous one stays in effect:\n{}",
+                String.join("\n", problems));
+        metrics.rejected();
+        return new ReloadResult.Rejected(invalid, problems);
+    }
+
+    private static List<String> first(List<String> changes) {
+        if (changes.size() <= MAX_CHANGES) {
+            return changes;
+        }
+        List<String> shown = new ArrayList<>(changes.subList(0, MAX_CHANGES));
+        shown.add("and " + (changes.size() - MAX_CHANGES) + " more");
+        return shown;
+    }
+}

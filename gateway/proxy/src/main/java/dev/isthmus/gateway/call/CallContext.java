@@ -109,11 +109,6 @@ public final class CallContext {
         return memory;
     }
 
-    /** When the head was received, on the scale of {@link System#nanoTime()}. */
-    public long startNanos() {
-        return startNanos;
-    }
-
     /** The call has begun. */
     public void began(Operation requested) {
         operation = requested;

@@ -338,6 +338,7 @@ final class InferCall implements Reply {
         Target nextTarget = fallback;
         if (nextTarget != null && shouldFallBack(failure)) {
             routed.failedOver(failure);
+            call.context().sentTo(nextTarget.upstream().name(), nextTarget.model());
             fallback = null;
             inFlight = Subscription.NONE;
             send(nextTarget, false);

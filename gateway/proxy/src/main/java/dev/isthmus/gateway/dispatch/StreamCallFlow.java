@@ -103,6 +103,7 @@ final class StreamCallFlow implements RequestSink {
             throw unknown;
         }
         Target target = selection.target();
+        call.context().sentTo(target.upstream().name(), target.model());
         ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
         body.add(message);
         try {

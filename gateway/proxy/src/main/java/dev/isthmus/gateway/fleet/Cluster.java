@@ -204,6 +204,7 @@ public final class Cluster implements Upstream {
             reply.fail(shared.noServer());
             return UpstreamStream.ENDED;
         }
+        call.context().attempted(replica.label());
         return TrackedStream.open(
                 replica, new TrackedRequest(replica, metrics, shared.nanoTime()), permit, call, model, reply);
     }

@@ -140,6 +140,8 @@ final class GenericErrorTexts implements Service {
 
         @Override
         public void fail(OipException failure) {
+            // Before the text is replaced: operators see the full one.
+            call.context().failed(failure);
             super.fail(generic(failure, ""));
         }
     }

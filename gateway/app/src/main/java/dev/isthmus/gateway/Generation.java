@@ -122,6 +122,7 @@ final class Generation {
             Service stack = ProxyStack.of(
                     List.of(calls, resources.accessLog(), ended -> leave()),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
+                    config.headers().forwarded().contains("x-request-id"),
                     routes,
                     this::routeKey,
                     traffic,

@@ -48,7 +48,7 @@ final class AccessLogLine {
 
     private void client(CallContext call) {
         HeaderFields fields = call.headers();
-        out.text("request_id", fields.value("x-request-id"));
+        out.text("request_id", call.requestId());
         out.text("trace_id", traceId(fields.value("traceparent")));
         ClientConnection connection = call.connection();
         if (connection != null) {

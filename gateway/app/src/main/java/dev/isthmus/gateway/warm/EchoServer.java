@@ -95,6 +95,8 @@ final class EchoServer implements AutoCloseable {
                 case Operation.ModelReady ask -> reply.only(new ReplyMessage.ModelReadyState(ask.model(), true));
                 case Operation.Infer ask -> reply.only(new ReplyMessage.Inference(answer(ask.form())));
                 case Operation.ReadModelMetadata ask -> refuse();
+                case Operation.CheckHealth ask -> refuse();
+                case Operation.Reflect ask -> refuse();
                 case Operation.InferStream ask -> refuse();
                 case Operation.Generate ask -> refuse();
                 case Operation.Manage ask -> refuse();

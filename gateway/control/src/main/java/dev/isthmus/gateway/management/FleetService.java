@@ -38,6 +38,8 @@ public final class FleetService implements Service {
             case Operation.ReadModelMetadata request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
             case Operation.Manage manage -> management.open(call, manage, reply);
+            case Operation.CheckHealth other -> throw notOfTheFleet(other);
+            case Operation.Reflect other -> throw notOfTheFleet(other);
             case Operation.ServerLive other -> throw notOfTheFleet(other);
             case Operation.GatewayReady other -> throw notOfTheFleet(other);
             case Operation.Infer other -> throw notOfTheFleet(other);

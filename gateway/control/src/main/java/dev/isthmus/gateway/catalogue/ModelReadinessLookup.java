@@ -47,6 +47,6 @@ final class ModelReadinessLookup {
 
     private static ReadyCount count(CheckResults results) {
         return new ReadyCount(
-                results.ready(), results.answered() + results.failures().size());
+                results.ready(), results.responses() + results.failures().size());
     }
 }

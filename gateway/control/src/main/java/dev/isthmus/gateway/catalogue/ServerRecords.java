@@ -82,7 +82,7 @@ final class ServerRecords {
 
     /** Whether every server has been checked. */
     boolean settled() {
-        return byServer.values().stream().allMatch(record -> record.member.asked());
+        return byServer.values().stream().allMatch(record -> record.member.checked());
     }
 
     Map<Upstream, ReplicaStatus> seen() {

@@ -30,9 +30,9 @@ public final class FleetService implements Service {
     @Override
     public RequestSink open(Call call, Reply reply) {
         return switch (call.operation()) {
-            case Operation.ServerReady request -> EmptyBodySink.answering(reply, ready());
+            case Operation.ServerReady request -> EmptyBodySink.replying(reply, ready());
             case Operation.ReadServerMetadata request ->
-                EmptyBodySink.answering(reply, new ReplyMessage.Server(catalogue.serverMetadata()));
+                EmptyBodySink.replying(reply, new ReplyMessage.Server(catalogue.serverMetadata()));
             case Operation.ModelReady request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelReady(call, request.model(), reply));
             case Operation.ReadModelMetadata request ->

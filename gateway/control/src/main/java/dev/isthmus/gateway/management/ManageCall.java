@@ -283,14 +283,14 @@ public final class ManageCall {
     /** The statistics of one model under the client's name. */
     private static ModelStatisticsResponse statistics(ByteString content, String there, String client)
             throws InvalidProtocolBufferException {
-        ModelStatisticsResponse.Builder answer =
+        ModelStatisticsResponse.Builder response =
                 ModelStatisticsResponse.newBuilder().mergeFrom(content);
-        for (ModelStatistics.Builder model : answer.getModelStatsBuilderList()) {
+        for (ModelStatistics.Builder model : response.getModelStatsBuilderList()) {
             if (model.getName().equals(there)) {
                 model.setName(client);
             }
         }
-        return answer.build();
+        return response.build();
     }
 
     private static OipException notTheProtocols(ManageFanOut.ServerReply reply, IOException cause) {
@@ -300,9 +300,9 @@ public final class ManageCall {
                 cause);
     }
 
-    private static void deliver(Operation.Manage manage, Message answer, Reply reply) {
+    private static void deliver(Operation.Manage manage, Message response, Reply reply) {
         try {
-            byte[] content = answer.toByteArray();
+            byte[] content = response.toByteArray();
             byte[] encoded = manage.json() ? ManagementJson.toJson(manage.extension(), content) : content;
             reply.only(new ReplyMessage.Document(Unpooled.wrappedBuffer(encoded)));
         } catch (IOException e) {

@@ -102,7 +102,7 @@ final class GenericErrorTexts implements Service {
             }
             String requestId = requestId();
             log(failure.code(), requestId, part, failure.message());
-            return failure.saying(fixed + (requestId == null ? "" : " (request id " + requestId + ")"));
+            return failure.withMessage(fixed + (requestId == null ? "" : " (request id " + requestId + ")"));
         }
 
         private GenericEventErrors events() {

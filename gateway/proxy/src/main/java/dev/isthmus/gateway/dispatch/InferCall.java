@@ -210,8 +210,8 @@ final class InferCall implements Reply {
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
-        return response.takesParts(wire, length);
+    public boolean acceptsParts(Wire wire, long length) {
+        return response.acceptsParts(wire, length);
     }
 
     @Override
@@ -297,7 +297,7 @@ final class InferCall implements Reply {
     private boolean shouldFallBack(OipException failure) {
         return switch (failure.code()) {
             case UNAVAILABLE, OVERLOADED, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
-                !failure.dropsAnswer() && (!call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0);
+                !failure.isResponseDropped() && (!call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0);
             default -> false;
         };
     }

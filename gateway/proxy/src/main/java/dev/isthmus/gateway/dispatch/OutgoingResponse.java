@@ -38,9 +38,9 @@ final class OutgoingResponse {
         form = requested;
     }
 
-    /** Whether it may arrive in parts, see {@link Reply#takesParts}. */
-    boolean takesParts(Wire wire, long length) {
-        return form.passesParts(wire) && !routed.compared() && client.takesParts(wire, length);
+    /** Whether it may arrive in parts, see {@link Reply#acceptsParts}. */
+    boolean acceptsParts(Wire wire, long length) {
+        return form.passesParts(wire) && !routed.compared() && client.acceptsParts(wire, length);
     }
 
     /**
@@ -63,7 +63,7 @@ final class OutgoingResponse {
     }
 
     private void text(JsonResponseText json) {
-        if (json.inParts() && client.takesParts(Wire.REST, json.bytes())) {
+        if (json.inParts() && client.acceptsParts(Wire.REST, json.bytes())) {
             routed.responseStarted();
             text = new JsonResponseWriter(json, context.memory(), client);
             text.begin();

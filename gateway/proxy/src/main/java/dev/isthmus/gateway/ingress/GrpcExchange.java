@@ -278,7 +278,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
+    public boolean acceptsParts(Wire wire, long length) {
         OpenedCall call = opened;
         return !ended && call != null && !call.stream() && call.coding() == null;
     }

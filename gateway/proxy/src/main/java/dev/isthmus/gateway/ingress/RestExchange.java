@@ -251,8 +251,8 @@ final class RestExchange implements Reply {
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
-        return opened != null && response.takesParts(length);
+    public boolean acceptsParts(Wire wire, long length) {
+        return opened != null && response.acceptsParts(length);
     }
 
     @Override

@@ -47,7 +47,7 @@ final class RestResponseSender {
     }
 
     /** Whether a response of this length may be sent in parts. */
-    boolean takesParts(long length) {
+    boolean acceptsParts(long length) {
         return !events && writer.abortable() && (accepted == null || length > ContentCoding.MOST_COMPRESSED);
     }
 

@@ -130,7 +130,7 @@ public final class UnaryStream implements UpstreamStream {
             if (closed) {
                 response.release();
             } else if (response instanceof ReplyMessage.Inference inference
-                    && !upstream.peer().dialect().takesId(request.id())) {
+                    && !upstream.peer().dialect().acceptsId(request.id())) {
                 reply.message(new ReplyMessage.Inference(inference.message(), request.id()));
             } else if (response instanceof ReplyMessage.StreamError error
                     && error.id().isEmpty()) {

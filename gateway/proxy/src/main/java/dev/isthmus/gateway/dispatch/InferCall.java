@@ -125,10 +125,8 @@ final class InferCall implements Reply {
 
     /** The request was sent; before this it may have completed, or failed over to the fallback. */
     private void inferStarted(Subscription started, boolean first) {
-        if (callEnded) {
-            releaseIfUnused();
-        } else if (!first) {
-            inFlight = started;
+        if (callEnded || !first) {
+            inFlight = started.cancelIf(callEnded);
             releaseIfUnused();
         } else if (!routed.failedOver()) {
             inFlight = started;

@@ -46,12 +46,7 @@ final class Attempt extends ForwardingReply {
 
     /** Sends the request. The attempt may end before this returns. */
     void start(Upstream server, ReplayableRequest request, Call call, boolean last) {
-        Subscription started = request.send(server, call, this, last);
-        if (ended) {
-            started.cancel();
-        } else {
-            subscription = started;
-        }
+        subscription = request.send(server, call, this, last).cancelIf(ended);
     }
 
     /** Fails the attempt unless a response arrives within this time. */

@@ -81,7 +81,7 @@ final class ServerRecords {
     }
 
     /** Whether every server has been checked. */
-    boolean settled() {
+    boolean allChecked() {
         return byServer.values().stream().allMatch(record -> record.member.checked());
     }
 

@@ -38,15 +38,15 @@ public final class FleetService implements Service {
             case Operation.ReadModelMetadata request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
             case Operation.Manage manage -> management.open(call, manage, reply);
-            case Operation.ServerLive other -> throw notOfTheFleet(other);
-            case Operation.GatewayReady other -> throw notOfTheFleet(other);
-            case Operation.Infer other -> throw notOfTheFleet(other);
-            case Operation.InferStream other -> throw notOfTheFleet(other);
-            case Operation.Generate other -> throw notOfTheFleet(other);
+            case Operation.ServerLive other -> throw unexpected(other);
+            case Operation.GatewayReady other -> throw unexpected(other);
+            case Operation.Infer other -> throw unexpected(other);
+            case Operation.InferStream other -> throw unexpected(other);
+            case Operation.Generate other -> throw unexpected(other);
         };
     }
 
-    private static IllegalArgumentException notOfTheFleet(Operation operation) {
+    private static IllegalArgumentException unexpected(Operation operation) {
         return new IllegalArgumentException("expected an operation on the fleet, got " + operation);
     }
 

@@ -2,6 +2,7 @@ package dev.isthmus.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
@@ -66,6 +67,7 @@ class GenerationTest {
                         new RoutePolicyTable.PolicyResources(
                                 meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
                         calls,
+                        new ReloadableAccessLog(meters),
                         closer,
                         patience,
                         () -> null,

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.ingress;
 
 import com.google.protobuf.MessageLite;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.ServerMetadata;
@@ -13,6 +15,7 @@ import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 
 /** Encodes messages as protobuf. */
@@ -36,6 +39,14 @@ final class GrpcResponses {
             case ReplyMessage.StreamError error -> throw new IllegalArgumentException("a status, not a message");
             case ReplyMessage.Events events -> throw new IllegalArgumentException("events exist over REST only");
         };
+    }
+
+    /** Compresses the message (taken), and precedes it by its prefix. */
+    static ByteBuf compressed(ByteBufAllocator allocator, ContentCoding coding, ByteBuf message) {
+        ByteBuf packed = coding.compress(allocator, message);
+        ByteBuf prefix = allocator.buffer(MessagePrefix.BYTES, MessagePrefix.BYTES);
+        prefix.writeByte(1).writeInt(packed.readableBytes());
+        return allocator.compositeBuffer(2).addComponents(true, prefix, packed);
     }
 
     private static ByteBuf wrap(MessageLite message) {

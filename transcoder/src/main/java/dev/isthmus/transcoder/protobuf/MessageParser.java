@@ -32,6 +32,9 @@ final class MessageParser {
     private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
     private static final int TENSORS = 5 << 3 | ProtoCursor.BYTES;
 
+    /** As many fields as a tensor has, but for its parameters and extents. */
+    private static final int FEW_FIELDS = 8;
+
     /** Fields of a tensor; its parameters have the same number as the message's. */
     private static final int NAME = 1 << 3 | ProtoCursor.BYTES;
 
@@ -208,7 +211,7 @@ final class MessageParser {
         } else if (tag == kind.requestedOutputs()) {
             requestedOutput(cursor.nested());
         } else {
-            cursor.skip();
+            cursor.skipUnexpected();
         }
     }
 
@@ -219,7 +222,8 @@ final class MessageParser {
         long[] extents = NONE;
         Map<String, Parameter> own = Map.of();
         ProtoCursor contents = null;
-        while (cursor.more()) {
+        for (int fields = 1; cursor.more(); fields++) {
+            cursor.expect(FEW_FIELDS + own.size() + extents.length, fields);
             int start = cursor.position();
             switch (cursor.tag()) {
                 case NAME -> name = cursor.string();
@@ -232,7 +236,7 @@ final class MessageParser {
                     contentsGiven = true;
                     cursor.skip();
                 }
-                default -> cursor.skip();
+                default -> cursor.skipUnexpected();
             }
         }
         kind.check().requireName(name, limits);
@@ -285,11 +289,12 @@ final class MessageParser {
         requireAtMost(limits.tensors(), outputs.size() + 1, "requested outputs");
         String name = "";
         Map<String, Parameter> own = Map.of();
-        while (cursor.more()) {
+        for (int fields = 1; cursor.more(); fields++) {
+            cursor.expect(FEW_FIELDS + own.size(), fields);
             switch (cursor.tag()) {
                 case NAME -> name = cursor.string();
                 case OUTPUT_PARAMETERS -> own = entries.read(cursor.nested(), own);
-                default -> cursor.skip();
+                default -> cursor.skipUnexpected();
             }
         }
         entries.requireValues(own);

@@ -56,7 +56,8 @@ final class ParameterEntries {
         }
         String key = "";
         Parameter value = UNSET;
-        while (entry.more()) {
+        for (int fields = 1; entry.more(); fields++) {
+            entry.expect(2, fields);
             switch (entry.tag()) {
                 case KEY -> key = entry.string();
                 case VALUE -> value = value(entry.nested(), value);
@@ -88,7 +89,8 @@ final class ParameterEntries {
     /** The value if one is set, else {@code before}: protobuf merges a message field that occurs twice. */
     private Parameter value(ProtoCursor cursor, Parameter before) {
         Parameter value = before;
-        while (cursor.more()) {
+        for (int fields = 1; cursor.more(); fields++) {
+            cursor.expect(1, fields);
             switch (cursor.tag()) {
                 case BOOL -> value = new Parameter.Bool(cursor.varint() != 0);
                 case INT64 -> value = new Parameter.Int64(cursor.varint());
@@ -101,7 +103,7 @@ final class ParameterEntries {
                     value = new Parameter.Uint64(cursor.varint());
                     wide = true;
                 }
-                default -> cursor.skip();
+                default -> cursor.skipUnexpected();
             }
         }
         return value;

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.Call;
@@ -179,6 +180,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
+                new ReloadableAccessLog(metrics.registry()),
                 closer,
                 DRAIN_TIMEOUT,
                 this,
@@ -190,7 +192,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
+                        "", new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, resources, false, null);
     }
@@ -382,6 +384,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         resources.pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);
+        resources.accessLog().close();
         current.traffic().close();
         shadows.close();
         metrics.close();

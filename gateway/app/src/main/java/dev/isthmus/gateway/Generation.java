@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
@@ -82,6 +83,7 @@ final class Generation {
             SelectionState choices,
             RoutePolicyTable.PolicyResources traffic,
             CallMetrics calls,
+            ReloadableAccessLog accessLog,
             ScheduledExecutorService closer,
             Duration drainTimeout,
             GatewayReadiness gateway,
@@ -118,8 +120,9 @@ final class Generation {
                     routes, config.limits().maxRequests(), transcoder, resources.traffic(), previous);
             FleetService fleet = new FleetService(locations, catalogue, rules.limits());
             Service stack = ProxyStack.of(
-                    List.of(calls, ended -> leave()),
+                    List.of(calls, resources.accessLog(), ended -> leave()),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
+                    config.headers().forwarded().contains("x-request-id"),
                     routes,
                     this::routeKey,
                     traffic,
@@ -223,6 +226,7 @@ final class Generation {
         resources.traffic().memory().limit(held, held + (direct - held) / 2);
         resources.upstreams().checked().configure(routes);
         traffic.install();
+        resources.accessLog().configure(config.accessLog());
         catalogue.start();
     }
 

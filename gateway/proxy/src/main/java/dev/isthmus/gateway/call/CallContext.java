@@ -23,13 +23,14 @@ public final class CallContext {
     public static final String NO_ROUTE = "none";
 
     private final @Nullable ClientProtocol protocol;
-    private final @Nullable SocketAddress peer;
+    private final @Nullable ClientConnection connection;
     private final HeaderFields headers;
     private final EventLoop loop;
     private final ByteBufAllocator allocator;
     private final MemoryBudget.MemoryReservation memory;
     private final long startNanos;
 
+    private String requestId = "";
     private @Nullable Operation operation;
     private String route = NO_ROUTE;
     private String upstream = "";
@@ -50,7 +51,7 @@ public final class CallContext {
      * The context of a request whose head was received, or which failed before.
      *
      * @param protocol null for a call that the gateway makes itself
-     * @param peer the client's address; null if it is not known
+     * @param connection the client's connection; null for a call that the gateway makes itself
      * @param headers all header fields that the client sent, for routing and policies
      * @param loop event loop of the client's connection: every callback of the call runs on it
      * @param memory counts the bytes that the call holds
@@ -58,14 +59,14 @@ public final class CallContext {
      */
     public CallContext(
             @Nullable ClientProtocol protocol,
-            @Nullable SocketAddress peer,
+            @Nullable ClientConnection connection,
             HeaderFields headers,
             EventLoop loop,
             ByteBufAllocator allocator,
             MemoryBudget.MemoryReservation memory,
             long startNanos) {
         this.protocol = protocol;
-        this.peer = peer;
+        this.connection = connection;
         this.headers = headers;
         this.loop = loop;
         this.allocator = allocator;
@@ -84,9 +85,14 @@ public final class CallContext {
         return protocol;
     }
 
+    /** The client's connection; null for a call that the gateway makes itself. */
+    public @Nullable ClientConnection connection() {
+        return connection;
+    }
+
     /** The client's address; null if it is not known. */
     public @Nullable SocketAddress peer() {
-        return peer;
+        return connection == null ? null : connection.peer();
     }
 
     /** All header fields that the client sent. */
@@ -107,6 +113,16 @@ public final class CallContext {
     /** Counts the bytes that the call holds. */
     public MemoryBudget.MemoryReservation memory() {
         return memory;
+    }
+
+    /** The id of the request was read or made. */
+    public void identified(String id) {
+        requestId = id;
+    }
+
+    /** The request id, of the client or made by the gateway; empty for a call that the gateway makes itself. */
+    public String requestId() {
+        return requestId;
     }
 
     /** The call has begun. */

@@ -23,6 +23,9 @@ public record GatewayConfig(
         HealthConfig health,
         RampsConfig ramps,
 
+        @Doc("Access log. Off by default.") @Nullable
+        AccessLogConfig accessLog,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -50,6 +53,7 @@ public record GatewayConfig(
             ResponseConfig.DEFAULT,
             HealthConfig.DEFAULT,
             RampsConfig.DEFAULT,
+            null,
             Map.of(),
             null,
             Map.of(),
@@ -72,6 +76,7 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                null,
                 Map.of(),
                 LocalConfig.EMBEDDED,
                 Map.of(),
@@ -89,6 +94,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 ramps,
+                accessLog,
                 upstreams,
                 local,
                 models,
@@ -106,6 +112,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 ramps,
+                accessLog,
                 upstreams,
                 local,
                 models,
@@ -123,6 +130,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 other,
+                accessLog,
                 upstreams,
                 local,
                 models,
@@ -147,6 +155,11 @@ public record GatewayConfig(
             @Doc("0 takes any free port.") @Range(max = 65_535)
             int port) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
+
+        /** The name in policies, metrics and logs: {@code host:port} as configured. */
+        public String label() {
+            return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
+        }
     }
 
     /** The address of the admin API. */

@@ -189,8 +189,12 @@ final class MessageParser {
                 case MODEL_NAME -> texts = new Texts(cursor.string(), texts.version, texts.id);
                 case MODEL_VERSION -> texts = new Texts(texts.name, cursor.string(), texts.id);
                 case ID -> texts = new Texts(texts.name, texts.version, cursor.string());
-                case PARAMETERS -> parameters = entries.read(cursor.nested(), parameters);
-                case TENSORS -> tensor(cursor.nested());
+                case PARAMETERS -> parameters = entries.readIn(cursor, parameters);
+                case TENSORS -> {
+                    ProtoCursor tensor = cursor.nested();
+                    tensor(tensor);
+                    cursor.read(tensor);
+                }
                 default -> last(cursor, tag);
             }
         }
@@ -209,7 +213,9 @@ final class MessageParser {
             requireAtMost(limits.tensors(), raws.size() + 1, "raw contents");
             raws.add(cursor.retainedBytes());
         } else if (tag == kind.requestedOutputs()) {
-            requestedOutput(cursor.nested());
+            ProtoCursor output = cursor.nested();
+            requestedOutput(output);
+            cursor.read(output);
         } else {
             cursor.skipUnexpected();
         }
@@ -230,7 +236,7 @@ final class MessageParser {
                 case DATATYPE -> type = cursor.string();
                 case SHAPE -> extents = appended(extents, cursor.varint());
                 case PACKED_SHAPE -> extents = unpacked(cursor.nested(), extents);
-                case PARAMETERS -> own = entries.read(cursor.nested(), own);
+                case PARAMETERS -> own = entries.readIn(cursor, own);
                 case TypedContents.TAG -> {
                     contents = contents == null ? cursor.from(start) : contents;
                     contentsGiven = true;
@@ -293,7 +299,7 @@ final class MessageParser {
             cursor.expect(FEW_FIELDS + own.size(), fields);
             switch (cursor.tag()) {
                 case NAME -> name = cursor.string();
-                case OUTPUT_PARAMETERS -> own = entries.read(cursor.nested(), own);
+                case OUTPUT_PARAMETERS -> own = entries.readIn(cursor, own);
                 default -> cursor.skipUnexpected();
             }
         }

@@ -43,13 +43,20 @@ final class ParameterEntries {
     }
 
     /**
-     * Reads one entry.
+     * Reads the entry that is the next field of a message.
      *
      * @param before the previous entries; empty and immutable, or a result of this method
      * @return those and the new entry, which replaces one with the same key
      * @throws OipException if it is malformed, or exceeds a limit
      */
-    Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
+    Map<String, Parameter> readIn(ProtoCursor message, Map<String, Parameter> before) {
+        ProtoCursor entry = message.nested();
+        Map<String, Parameter> all = read(entry, before);
+        message.read(entry);
+        return all;
+    }
+
+    private Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
         entries++;
         if (entries > MAX) {
             throw new OipException(check.code(), "parameters: at most " + MAX + " are accepted in one message");
@@ -60,7 +67,11 @@ final class ParameterEntries {
             entry.expect(2, fields);
             switch (entry.tag()) {
                 case KEY -> key = entry.string();
-                case VALUE -> value = value(entry.nested(), value);
+                case VALUE -> {
+                    ProtoCursor nested = entry.nested();
+                    value = value(nested, value);
+                    entry.read(nested);
+                }
                 // Parsers disagree: some accept the entry, others treat all of it as an unknown field.
                 default ->
                     throw new OipException(

@@ -35,14 +35,13 @@ final class ProtoCursor {
     private final ByteBuf buffer;
     private final ErrorCode code;
     private final int end;
-    /** The number of unexpected fields, shared by the cursors of one message. */
-    private final int[] unexpected;
-
+    /** The number of unexpected fields so far. */
+    private int unexpected;
     private int depth;
     private int at;
     private int tag;
 
-    private ProtoCursor(ByteBuf buffer, int start, int end, int depth, ErrorCode code, int[] unexpected) {
+    private ProtoCursor(ByteBuf buffer, int start, int end, int depth, ErrorCode code, int unexpected) {
         this.unexpected = unexpected;
         this.buffer = buffer;
         this.at = start;
@@ -52,7 +51,7 @@ final class ProtoCursor {
     }
 
     static ProtoCursor of(ByteBuf message, ErrorCode code) {
-        return new ProtoCursor(message, message.readerIndex(), message.writerIndex(), 0, code, new int[1]);
+        return new ProtoCursor(message, message.readerIndex(), message.writerIndex(), 0, code, 0);
     }
 
     boolean more() {
@@ -117,6 +116,11 @@ final class ProtoCursor {
 
     int fixed32() {
         return buffer.getIntLE(advance(Integer.BYTES));
+    }
+
+    /** The nested message was read: its unexpected fields are those of this one, too. */
+    void read(ProtoCursor nested) {
+        unexpected = nested.unexpected;
     }
 
     /** A nested message or a packed list. */
@@ -225,8 +229,8 @@ final class ProtoCursor {
      *     loop
      */
     void unexpected() {
-        unexpected[0]++;
-        if (unexpected[0] > MAX_UNEXPECTED) {
+        unexpected++;
+        if (unexpected > MAX_UNEXPECTED) {
             throw new OipException(
                     code, "protobuf message: at most " + MAX_UNEXPECTED + " unknown or repeated fields are accepted");
         }

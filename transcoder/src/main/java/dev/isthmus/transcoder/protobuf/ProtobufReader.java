@@ -114,7 +114,7 @@ public final class ProtobufReader {
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
         while (cursor.more()) {
             if (cursor.tag() == PARAMETERS) {
-                parameters = entries.read(cursor.nested(), parameters);
+                parameters = entries.readIn(cursor, parameters);
             } else {
                 cursor.skip();
             }

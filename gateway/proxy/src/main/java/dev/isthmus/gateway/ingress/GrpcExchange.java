@@ -70,7 +70,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
                     requestHead.deadline(),
                     requestedForm == null ? settings.streamForm() : requestedForm,
                     deframer,
-                    new RequestTurns(stream, deframer, this::readOn),
+                    new RequestTurns(stream, deframer, this),
                     new UnaryRequest(deframer, requestHead.method().inference(), channel.alloc()));
             opened = call;
             if (call.stream()) {
@@ -130,7 +130,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     /** Goes on with what was left over. */
-    private void readOn() {
+    void readOn() {
         OpenedGrpcCall call = opened;
         if (ended || call == null) {
             return;

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * stays in the deframer, until the next turn or until the call accepts more.
  */
 final class RequestTurns implements BooleanSupplier {
-    private enum LeftOver {
+    private enum UnreadData {
         NOTHING,
         UNTIL_NEXT_TURN,
         UNTIL_CALL_IS_READY
@@ -22,25 +22,25 @@ final class RequestTurns implements BooleanSupplier {
 
     private final Http2Stream stream;
     private final GrpcDeframer deframer;
-    private final Runnable readOn;
-    private LeftOver leftOver = LeftOver.NOTHING;
+    private final GrpcExchange exchange;
+    private UnreadData rest = UnreadData.NOTHING;
     /** Bytes of the message being inflated that were charged. */
     private int charged;
 
-    /** @param readOn reads what was left over */
-    RequestTurns(Http2Stream stream, GrpcDeframer deframer, Runnable readOn) {
+    /** @param exchange reads what was left over */
+    RequestTurns(Http2Stream stream, GrpcDeframer deframer, GrpcExchange exchange) {
         this.stream = stream;
         this.deframer = deframer;
-        this.readOn = readOn;
+        this.exchange = exchange;
     }
 
     /** Whether received data waits. More must only be added to the deframer meanwhile. */
     boolean leftOver() {
-        return leftOver != LeftOver.NOTHING;
+        return rest != UnreadData.NOTHING;
     }
 
     void begin() {
-        leftOver = LeftOver.NOTHING;
+        rest = UnreadData.NOTHING;
     }
 
     /** The next message of a stream; null if it is incomplete, the turn is over or the call is not ready. */
@@ -60,28 +60,28 @@ final class RequestTurns implements BooleanSupplier {
      * @param to receives the messages of a stream; null for a unary call
      */
     void end(@Nullable RequestSink to) {
-        boolean rest = to == null ? deframer.unfinished() : deframer.partial();
-        if (!rest) {
+        boolean unread = to == null ? deframer.unfinished() : deframer.partial();
+        if (!unread) {
             return;
         }
         if (to != null && !to.isReady()) {
-            leftOver = LeftOver.UNTIL_CALL_IS_READY;
+            rest = UnreadData.UNTIL_CALL_IS_READY;
         } else if (stream.turn().over()) {
-            leftOver = LeftOver.UNTIL_NEXT_TURN;
+            rest = UnreadData.UNTIL_NEXT_TURN;
             stream.inNextTurn(this::inNextTurn);
         }
     }
 
     private void inNextTurn() {
-        if (leftOver == LeftOver.UNTIL_NEXT_TURN) {
-            readOn.run();
+        if (rest == UnreadData.UNTIL_NEXT_TURN) {
+            exchange.readOn();
         }
     }
 
     /** The call accepts more. */
     void callIsReady() {
-        if (leftOver == LeftOver.UNTIL_CALL_IS_READY) {
-            readOn.run();
+        if (rest == UnreadData.UNTIL_CALL_IS_READY) {
+            exchange.readOn();
         }
     }
 

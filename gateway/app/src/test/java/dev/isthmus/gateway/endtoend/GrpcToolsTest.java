@@ -65,7 +65,7 @@ class GrpcToolsTest {
     @CsvSource({
         "inference.GRPCInferenceService,rpc ModelInfer",
         "inference.ModelInferRequest,raw_input_contents",
-        "inference.ModelConfig,message ModelConfig",
+        "inference.ModelConfigResponse,message ModelConfigResponse",
         "grpc.health.v1.HealthCheckResponse,SERVING",
         "grpc.reflection.v1alpha.ServerReflection,ServerReflectionInfo"
     })

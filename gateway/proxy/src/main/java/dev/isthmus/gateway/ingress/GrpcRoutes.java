@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -17,6 +18,7 @@ import dev.isthmus.proto.health.HealthCheckRequest;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -63,6 +65,16 @@ final class GrpcRoutes {
             return reader == null;
         }
 
+        /** The operation of a method that streams. */
+        Operation operation(StreamMessageForm form) {
+            return infersStream() ? new Operation.InferStream(form == StreamMessageForm.TRITON) : new Operation.Reflect();
+        }
+
+        /** Whether its messages are the requests of ModelStreamInfer. */
+        boolean infersStream() {
+            return streams() && large;
+        }
+
         /**
          * The operation of a unary method.
          *
@@ -83,6 +95,11 @@ final class GrpcRoutes {
 
     static {
         METHODS.put(SERVICE + STREAM, new GrpcMethod(null, false, true));
+        for (String version : List.of("v1", "v1alpha")) {
+            METHODS.put(
+                    "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo",
+                    new GrpcMethod(null, false, false));
+        }
         METHODS.put(HEALTH + "Check", health(false));
         METHODS.put(HEALTH + "Watch", health(true));
         unary("ServerLive", message -> new Operation.ServerLive());

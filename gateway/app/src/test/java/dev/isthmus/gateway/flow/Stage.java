@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -75,7 +76,7 @@ final class Stage implements AutoCloseable {
         changes.put(
                 "limits",
                 new GatewayConfig.Limits(
-                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT));
+                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
         changes.put("headers", new GatewayConfig.Headers(PASSED, PASSED));
         changes.put("answers", ANSWERS);
         changes.put("health", health);

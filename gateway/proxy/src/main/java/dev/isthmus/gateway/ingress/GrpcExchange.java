@@ -8,7 +8,6 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.Http2Stream;
@@ -300,7 +299,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
+    public boolean acceptsParts(Wire wire, long length) {
         OpenedGrpcCall call = opened;
         return !ended && call != null && !call.stream() && call.coding() == null;
     }
@@ -343,10 +342,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     /** Sends the message (taken). */
     private void send(OpenedGrpcCall call, ByteBuf message) {
-        boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
-        ContentCoding coding = small ? call.coding() : null;
-        ByteBuf out = coding == null ? MessagePrefix.before(message, channel.alloc()) : GrpcResponses.compressed(channel.alloc(), coding, message);
-        write(call, out);
+        write(call, GrpcResponses.frame(message, call.coding(), channel.alloc()));
     }
 
     /** Writes the bytes (taken). Fails the call if there is no memory for them. */

@@ -17,8 +17,9 @@ import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import org.jspecify.annotations.Nullable;
 
-/** Encodes messages as protobuf. */
+/** Encodes messages as protobuf, and frames them for gRPC. */
 final class GrpcResponses {
     private GrpcResponses() {}
 
@@ -41,8 +42,15 @@ final class GrpcResponses {
         };
     }
 
-    /** Compresses the message (taken), and precedes it by its prefix. */
-    static ByteBuf compressed(ByteBufAllocator allocator, ContentCoding coding, ByteBuf message) {
+    /**
+     * Frames a message (taken) with its prefix; the result is owned by the caller.
+     *
+     * @param coding compresses the message, unless it is too large; null for none
+     */
+    static ByteBuf frame(ByteBuf message, @Nullable ContentCoding coding, ByteBufAllocator allocator) {
+        if (coding == null || message.readableBytes() > ContentCoding.MOST_COMPRESSED) {
+            return MessagePrefix.before(message, allocator);
+        }
         ByteBuf packed = coding.compress(allocator, message);
         ByteBuf prefix = allocator.buffer(MessagePrefix.BYTES, MessagePrefix.BYTES);
         prefix.writeByte(1).writeInt(packed.readableBytes());

@@ -61,11 +61,11 @@ final class CheckedEvents implements PartReader {
         completeEnd = from;
         try {
             try {
-                look(part);
+                scan(part);
             } finally {
                 // Also the events before an invalid one.
                 if (completeEnd > from) {
-                    pass(part.readRetainedSlice(completeEnd - from));
+                    forward(part.readRetainedSlice(completeEnd - from));
                 }
             }
             int open = part.readableBytes() + (held == null ? 0 : held.readableBytes());
@@ -77,10 +77,10 @@ final class CheckedEvents implements PartReader {
             part.release();
             throw e;
         }
-        hold(part);
+        buffer(part);
     }
 
-    private void hold(ByteBuf part) {
+    private void buffer(ByteBuf part) {
         if (part.isReadable()) {
             held = held == null ? part : SmallParts.join(call.allocator(), held, part);
         } else {
@@ -89,8 +89,8 @@ final class CheckedEvents implements PartReader {
     }
 
     /** Forwards the buffered bytes and this part. */
-    private void pass(ByteBuf part) {
-        hold(part);
+    private void forward(ByteBuf part) {
+        buffer(part);
         ByteBuf events = held;
         held = null;
         if (events != null) {
@@ -98,7 +98,7 @@ final class CheckedEvents implements PartReader {
         }
     }
 
-    private void look(ByteBuf part) {
+    private void scan(ByteBuf part) {
         int data = part.readerIndex();
         for (int at = data; at < part.writerIndex(); at++) {
             byte b = part.getByte(at);
@@ -152,7 +152,7 @@ final class CheckedEvents implements PartReader {
         if (from < to && check == null && (done > 0 || part.getByte(from) == DONE[0])) {
             done(part, from, to);
         } else if (from < to) {
-            JsonCheck open = check == null ? JsonCheck.answer() : check;
+            JsonCheck open = check == null ? JsonCheck.response() : check;
             check = open;
             wellFormed(() -> open.feed(part.slice(from, to - from)));
         }
@@ -196,7 +196,7 @@ final class CheckedEvents implements PartReader {
     public void end() {
         endEvent();
         if (held != null) {
-            pass(Unpooled.EMPTY_BUFFER);
+            forward(Unpooled.EMPTY_BUFFER);
         }
     }
 

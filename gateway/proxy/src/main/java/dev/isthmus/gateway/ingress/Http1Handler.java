@@ -6,7 +6,6 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -15,7 +14,6 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.HttpContent;
@@ -103,18 +101,19 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         if (processing) {
             return;
         }
+        processing = true;
         flush.begin();
         try {
             processPending(ctx);
+            processing = false;
+            resumeReading(ctx);
         } finally {
             flush.end(ctx);
         }
     }
 
     private void processPending(ChannelHandlerContext ctx) {
-        processing = true;
         while (ctx.channel().isActive()) {
-            // Without keep-alive the connection closes after the response.
             if (exchange != null && exchange.responded() && bodyEnded && keepAlive) {
                 exchange = null;
             }
@@ -123,14 +122,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             }
             dispatch(ctx, pending.remove());
         }
-        processing = false;
-        resumeReading(ctx);
     }
 
-    /**
-     * Whether the next message can be processed now: no request is started while the client does not read its
-     * responses.
-     */
+    /** Whether the next message can be processed: no request starts while the client does not read its responses. */
     private boolean canProcess(ChannelHandlerContext ctx) {
         return !turn.over() && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
     }
@@ -151,7 +145,6 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         ctx.channel().config().setAutoRead(pending.isEmpty() && !paused() && !decoder.isPaused());
     }
 
-    /** Whether no request is in flight. */
     boolean betweenRequests() {
         return exchange == null;
     }
@@ -303,7 +296,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void respond(RestResponse response) {
-            earlier = flush.isDeferred() ? pendingBytes() : 0;
+            earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
             ChannelFuture written = ctx.write(Http1Responses.full(response, keepAlive));
             flush.flush(ctx);
             finished(written);
@@ -355,12 +348,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public long queued() {
-            return Math.max(0, pendingBytes() - earlier);
-        }
-
-        private long pendingBytes() {
-            ChannelOutboundBuffer waiting = ctx.channel().unsafe().outboundBuffer();
-            return waiting == null ? 0 : waiting.totalPendingWriteBytes();
+            return Math.max(0, ResponseFlush.pendingBytes(ctx) - earlier);
         }
 
         @Override
@@ -395,13 +383,6 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         ctx.fireChannelInactive();
     }
 
-    /** Heap exhaustion ends the process; direct memory is released by other calls. */
-    private static OipException failure(Throwable cause) {
-        return cause instanceof OutOfMemoryError
-                ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
-                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
-    }
-
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof IOException) {
@@ -411,7 +392,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         if (exchange != null && !exchange.responded()) {
             keepAlive = false;
-            exchange.cancelWith(failure(cause));
+            exchange.cancelWith(Http1Rules.failure(cause));
         } else {
             ctx.close();
         }

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.Connections;
+import dev.isthmus.gateway.settings.Drain;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
@@ -37,6 +38,7 @@ class ProbesTest {
                 new Admin("127.0.0.1", 0, null, List.of()),
                 GatewayConfig.Limits.DEFAULT,
                 Connections.DEFAULT,
+                Drain.DEFAULT,
                 GatewayConfig.Headers.DEFAULT,
                 Stage.ANSWERS,
                 GatewayConfig.HealthConfig.DEFAULT,

@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.Connections;
+import dev.isthmus.gateway.settings.Drain;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
@@ -77,6 +78,7 @@ final class Stage implements AutoCloseable {
                 new GatewayConfig.Limits(
                         LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
                 Connections.DEFAULT,
+                Drain.DEFAULT,
                 new GatewayConfig.Headers(PASSED, PASSED),
                 ANSWERS,
                 health,

@@ -190,7 +190,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
+                        "", new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, resources, false, null);
     }

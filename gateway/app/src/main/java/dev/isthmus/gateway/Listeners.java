@@ -52,7 +52,7 @@ final class Listeners implements AutoCloseable {
             ListenAddress address = address(listener);
             InetSocketAddress resolved = address.resolve();
             try {
-                return IngressServer.listen(transport, loops, allocator, resolved, entry);
+                return IngressServer.listen(transport, loops, allocator, resolved, entry.named(listener.label()));
             } catch (InterruptedException e) {
                 throw e;
             } catch (Exception e) {

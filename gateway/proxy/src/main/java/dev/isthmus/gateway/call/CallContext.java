@@ -23,7 +23,7 @@ public final class CallContext {
     public static final String NO_ROUTE = "none";
 
     private final @Nullable ClientProtocol protocol;
-    private final @Nullable SocketAddress peer;
+    private final @Nullable ClientConnection connection;
     private final HeaderFields headers;
     private final EventLoop loop;
     private final ByteBufAllocator allocator;
@@ -50,7 +50,7 @@ public final class CallContext {
      * The context of a request whose head was received, or which failed before.
      *
      * @param protocol null for a call that the gateway makes itself
-     * @param peer the client's address; null if it is not known
+     * @param connection the client's connection; null for a call that the gateway makes itself
      * @param headers all header fields that the client sent, for routing and policies
      * @param loop event loop of the client's connection: every callback of the call runs on it
      * @param memory counts the bytes that the call holds
@@ -58,14 +58,14 @@ public final class CallContext {
      */
     public CallContext(
             @Nullable ClientProtocol protocol,
-            @Nullable SocketAddress peer,
+            @Nullable ClientConnection connection,
             HeaderFields headers,
             EventLoop loop,
             ByteBufAllocator allocator,
             MemoryBudget.MemoryReservation memory,
             long startNanos) {
         this.protocol = protocol;
-        this.peer = peer;
+        this.connection = connection;
         this.headers = headers;
         this.loop = loop;
         this.allocator = allocator;
@@ -84,9 +84,14 @@ public final class CallContext {
         return protocol;
     }
 
+    /** The client's connection; null for a call that the gateway makes itself. */
+    public @Nullable ClientConnection connection() {
+        return connection;
+    }
+
     /** The client's address; null if it is not known. */
     public @Nullable SocketAddress peer() {
-        return peer;
+        return connection == null ? null : connection.peer();
     }
 
     /** All header fields that the client sent. */

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.net.LingeringClose;
@@ -50,6 +51,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
     private final ListenerContext listener;
+    private final ClientConnection connection;
     private final BodyReadBuffer bodyBuffer;
     private final Turn turn;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::isReady);
@@ -68,6 +70,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     Http1Handler(Channel channel, ListenerContext listener, BodyReadBuffer bodyBuffer) {
         this.listener = listener;
+        this.connection = listener.connection(channel);
         this.bodyBuffer = bodyBuffer;
         this.turn = new Turn(channel.eventLoop(), () -> resume(channel));
         decoder.setCumulator(BodyReadBuffer::cumulate);
@@ -210,7 +213,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         return new RestExchange(
                 new Http1ResponseWriter(ctx),
                 listener.settings().get(),
-                listener.context(ClientProtocol.REST, head, ctx.channel()),
+                listener.context(ClientProtocol.REST, head, connection, ctx.channel()),
                 listener.calls());
     }
 

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.AbuseRule;
@@ -34,6 +35,7 @@ final class Http2Ingress {
 
     private final Channel channel;
     private final ListenerContext listener;
+    private final ClientConnection connection;
     private final Http2HeadCache heads = new Http2HeadCache();
     /** Requests that have not ended. */
     private int unended;
@@ -41,6 +43,7 @@ final class Http2Ingress {
     private Http2Ingress(Channel channel, ListenerContext listener) {
         this.channel = channel;
         this.listener = listener;
+        this.connection = listener.connection(channel);
     }
 
     private void requestBegins() {
@@ -96,7 +99,7 @@ final class Http2Ingress {
         IngressSettings settings = listener.settings().get();
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
-            CallContext context = listener.context(ClientProtocol.GRPC, head, channel);
+            CallContext context = listener.context(ClientProtocol.GRPC, head, connection, channel);
             GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, listener.calls());
             if (refusal == null) {
                 exchange.open(head);
@@ -105,7 +108,7 @@ final class Http2Ingress {
             }
             return exchange;
         }
-        CallContext context = listener.context(ClientProtocol.REST, head, channel);
+        CallContext context = listener.context(ClientProtocol.REST, head, connection, channel);
         Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, listener.calls());
         if (refusal == null) {
             exchange.open(head);

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Service;
@@ -13,29 +14,41 @@ import org.jspecify.annotations.Nullable;
 /**
  * State shared by the connections of a listener.
  *
+ * @param name of the listener; empty if it has none
  * @param calls receives the calls
  * @param settings read at the start of each request, and of each connection for connection settings
  * @param connections counts the connections of all listeners of the same service
  * @param memory limits what calls hold; null for no limit
  */
 public record ListenerContext(
+        String name,
         Service calls,
         Supplier<IngressSettings> settings,
         OpenConnections connections,
         @Nullable MemoryBudget memory) {
 
-    /** A context without a memory limit. */
+    /** A context without a name and a memory limit. */
     public ListenerContext(Service calls, Supplier<IngressSettings> settings) {
-        this(calls, settings, new OpenConnections(), null);
+        this("", calls, settings, new OpenConnections(), null);
+    }
+
+    /** The context of a listener with this name. */
+    public ListenerContext named(String other) {
+        return new ListenerContext(other, calls, settings, connections, memory);
+    }
+
+    /** Creates the description of a new connection. */
+    ClientConnection connection(Channel channel) {
+        return new ClientConnection(name, channel.remoteAddress(), null);
     }
 
     /** Creates the context of a request whose head was received. */
-    CallContext context(ClientProtocol protocol, HeaderFields head, Channel channel) {
+    CallContext context(ClientProtocol protocol, HeaderFields head, ClientConnection connection, Channel channel) {
         MemoryBudget.MemoryReservation reservation =
                 memory == null ? MemoryBudget.MemoryReservation.UNCOUNTED : memory.reserve();
         return new CallContext(
                 protocol,
-                channel.remoteAddress(),
+                connection,
                 head,
                 channel.eventLoop(),
                 channel.alloc(),

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.oip.ModelRef;
@@ -40,6 +41,18 @@ class Http1IngressTest {
     void stop() throws Exception {
         client.close();
         ingress.close();
+    }
+
+    @Test
+    void connection_isTheSameForAllItsCalls() throws Exception {
+        client.get("/v2/health/live").read();
+        client.get("/v2/health/live").read();
+        ClientConnection first = calls.opened.take().context().connection();
+        assertThat(first).isNotNull();
+        assertThat(first.listener()).isEqualTo("test");
+        assertThat(first.peer()).isEqualTo(client.address());
+        assertThat(first.tls()).isNull();
+        assertThat(calls.opened.take().context().connection()).isSameAs(first);
     }
 
     @ParameterizedTest

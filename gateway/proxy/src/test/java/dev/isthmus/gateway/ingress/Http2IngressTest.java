@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.oip.ModelRef;
@@ -61,6 +62,17 @@ class Http2IngressTest {
     void stop() throws Exception {
         channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
         ingress.close();
+    }
+
+    @Test
+    void connection_isTheSameForAllItsCalls() throws Exception {
+        ask("ServerLive", ServerLiveRequest.getDefaultInstance(), ServerLiveResponse.getDefaultInstance());
+        ask("ServerLive", ServerLiveRequest.getDefaultInstance(), ServerLiveResponse.getDefaultInstance());
+        ClientConnection first = calls.opened.take().context().connection();
+        assertThat(first).isNotNull();
+        assertThat(first.listener()).isEqualTo("test");
+        assertThat(first.peer()).isNotNull();
+        assertThat(calls.opened.take().context().connection()).isSameAs(first);
     }
 
     private <T extends Message, R extends Message> R ask(String method, T request, R answer, CallOptions options) {

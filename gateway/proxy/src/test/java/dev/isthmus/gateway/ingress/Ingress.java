@@ -16,6 +16,7 @@ import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -44,7 +45,7 @@ final class Ingress implements AutoCloseable {
                 loops,
                 ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(calls, () -> settings));
+                new ListenerContext(calls, () -> settings).named("test"));
     }
 
     int port() {
@@ -73,6 +74,11 @@ final class Ingress implements AutoCloseable {
             this.socket = socket;
             socket.setSoTimeout(3_000);
             this.in = new BufferedInputStream(socket.getInputStream());
+        }
+
+        /** The address that the server sees. */
+        SocketAddress address() {
+            return socket.getLocalSocketAddress();
         }
 
         Client send(String text) throws IOException {

@@ -153,6 +153,11 @@ public record GatewayConfig(
             @Doc("0 takes any free port.") @Range(max = 65_535)
             int port) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
+
+        /** The name in policies, metrics and logs: {@code host:port} as configured. */
+        public String label() {
+            return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
+        }
     }
 
     /** The address of the admin API. */

@@ -15,7 +15,6 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -95,9 +94,9 @@ record GatewayProcess(
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {
-        AtomicReference<String> reason = new AtomicReference<>("the process exits");
-        ProcessSignals.beforeEnd(reason::set);
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> gateway.stop(reason.get()), "isthmus-shutdown"));
+        Termination termination = new Termination(gateway);
+        ProcessSignals.onTermination(termination::signal);
+        Runtime.getRuntime().addShutdownHook(new Thread(termination::exit, "isthmus-shutdown"));
         for (InetSocketAddress address : gateway.addresses()) {
             out.println("Isthmus " + Version.current() + " serves REST and gRPC on " + text(address));
         }

@@ -185,6 +185,11 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
+    public void shutDown(OipException why) {
+        failCall(why);
+    }
+
+    @Override
     public void withheld(int bytes) {
         withheld += bytes;
     }

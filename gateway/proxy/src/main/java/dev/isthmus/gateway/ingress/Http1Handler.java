@@ -37,6 +37,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +48,9 @@ import org.slf4j.LoggerFactory;
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
+
+    /** Time without a request after which a connection is closed while the gateway drains. */
+    private static final long IDLE_MILLIS = 1_000;
 
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
@@ -173,6 +177,29 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             ctx.close();
         } else {
             current.timedOut(rule);
+        }
+    }
+
+    /** Closes the connection once it is idle; responses announce it until then. */
+    void drain(ChannelHandlerContext ctx) {
+        ctx.executor().schedule(() -> closeIdle(ctx), IDLE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void closeIdle(ChannelHandlerContext ctx) {
+        if (betweenRequests() && !decoder.partial() && pending.isEmpty() && !closing) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+        }
+    }
+
+    /** Fails the request under way, and closes the connection. */
+    void shutDown(ChannelHandlerContext ctx, OipException why) {
+        RestExchange current = exchange;
+        keepAlive = false;
+        if (current != null && !current.responded()) {
+            bodyEnded = true;
+            current.shutDown(why);
+        } else if (!closing) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
     }
 
@@ -312,6 +339,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         private void head(HttpResponse head, RestResponse response) {
             response.headers().forEach(head.headers()::set);
+            keepAlive &= !listener.connections().drain().draining();
             if (!keepAlive) {
                 head.headers().set(HttpHeaderNames.CONNECTION, "close");
             }
@@ -329,6 +357,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
                 return;
             }
             written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+            if (listener.connections().drain().draining()) {
+                // Its head was written before.
+                drain(ctx);
+            }
             process(ctx);
         }
 

@@ -14,6 +14,7 @@ public final class OpenConnections {
     private final AtomicInteger open = new AtomicInteger();
     private final AtomicInteger unended = new AtomicInteger();
     private final Map<InetAddress, Integer> ofAddress = new ConcurrentHashMap<>();
+    private final ConnectionDrain drain = new ConnectionDrain();
 
     /** The connection limit that was exceeded. */
     public enum ConnectionLimit {
@@ -51,6 +52,11 @@ public final class OpenConnections {
 
     private static @Nullable InetAddress address(@Nullable SocketAddress peer) {
         return peer instanceof InetSocketAddress inet ? inet.getAddress() : null;
+    }
+
+    /** The steps that end these connections. */
+    public ConnectionDrain drain() {
+        return drain;
     }
 
     /** The number of open connections. */

@@ -90,7 +90,7 @@ record GatewayProcess(
         }
         Listener first = config.listeners().get(0);
         return config.withListener(
-                new Listener(host == null ? first.host() : host, port == null ? first.port() : port));
+                first.at(host == null ? first.host() : host, port == null ? first.port() : port));
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {

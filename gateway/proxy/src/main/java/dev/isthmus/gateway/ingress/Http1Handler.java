@@ -221,7 +221,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
         OipException refusal = Http1Rules.refusal(request);
         // Nothing more of a malformed request is read.
-        Http1Head head = refusal == null ? new Http1Head(request) : null;
+        Http1Head head = refusal == null ? new Http1Head(request, connection) : null;
         RestExchange opened = exchange(ctx, head == null ? HeaderFields.NONE : head);
         exchange = opened;
         bodyEnded = false;

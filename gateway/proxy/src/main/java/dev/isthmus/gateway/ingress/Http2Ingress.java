@@ -39,7 +39,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     private final ListenerContext listener;
     private final ClientConnection client;
     private final Http2Connection connection;
-    private final Http2HeadCache heads = new Http2HeadCache();
+    private final Http2HeadCache heads;
     /** Requests that have not ended. */
     private int unended;
 
@@ -47,6 +47,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         this.channel = channel;
         this.listener = listener;
         this.client = listener.connection(channel);
+        this.heads = new Http2HeadCache(client);
         IngressSettings settings = listener.settings().get();
         Http2Options options = new Http2Options(
                 STREAM_WINDOW,
@@ -115,7 +116,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     }
 
     private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
-        Http2Head head = stream.headTooLarge() ? new Http2Head(headers) : heads.of(headers);
+        Http2Head head = stream.headTooLarge() ? new Http2Head(headers, client) : heads.of(headers);
         IngressSettings settings = listener.settings().get();
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {

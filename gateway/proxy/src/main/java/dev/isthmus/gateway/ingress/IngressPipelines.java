@@ -35,14 +35,24 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
         BodyReadBuffer bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, ahead);
         channel.config().setRecvByteBufAllocator(new BodyReadAllocator(READS, bodyBuffer));
         ConnectionTimer timer = new ConnectionTimer(policy, listener.connections());
-        channel.pipeline().addLast(timer).addLast(new ProtocolDetector(this, timer, bodyBuffer));
+        channel.pipeline().addLast(timer);
+        if (listener.proxies().get().proxyProtocol()) {
+            ProxyProtocolHandler.addTo(channel, listener.connections(), policy);
+        }
+        channel.pipeline().addLast(new ProtocolDetector(this, timer, bodyBuffer));
         listener.connections().drain().add(channel);
         timer.start(channel);
     }
 
     /** Accepts a connection, or closes it if it exceeds a limit. */
     private boolean accepted(Channel channel, ConnectionPolicy policy) {
-        SocketAddress peer = channel.remoteAddress();
+        TrustedProxies proxies = listener.proxies().get();
+        if (proxies.proxyProtocol() && !proxies.trusts(channel.remoteAddress())) {
+            ProxyProtocolHandler.refuse(channel, "not one of trusted_proxies");
+            return false;
+        }
+        // A proxy is counted by its clients' addresses, once they are known.
+        SocketAddress peer = proxies.proxyProtocol() ? null : channel.remoteAddress();
         OpenConnections.ConnectionLimit exceeded = listener.connections().enter(peer, policy);
         channel.closeFuture().addListener(closed -> listener.connections().leave(peer));
         if (exceeded != null) {

@@ -151,8 +151,35 @@ public record GatewayConfig(
             @Doc("Host name or address.") @HostName String host,
 
             @Doc("0 takes any free port.") @Range(max = 65_535)
-            int port) {
+            int port,
+
+            @Doc("Addresses of proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded name the "
+                    + "client. Those headers of all others are ignored, and never forwarded.")
+            List<AddressRange> trustedProxies,
+
+            @Doc("Whether every connection starts with a PROXY protocol header (version 1 or 2), which names the "
+                    + "client. Connections without one, and those of others than trusted_proxies, are closed.")
+            boolean proxyProtocol) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
+
+        public Listener {
+            trustedProxies = List.copyOf(trustedProxies);
+        }
+
+        /** A listener for clients that connect directly. */
+        public Listener(String host, int port) {
+            this(host, port, List.of(), false);
+        }
+
+        /** A copy at another address. */
+        public Listener at(String otherHost, int otherPort) {
+            return new Listener(otherHost, otherPort, trustedProxies, proxyProtocol);
+        }
+
+        /** Whether both are the same address. */
+        public boolean sameAddress(Listener other) {
+            return host.equals(other.host) && port == other.port;
+        }
 
         /** The name in policies, metrics and logs: {@code host:port} as configured. */
         public String label() {

@@ -74,20 +74,25 @@ final class RestClient implements Client {
             }
             next.channel().close();
         }
-        connect(request, ended, ports.size());
+        connect(request, ended, turn++, 1);
     }
 
-    /** @param tries number of gateways that may refuse the connection */
-    private void connect(Request request, Ended ended, int tries) {
-        int port = ports.get(turn++ % ports.size());
+    /**
+     * Connects to a gateway, or to the next one if it refuses.
+     *
+     * @param number of the gateway, modulo their number
+     * @param tries so far, including this one
+     */
+    private void connect(Request request, Ended ended, int number, int tries) {
+        int port = ports.get(Math.floorMod(number, ports.size()));
         bootstrap.connect("127.0.0.1", port).addListener(done -> {
             if (done.isSuccess()) {
                 Channel channel = ((ChannelFuture) done).channel();
                 open.add(channel);
                 channel.closeFuture().addListener(closed -> open.remove(channel));
                 write(channel, request, ended);
-            } else if (tries > 1) {
-                connect(request, ended, tries - 1);
+            } else if (tries < ports.size()) {
+                connect(request, ended, number + 1, tries + 1);
             } else {
                 ended.ended(Outcome.RESET);
             }

@@ -186,7 +186,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void closeIdle(ChannelHandlerContext ctx) {
-        if (betweenRequests() && !decoder.partial() && pending.isEmpty() && !closing) {
+        if (betweenRequests() && !decoder.partial() && !decoder.isPaused() && pending.isEmpty() && !closing) {
             closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
     }

@@ -17,8 +17,8 @@ public final class IngressServer implements AutoCloseable {
 
     /** Interval at which the queue of connections that wait to be accepted is checked before closing. */
     private static final long CHECK_MILLIS = 2;
-    /** Maximum time for that queue to become empty. */
-    private static final long MAX_CHECKS = 500;
+    /** Maximum time for that queue to become empty, if new connections keep arriving. */
+    private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final Channel channel;
     private final AcceptCounter accepted;
@@ -74,23 +74,23 @@ public final class IngressServer implements AutoCloseable {
 
     /**
      * Stops accepting; open connections stay. Connections that the kernel has established already are accepted before, as
-     * they would be reset. Blocks, for about a second at most.
+     * they would be reset. Blocks, for about two seconds at most.
      */
     @Override
     public void close() {
-        channel.eventLoop().execute(() -> closeAfter(accepted.count, MAX_CHECKS));
+        channel.eventLoop().execute(() -> closeAfter(accepted.count, System.nanoTime()));
         channel.closeFuture().syncUninterruptibly();
     }
 
     /** Closes when no connection was accepted since the last check. The event loop accepts a few at a time. */
-    private void closeAfter(long before, long checks) {
+    private void closeAfter(long before, long since) {
         channel.eventLoop()
                 .schedule(
                         () -> {
-                            if (accepted.count == before || checks == 0) {
+                            if (accepted.count == before || System.nanoTime() - since > MAX_NANOS) {
                                 channel.close();
                             } else {
-                                closeAfter(accepted.count, checks - 1);
+                                closeAfter(accepted.count, since);
                             }
                         },
                         CHECK_MILLIS,

@@ -8,6 +8,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MaxMessagesRecvByteBufAllocator;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 
@@ -78,11 +79,17 @@ public final class IngressServer implements AutoCloseable {
      */
     @Override
     public void close() {
-        channel.eventLoop().execute(() -> closeAfter(accepted.count, System.nanoTime()));
+        channel.eventLoop().execute(() -> {
+            if (channel.config().getRecvByteBufAllocator() instanceof MaxMessagesRecvByteBufAllocator turn) {
+                // All at once, not a few in each turn: the event loop may have many other connections.
+                turn.maxMessagesPerRead(BACKLOG);
+            }
+            closeAfter(accepted.count, System.nanoTime());
+        });
         channel.closeFuture().syncUninterruptibly();
     }
 
-    /** Closes when no connection was accepted since the last check. The event loop accepts a few at a time. */
+    /** Closes when no connection was accepted since the last check. */
     private void closeAfter(long before, long since) {
         channel.eventLoop()
                 .schedule(

@@ -2,6 +2,7 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.ListenerContext;
+import dev.isthmus.gateway.ingress.TrustedProxies;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
@@ -11,6 +12,7 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** The listeners for clients. Changed by one thread at a time. */
 final class Listeners implements AutoCloseable {
@@ -20,7 +22,25 @@ final class Listeners implements AutoCloseable {
     private final ListenerContext entry;
     private volatile List<BoundListener> bound = List.of();
 
-    private record BoundListener(Listener listener, IngressServer server) {}
+    /**
+     * A listening port.
+     *
+     * @param proxies in effect for new connections
+     */
+    private record BoundListener(Listener listener, IngressServer server, AtomicReference<TrustedProxies> proxies) {
+        /** The same port with other settings, which {@link #apply} puts into effect. */
+        BoundListener with(Listener other) {
+            return new BoundListener(other, server, proxies);
+        }
+
+        void apply() {
+            proxies.set(proxiesOf(listener));
+        }
+    }
+
+    private static TrustedProxies proxiesOf(Listener listener) {
+        return new TrustedProxies(listener.trustedProxies(), listener.proxyProtocol());
+    }
 
     Listeners(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, ListenerContext entry) {
         this.transport = transport;
@@ -37,22 +57,24 @@ final class Listeners implements AutoCloseable {
 
         private void add(Listener listener) throws BindException, InterruptedException {
             for (BoundListener each : removed) {
-                if (each.listener().equals(listener)) {
+                if (each.listener().sameAddress(listener)) {
                     removed.remove(each);
-                    next.add(each);
+                    next.add(each.with(listener));
                     return;
                 }
             }
-            BoundListener boundListener = new BoundListener(listener, listen(listener));
+            AtomicReference<TrustedProxies> proxies = new AtomicReference<>(proxiesOf(listener));
+            BoundListener boundListener = new BoundListener(listener, listen(listener, proxies), proxies);
             added.add(boundListener);
             next.add(boundListener);
         }
 
-        private IngressServer listen(Listener listener) throws BindException, InterruptedException {
+        private IngressServer listen(Listener listener, AtomicReference<TrustedProxies> proxies)
+                throws BindException, InterruptedException {
             ListenAddress address = address(listener);
             InetSocketAddress resolved = address.resolve();
             try {
-                return IngressServer.listen(transport, loops, allocator, resolved, entry.named(listener.label()));
+                return IngressServer.listen(transport, loops, allocator, resolved, entry.named(listener.label()).behind(proxies::get));
             } catch (InterruptedException e) {
                 throw e;
             } catch (Exception e) {
@@ -68,6 +90,7 @@ final class Listeners implements AutoCloseable {
         /** Applies the change: removed listeners accept no more connections; existing connections stay open. */
         void commit() {
             bound = List.copyOf(next);
+            bound.forEach(BoundListener::apply);
             removed.forEach(each -> each.server().close());
         }
     }
@@ -85,9 +108,9 @@ final class Listeners implements AutoCloseable {
 
     /** The listeners that are not bound yet. */
     List<Listener> unbound(List<Listener> listeners) {
-        List<Listener> boundListeners =
-                bound.stream().map(BoundListener::listener).toList();
-        return listeners.stream().filter(each -> !boundListeners.contains(each)).toList();
+        return listeners.stream()
+                .filter(wanted -> bound.stream().noneMatch(each -> each.listener().sameAddress(wanted)))
+                .toList();
     }
 
     private static ListenAddress address(Listener listener) {

@@ -15,7 +15,6 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,13 +90,13 @@ record GatewayProcess(
         }
         Listener first = config.listeners().get(0);
         return config.withListener(
-                new Listener(host == null ? first.host() : host, port == null ? first.port() : port));
+                first.at(host == null ? first.host() : host, port == null ? first.port() : port));
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {
-        AtomicReference<String> reason = new AtomicReference<>("the process exits");
-        ProcessSignals.beforeEnd(reason::set);
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> gateway.stop(reason.get()), "isthmus-shutdown"));
+        Termination termination = new Termination(gateway);
+        ProcessSignals.onTermination(termination::signal);
+        Runtime.getRuntime().addShutdownHook(new Thread(termination::exit, "isthmus-shutdown"));
         for (InetSocketAddress address : gateway.addresses()) {
             out.println("Isthmus " + Version.current() + " serves REST and gRPC on " + text(address));
         }

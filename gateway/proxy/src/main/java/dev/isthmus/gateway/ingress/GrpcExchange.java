@@ -180,6 +180,11 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
+    public void shutDown(OipException why) {
+        failCall(why);
+    }
+
+    @Override
     public void withheld(int bytes) {
         withheld += bytes;
     }

@@ -28,6 +28,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +39,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
+    /** Time without a request after which a connection is closed while the gateway drains. */
+    private static final long IDLE_MILLIS = 1_000;
 
     private final ListenerContext listener;
     private final ClientConnection connection;
@@ -172,6 +175,29 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
     }
 
+    /** Closes the connection once it is idle; responses announce it until then. */
+    void drain(ChannelHandlerContext ctx) {
+        ctx.executor().schedule(() -> closeIdle(ctx), IDLE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void closeIdle(ChannelHandlerContext ctx) {
+        if (betweenRequests() && !decoder.partial() && !decoder.isPaused() && pending.isEmpty() && !closing) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+        }
+    }
+
+    /** Fails the request under way, and closes the connection. */
+    void shutDown(ChannelHandlerContext ctx, OipException why) {
+        RestExchange current = exchange;
+        keepAlive = false;
+        if (current != null && !current.responded()) {
+            bodyEnded = true;
+            current.shutDown(why);
+        } else if (!closing) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+        }
+    }
+
     private boolean paused() {
         return exchange != null && !bodyEnded && exchange.paused();
     }
@@ -190,7 +216,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
         OipException refusal = Http1Rules.refusal(request);
         // Nothing more of a malformed request is read.
-        Http1Head head = refusal == null ? new Http1Head(request) : null;
+        Http1Head head = refusal == null ? new Http1Head(request, connection) : null;
         RestExchange opened = exchange(ctx, head == null ? HeaderFields.NONE : head);
         exchange = opened;
         bodyEnded = false;
@@ -296,10 +322,16 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void respond(RestResponse response) {
+            announceDrain();
             earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
             ChannelFuture written = ctx.write(Http1Responses.full(response, keepAlive));
             flush.flush(ctx);
             finished(written);
+        }
+
+        /** The response says that the connection is closed after it. */
+        private void announceDrain() {
+            keepAlive &= !listener.connections().drain().draining();
         }
 
         private void finished(ChannelFuture written) {
@@ -314,6 +346,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
                 return;
             }
             written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+            if (listener.connections().drain().draining()) {
+                // Its head was written before.
+                drain(ctx);
+            }
             process(ctx);
         }
 
@@ -322,6 +358,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             if (http10 && !Http1Responses.hasLength(head)) {
                 keepAlive = false;
             }
+            announceDrain();
             ctx.write(Http1Responses.head(head, keepAlive, http10), ctx.voidPromise());
         }
 

@@ -18,6 +18,7 @@ public record GatewayConfig(
 
         Limits limits,
         Connections connections,
+        Drain drain,
         Headers headers,
         ResponseConfig answers,
         HealthConfig health,
@@ -49,6 +50,7 @@ public record GatewayConfig(
             null,
             Limits.DEFAULT,
             Connections.DEFAULT,
+            Drain.DEFAULT,
             Headers.DEFAULT,
             ResponseConfig.DEFAULT,
             HealthConfig.DEFAULT,
@@ -72,6 +74,7 @@ public record GatewayConfig(
                 null,
                 Limits.DEFAULT,
                 Connections.DEFAULT,
+                Drain.DEFAULT,
                 Headers.DEFAULT,
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
@@ -90,6 +93,7 @@ public record GatewayConfig(
                 admin,
                 limits,
                 connections,
+                drain,
                 headers,
                 answers,
                 health,
@@ -108,6 +112,7 @@ public record GatewayConfig(
                 other,
                 limits,
                 connections,
+                drain,
                 headers,
                 answers,
                 health,
@@ -126,6 +131,7 @@ public record GatewayConfig(
                 admin,
                 limits,
                 connections,
+                drain,
                 headers,
                 answers,
                 health,
@@ -153,8 +159,35 @@ public record GatewayConfig(
             @Doc("Host name or address.") @HostName String host,
 
             @Doc("0 takes any free port.") @Range(max = 65_535)
-            int port) {
+            int port,
+
+            @Doc("Addresses of proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded name the "
+                    + "client. Those headers of all others are ignored, and never forwarded.")
+            List<AddressRange> trustedProxies,
+
+            @Doc("Whether every connection starts with a PROXY protocol header (version 1 or 2), which names the "
+                    + "client. Connections without one, and those of others than trusted_proxies, are closed.")
+            boolean proxyProtocol) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
+
+        public Listener {
+            trustedProxies = List.copyOf(trustedProxies);
+        }
+
+        /** A listener for clients that connect directly. */
+        public Listener(String host, int port) {
+            this(host, port, List.of(), false);
+        }
+
+        /** A copy at another address. */
+        public Listener at(String otherHost, int otherPort) {
+            return new Listener(otherHost, otherPort, trustedProxies, proxyProtocol);
+        }
+
+        /** Whether both are the same address. */
+        public boolean sameAddress(Listener other) {
+            return host.equals(other.host) && port == other.port;
+        }
 
         /** The name in policies, metrics and logs: {@code host:port} as configured. */
         public String label() {

@@ -31,6 +31,7 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
@@ -48,6 +49,7 @@ import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -60,12 +62,16 @@ import org.slf4j.LoggerFactory;
 public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(5);
+    /** Time between two checks of the files of certificates. */
+    private static final Duration TLS_CHECK = Duration.ofSeconds(1);
+
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
     private final AllocationProbe allocations;
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadReporter reloads = new ReloadReporter(metrics.registry());
+    private final TlsRegistry tls = new TlsRegistry(metrics.registry());
     private final Ramps ramps;
     private final ShadowRuntime shadows;
     private final Generation.SharedResources resources;
@@ -175,7 +181,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 new UpstreamPool(),
                 Upstreams.UpstreamResources.real(
-                        loops.next(), allocator, metrics.registry(), () -> STOPPING.equals(phase)),
+                        loops.next(), allocator, metrics.registry(), tls, () -> STOPPING.equals(phase)),
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -190,7 +196,13 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        "", new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
+                        "",
+                        null,
+                        new CurrentStack(),
+                        () -> current().entry().settings().get(),
+                        connections,
+                        memory),
+                tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, resources, false, null);
     }
@@ -203,11 +215,22 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private void open(GatewayConfig config, Transport transport) throws Exception {
         Admin adminConfig = config.admin();
         if (adminConfig != null) {
-            admin = AdminServer.listen(transport, loops, adminConfig, adminRoutes);
+            admin = AdminServer.listen(transport, loops, adminConfig, tls, adminRoutes);
         }
         listeners.prepare(config.listeners()).commit();
         current.start();
+        long check = TLS_CHECK.toNanos();
+        resources.closer().scheduleWithFixedDelay(this::checkCertificates, check, check, TimeUnit.NANOSECONDS);
         phase = null;
+    }
+
+    private void checkCertificates() {
+        try {
+            tls.check();
+        } catch (RuntimeException fault) {
+            // Otherwise the checks would end.
+            LOG.error("checking the files of certificates failed", fault);
+        }
     }
 
     /** The current generation; it stays open until the call has ended. */
@@ -244,6 +267,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     /** Loads the configuration again and applies it; the result is also logged and counted. Blocks. */
     public synchronized ReloadResult reload() {
+        tls.checkNow();
         if (source == null) {
             return reloads.rejected(false, List.of("the gateway was started without a configuration file"));
         }

@@ -5,12 +5,17 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.tls.ServerTls;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** The listeners for clients. Changed by one thread at a time. */
 final class Listeners implements AutoCloseable {
@@ -18,11 +23,33 @@ final class Listeners implements AutoCloseable {
     private final EventLoopGroup loops;
     private final ByteBufAllocator allocator;
     private final ListenerContext entry;
+    private final TlsRegistry tls;
     private volatile List<BoundListener> bound = List.of();
 
-    private record BoundListener(Listener listener, IngressServer server) {}
+    /** @param tls null for plain text */
+    private record BoundListener(
+            Listener listener,
+            IngressServer server,
+            @Nullable ServerTls tls) {
+        void close() {
+            server.close();
+            closeTls();
+        }
 
-    Listeners(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, ListenerContext entry) {
+        void closeTls() {
+            if (tls != null) {
+                tls.close();
+            }
+        }
+    }
+
+    Listeners(
+            Transport transport,
+            EventLoopGroup loops,
+            ByteBufAllocator allocator,
+            ListenerContext entry,
+            TlsRegistry tls) {
+        this.tls = tls;
         this.transport = transport;
         this.loops = loops;
         this.allocator = allocator;
@@ -33,6 +60,10 @@ final class Listeners implements AutoCloseable {
     final class Change {
         private final List<BoundListener> next = new ArrayList<>();
         private final List<BoundListener> added = new ArrayList<>();
+        /** Listeners whose socket stays, with other settings. */
+        private final List<BoundListener> changed = new ArrayList<>();
+
+        private final List<BoundListener> replaced = new ArrayList<>();
         private final List<BoundListener> removed = new ArrayList<>(bound);
 
         private void add(Listener listener) throws BindException, InterruptedException {
@@ -43,16 +74,46 @@ final class Listeners implements AutoCloseable {
                     return;
                 }
             }
-            BoundListener boundListener = new BoundListener(listener, listen(listener));
-            added.add(boundListener);
-            next.add(boundListener);
+            for (BoundListener each : removed) {
+                if (each.listener().sameAddress(listener)) {
+                    change(each, listener);
+                    return;
+                }
+            }
+            ServerTls secured = load(listener);
+            try {
+                BoundListener boundListener = new BoundListener(listener, listen(listener, secured), secured);
+                added.add(boundListener);
+                next.add(boundListener);
+            } catch (BindException | InterruptedException e) {
+                if (secured != null) {
+                    secured.close();
+                }
+                throw e;
+            }
         }
 
-        private IngressServer listen(Listener listener) throws BindException, InterruptedException {
+        private void change(BoundListener before, Listener listener) {
+            ServerTls kept = before.tls();
+            boolean same = Objects.equals(before.listener().tls(), listener.tls());
+            BoundListener after = new BoundListener(listener, before.server(), same ? kept : load(listener));
+            removed.remove(before);
+            if (!same) {
+                replaced.add(before);
+            }
+            changed.add(after);
+            next.add(after);
+        }
+
+        private @Nullable ServerTls load(Listener listener) {
+            return listener.tls() == null ? null : tls.server("listener " + listener.label(), listener.tls());
+        }
+
+        private IngressServer listen(Listener listener, @Nullable ServerTls secured) throws BindException, InterruptedException {
             ListenAddress address = address(listener);
             InetSocketAddress resolved = address.resolve();
             try {
-                return IngressServer.listen(transport, loops, allocator, resolved, entry.named(listener.label()));
+                return IngressServer.listen(transport, loops, allocator, resolved, entry.named(listener.label(), secured));
             } catch (InterruptedException e) {
                 throw e;
             } catch (Exception e) {
@@ -62,13 +123,24 @@ final class Listeners implements AutoCloseable {
 
         /** Discards the change. */
         void undo() {
-            added.forEach(each -> each.server().close());
+            added.forEach(BoundListener::close);
+            for (BoundListener each : changed) {
+                if (bound.stream().noneMatch(before -> before.tls() == each.tls())) {
+                    each.closeTls();
+                }
+            }
         }
 
-        /** Applies the change: removed listeners accept no more connections; existing connections stay open. */
+        /**
+         * Applies the change: removed listeners accept no more connections, and changed ones accept them with their new
+         * settings; existing connections stay open.
+         */
         void commit() {
             bound = List.copyOf(next);
-            removed.forEach(each -> each.server().close());
+            changed.forEach(each -> each.server()
+                    .use(entry.named(each.listener().label(), each.tls())));
+            replaced.forEach(BoundListener::closeTls);
+            removed.forEach(BoundListener::close);
         }
     }
 
@@ -87,7 +159,9 @@ final class Listeners implements AutoCloseable {
     List<Listener> unbound(List<Listener> listeners) {
         List<Listener> boundListeners =
                 bound.stream().map(BoundListener::listener).toList();
-        return listeners.stream().filter(each -> !boundListeners.contains(each)).toList();
+        return listeners.stream()
+                .filter(each -> boundListeners.stream().noneMatch(each::sameAddress))
+                .toList();
     }
 
     private static ListenAddress address(Listener listener) {
@@ -98,13 +172,14 @@ final class Listeners implements AutoCloseable {
      * Binds the listeners that are not bound yet, and accepts connections. Blocks.
      *
      * @throws BindException if an address cannot be bound; nothing changes then
+     * @throws TlsFileException if a certificate cannot be used; nothing changes then
      */
     Change prepare(List<Listener> listeners) throws BindException, InterruptedException {
         Change change = new Change();
         for (Listener listener : listeners) {
             try {
                 change.add(listener);
-            } catch (BindException | InterruptedException e) {
+            } catch (BindException | InterruptedException | TlsFileException e) {
                 change.undo();
                 throw e;
             }
@@ -119,6 +194,6 @@ final class Listeners implements AutoCloseable {
 
     @Override
     public void close() {
-        bound.forEach(each -> each.server().close());
+        bound.forEach(BoundListener::close);
     }
 }

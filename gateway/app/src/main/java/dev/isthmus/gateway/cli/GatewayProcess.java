@@ -90,8 +90,8 @@ record GatewayProcess(
             return config;
         }
         Listener first = config.listeners().get(0);
-        return config.withListener(
-                new Listener(host == null ? first.host() : host, port == null ? first.port() : port));
+        return config.withListener(first.at(
+                host == null ? first.host() : host, port == null ? first.port() : port));
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {

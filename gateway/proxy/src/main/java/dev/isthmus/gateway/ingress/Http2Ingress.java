@@ -40,10 +40,10 @@ final class Http2Ingress {
     /** Requests that have not ended. */
     private int unended;
 
-    private Http2Ingress(Channel channel, ListenerContext listener) {
+    private Http2Ingress(Channel channel, ListenerContext listener, ClientConnection connection) {
         this.channel = channel;
         this.listener = listener;
-        this.connection = listener.connection(channel);
+        this.connection = connection;
     }
 
     private void requestBegins() {
@@ -68,8 +68,8 @@ final class Http2Ingress {
     }
 
     /** Creates the handler of a connection. */
-    static Http2Connection connection(Channel channel, ListenerContext listener) {
-        Http2Ingress ingress = new Http2Ingress(channel, listener);
+    static Http2Connection connection(Channel channel, ListenerContext listener, ClientConnection client) {
+        Http2Ingress ingress = new Http2Ingress(channel, listener, client);
         IngressSettings settings = listener.settings().get();
         Http2Options options = new Http2Options(
                 STREAM_WINDOW,

@@ -13,9 +13,11 @@ public final class IngressServer implements AutoCloseable {
     private static final int BACKLOG = 1024;
 
     private final Channel channel;
+    private final IngressPipelines pipelines;
 
-    private IngressServer(Channel channel) {
+    private IngressServer(Channel channel, IngressPipelines pipelines) {
         this.channel = channel;
+        this.pipelines = pipelines;
     }
 
     /**
@@ -31,6 +33,7 @@ public final class IngressServer implements AutoCloseable {
             InetSocketAddress address,
             ListenerContext listener)
             throws Exception {
+        IngressPipelines pipelines = new IngressPipelines(listener);
         Channel channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
@@ -38,11 +41,16 @@ public final class IngressServer implements AutoCloseable {
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.ALLOCATOR, allocator)
-                .childHandler(new IngressPipelines(listener))
+                .childHandler(pipelines)
                 .bind(address)
                 .sync()
                 .channel();
-        return new IngressServer(channel);
+        return new IngressServer(channel, pipelines);
+    }
+
+    /** Sets the context of the connections that are accepted from now on. */
+    public void use(ListenerContext listener) {
+        pipelines.use(listener);
     }
 
     public InetSocketAddress address() {

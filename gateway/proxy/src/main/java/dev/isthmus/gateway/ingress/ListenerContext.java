@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.tls.ServerTls;
 import io.netty.channel.Channel;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * State shared by the connections of a listener.
  *
  * @param name of the listener; empty if it has none
+ * @param tls null for plain text
  * @param calls receives the calls
  * @param settings read at the start of each request, and of each connection for connection settings
  * @param connections counts the connections of all listeners of the same service
@@ -22,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record ListenerContext(
         String name,
+        @Nullable ServerTls tls,
         Service calls,
         Supplier<IngressSettings> settings,
         OpenConnections connections,
@@ -29,17 +32,12 @@ public record ListenerContext(
 
     /** A context without a name and a memory limit. */
     public ListenerContext(Service calls, Supplier<IngressSettings> settings) {
-        this("", calls, settings, new OpenConnections(), null);
+        this("", null, calls, settings, new OpenConnections(), null);
     }
 
     /** The context of a listener with this name. */
-    public ListenerContext named(String other) {
-        return new ListenerContext(other, calls, settings, connections, memory);
-    }
-
-    /** Creates the description of a new connection. */
-    ClientConnection connection(Channel channel) {
-        return new ClientConnection(name, channel.remoteAddress(), null);
+    public ListenerContext named(String other, @Nullable ServerTls otherTls) {
+        return new ListenerContext(other, otherTls, calls, settings, connections, memory);
     }
 
     /** Creates the context of a request whose head was received. */

@@ -45,7 +45,7 @@ final class Ingress implements AutoCloseable {
                 loops,
                 ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(calls, () -> settings).named("test"));
+                new ListenerContext(calls, () -> settings).named("test", null));
     }
 
     int port() {

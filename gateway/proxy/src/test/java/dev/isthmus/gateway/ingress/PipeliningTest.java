@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
@@ -64,11 +65,12 @@ class PipeliningTest {
             channel.advanceTimeBy(micros, TimeUnit.MICROSECONDS);
             return calls.open(call, reply);
         };
-        new IngressPipelines(new ListenerContext(service, () -> settings))
-                .http1(
-                        channel.pipeline(),
-                        new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()),
-                        new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReadAheadBudget(0)));
+        new AcceptedConnection(
+                        new ListenerContext(service, () -> settings),
+                        new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections(), 0),
+                        new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReadAheadBudget(0)),
+                        new ClientConnection("", null, null))
+                .http1(channel.pipeline());
     }
 
     @AfterEach

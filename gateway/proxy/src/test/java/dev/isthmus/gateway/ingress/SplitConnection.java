@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
@@ -80,8 +81,8 @@ final class SplitConnection implements AutoCloseable {
         channel = new EmbeddedChannel();
         channel.freezeTime();
         channel.config().setAllocator(allocator);
-        IngressPipelines pipelines = new IngressPipelines(entry);
-        pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
+        ConnectionTimer timer = new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections(), 0);
+        new AcceptedConnection(entry, timer, landing, new ClientConnection("", null, null)).http1(channel.pipeline());
         reads = new BodyReadAllocator(
                         new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
                 .newHandle();

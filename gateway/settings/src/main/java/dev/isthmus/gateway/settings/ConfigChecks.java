@@ -9,6 +9,7 @@ import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -25,12 +26,14 @@ final class ConfigChecks {
     private final SectionPositions positions;
     private final GatewayConfig config;
     private final Set<String> upstreams;
+    private final TlsChecks tls;
     private ReadableNodes nodes;
 
     ConfigChecks(YamlReader yaml, SectionPositions positions, GatewayConfig config) {
         this.yaml = yaml;
         this.positions = positions;
         this.config = config;
+        tls = new TlsChecks(this, yaml, positions);
         nodes = yaml.readableNodes();
         upstreams = new TreeSet<>(config.upstreams().keySet());
         if (config.local() != null) {
@@ -98,17 +101,19 @@ final class ConfigChecks {
     }
 
     private void listeners() {
-        Set<Listener> addresses = new HashSet<>();
+        List<Listener> addresses = new ArrayList<>();
+        Set<String> names = new HashSet<>();
         for (Listener each : config.listeners()) {
-            if (valid(each) && !addresses.add(each) && each.port() != 0) {
-                yaml.problem(positions.of(each), "listener: " + each.host() + ":" + each.port() + " is given twice");
-            }
+            listener(each, addresses, names);
         }
         Admin admin = config.admin();
+        if (admin != null && admin.tls() != null) {
+            tls.listener("admin", admin.tls());
+        }
         if (admin == null || !valid(admin)) {
             return;
         }
-        if (admin.port() != 0 && addresses.contains(new Listener(admin.host(), admin.port()))) {
+        if (admin.port() != 0 && addresses.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
             yaml.problem(positions.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
         }
         Path token = admin.tokenFile();
@@ -123,6 +128,23 @@ final class ConfigChecks {
         } else if (token != null) {
             secret(positions.of(admin, "token_file"), "admin: token_file: " + token, token);
         }
+    }
+
+    private void listener(Listener listener, List<Listener> others, Set<String> names) {
+        if (listener.tls() != null) {
+            tls.listener("listener " + listener.label(), listener.tls());
+        }
+        if (!valid(listener, "host", "port", "name")) {
+            return;
+        }
+        if (listener.port() != 0 && others.stream().anyMatch(listener::sameAddress)) {
+            yaml.problem(
+                    positions.of(listener), "listener: " + listener.host() + ":" + listener.port() + " is given twice");
+        } else if (listener.name() != null && !names.add(listener.name())) {
+            yaml.problem(
+                    positions.of(listener, "name"), "listener: the name '" + listener.name() + "' is given twice");
+        }
+        others.add(listener);
     }
 
     private void secret(Node node, String what, Path file) {
@@ -183,6 +205,9 @@ final class ConfigChecks {
                     positions.of(upstream, "try_timeout"),
                     what + ": try_timeout: less than the timeout of " + Units.written(upstream.timeout())
                             + " for all attempts is expected, got '" + Units.written(upstream.tryTimeout()) + "'");
+        }
+        if (upstream.tls() != null) {
+            tls.upstream(what, upstream.tls());
         }
         balance(what, upstream);
         retry(what, upstream);

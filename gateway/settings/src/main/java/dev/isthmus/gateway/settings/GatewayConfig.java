@@ -145,12 +145,32 @@ public record GatewayConfig(
             @Doc("Host name or address.") @HostName String host,
 
             @Doc("0 takes any free port.") @Range(max = 65_535)
-            int port) {
+            int port,
+
+            @Doc("Name in policies and logs. Default: host:port.") @Nullable
+            String name,
+
+            @Nullable ListenerTls tls) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
 
-        /** The name in policies, metrics and logs: {@code host:port} as configured. */
+        /** A listener for plain text without a name of its own. */
+        public Listener(String host, int port) {
+            this(host, port, null, null);
+        }
+
+        /** A copy at another address. */
+        public Listener at(String otherHost, int otherPort) {
+            return new Listener(otherHost, otherPort, name, tls);
+        }
+
+        /** Whether both are the same address. */
+        public boolean sameAddress(Listener other) {
+            return host.equals(other.host) && port == other.port;
+        }
+
+        /** The name in policies and logs. */
         public String label() {
-            return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
+            return name != null ? name : (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
         }
     }
 
@@ -174,8 +194,15 @@ public record GatewayConfig(
                     + "address if 'host' is not "
                     + "loopback.")
             @HostPattern
-            List<String> allowedHosts) {
-        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of());
+            List<String> allowedHosts,
+
+            @Nullable ListenerTls tls) {
+        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of(), null);
+
+        /** An address for plain text. */
+        public Admin(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
+            this(host, port, tokenFile, allowedHosts, null);
+        }
 
         public Admin {
             allowedHosts = List.copyOf(allowedHosts);

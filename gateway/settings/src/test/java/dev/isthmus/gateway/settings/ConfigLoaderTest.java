@@ -361,6 +361,7 @@ class ConfigLoaderTest {
                         Duration.ofSeconds(2),
                         50,
                         true,
+                        null,
                         new Balance(BalancePolicy.QUEUE_AWARE, Duration.ofSeconds(30), 8003),
                         new Checks(Duration.ofSeconds(2), Duration.ofSeconds(3), 4, 5),
                         new Outliers(7, Duration.ofSeconds(9), 0.25, 0.1),

@@ -24,7 +24,7 @@ class TritonMetricsTest {
     }
 
     private long ask(Endpoint server) throws Exception {
-        new TritonMetrics(loops.next()).read(server, answers::add);
+        new TritonMetrics(loops.next(), null).read(server, server.authority(), answers::add);
         Long answer = answers.poll(20, TimeUnit.SECONDS);
         loops.next().submit(() -> {}).get();
         assertThat(answers).as("more than one answer").isEmpty();

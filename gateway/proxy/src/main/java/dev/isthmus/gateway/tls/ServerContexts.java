@@ -1,0 +1,128 @@
+package dev.isthmus.gateway.tls;
+
+import dev.isthmus.gateway.settings.ListenerTls;
+import dev.isthmus.gateway.settings.ListenerTls.CertificateFiles;
+import dev.isthmus.gateway.settings.ListenerTls.ClientCertificateMode;
+import dev.isthmus.gateway.settings.ListenerTls.ClientCertificates;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.TlsFiles;
+import dev.isthmus.gateway.settings.TlsFiles.KeyedCertificate;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The contexts of a listener.
+ *
+ * @param byDefault for clients that ask for no host name, or for one that no certificate has
+ * @param byName by host name in lower case; {@code *.example.org} stands for any name with one label more
+ */
+record ServerContexts(SslContext byDefault, Map<String, SslContext> byName, List<CertificateExpiry> expiries)
+        implements TlsContexts.Loaded {
+    /** Sessions that clients may resume by id, which only TLS 1.2 without tickets needs. */
+    private static final int SESSIONS = 4096;
+
+    private static final int SESSION_SECONDS = 3600;
+
+    ServerContexts {
+        byName = Map.copyOf(byName);
+        expiries = List.copyOf(expiries);
+    }
+
+    /** The files that the settings name. */
+    static WatchedFiles files(ListenerTls settings) {
+        List<Path> paths = new ArrayList<>();
+        for (CertificateFiles each : settings.certificates()) {
+            paths.add(each.certificate());
+            paths.add(each.key());
+        }
+        Path ca = settings.clientCertificates().ca();
+        Path crl = settings.clientCertificates().crl();
+        if (ca != null) {
+            paths.add(ca);
+        }
+        if (crl != null) {
+            paths.add(crl);
+        }
+        return new WatchedFiles(paths);
+    }
+
+    /** @throws TlsFileException if a file cannot be used */
+    static ServerContexts load(ListenerTls settings) {
+        List<CertificateExpiry> expiries = new ArrayList<>();
+        TrustManagerFactory trust = trust(settings.clientCertificates(), expiries);
+        Map<String, SslContext> byName = new HashMap<>();
+        SslContext first = null;
+        for (CertificateFiles files : settings.certificates()) {
+            KeyedCertificate keyed = TlsFiles.keyed(files.certificate(), files.key());
+            SslContext context = context(settings, files, keyed, trust);
+            first = first == null ? context : first;
+            for (String name : CertificateNames.hosts(keyed.certificate())) {
+                byName.putIfAbsent(name, context);
+            }
+            expiries.add(CertificateExpiry.of(files.certificate(), keyed.certificate()));
+        }
+        if (first == null) {
+            throw new IllegalArgumentException("TLS needs a certificate");
+        }
+        return new ServerContexts(first, byName, expiries);
+    }
+
+    private static @Nullable TrustManagerFactory trust(
+            ClientCertificates clients, List<CertificateExpiry> expiries) {
+        Path ca = clients.ca();
+        if (clients.mode() == ClientCertificateMode.NONE || ca == null) {
+            return null;
+        }
+        return TrustedIssuers.of(ca, clients.crl(), expiries);
+    }
+
+    private static SslContext context(
+            ListenerTls settings,
+            CertificateFiles files,
+            KeyedCertificate keyed,
+            @Nullable TrustManagerFactory trust) {
+        SslContextBuilder builder = SslContextBuilder.forServer(keyed.key(), keyed.chain())
+                .sessionCacheSize(SESSIONS)
+                .sessionTimeout(SESSION_SECONDS);
+        if (trust != null) {
+            builder.trustManager(trust)
+                    .clientAuth(
+                            settings.clientCertificates().mode() == ClientCertificateMode.REQUIRED
+                                    ? ClientAuth.REQUIRE
+                                    : ClientAuth.OPTIONAL);
+        }
+        try {
+            return TlsParameters.common(
+                            builder,
+                            settings.minimumVersion(),
+                            ApplicationProtocolNames.HTTP_2,
+                            ApplicationProtocolNames.HTTP_1_1)
+                    .build();
+        } catch (SSLException | IllegalArgumentException e) {
+            throw new TlsFileException(files.certificate(), "cannot be used: " + e.getMessage(), e);
+        }
+    }
+
+    /** The context for the host name that a client asks for. */
+    SslContext of(@Nullable String host) {
+        if (host == null) {
+            return byDefault;
+        }
+        SslContext exact = byName.get(host);
+        if (exact != null) {
+            return exact;
+        }
+        int dot = host.indexOf('.');
+        return dot < 0 ? byDefault : byName.getOrDefault("*" + host.substring(dot), byDefault);
+    }
+}

@@ -1,0 +1,64 @@
+package dev.isthmus.gateway.tls;
+
+import dev.isthmus.gateway.settings.ListenerTls;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.UpstreamTls;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** All TLS contexts of a gateway. Thread-safe. */
+public final class TlsRegistry {
+    private final TlsMeters meters;
+    private final Set<TlsContexts<?>> watched = ConcurrentHashMap.newKeySet();
+
+    public TlsRegistry(MeterRegistry registry) {
+        this.meters = new TlsMeters(registry);
+    }
+
+    /**
+     * Loads the files of a listener. Blocks.
+     *
+     * @param owner the listener's name, for logs
+     * @throws TlsFileException if they cannot be used
+     */
+    public ServerTls server(String owner, ListenerTls settings) {
+        ServerTls tls = new ServerTls(owner, settings, this);
+        tls.watch();
+        return tls;
+    }
+
+    /**
+     * Loads the files of an upstream. Blocks.
+     *
+     * @param owner the upstream's name, for logs
+     * @throws TlsFileException if they cannot be used
+     */
+    public ClientTls client(String owner, UpstreamTls settings) {
+        ClientTls tls = new ClientTls(owner, settings, this);
+        tls.watch();
+        return tls;
+    }
+
+    TlsMeters meters() {
+        return meters;
+    }
+
+    void add(TlsContexts<?> contexts) {
+        watched.add(contexts);
+    }
+
+    void remove(TlsContexts<?> contexts) {
+        watched.remove(contexts);
+    }
+
+    /** Reads files that have changed and are complete, as two consecutive calls see them. Blocks. */
+    public void check() {
+        watched.forEach(each -> each.check(false));
+    }
+
+    /** Reads files that have changed. Blocks. */
+    public void checkNow() {
+        watched.forEach(each -> each.check(true));
+    }
+}

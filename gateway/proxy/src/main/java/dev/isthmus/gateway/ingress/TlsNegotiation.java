@@ -73,7 +73,11 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
     private void failed(ChannelHandlerContext ctx, Throwable cause) {
         if (!ended) {
             ended = true;
-            tls.failed(cause);
+            if (connection.handshakeTimedOut()) {
+                tls.ended(HandshakeResult.TIMEOUT);
+            } else {
+                tls.failed(cause);
+            }
             LOG.debug("client {}: TLS handshake failed", ctx.channel().remoteAddress(), cause);
         }
         ctx.close();

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.settings.UpstreamTls;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.util.ReferenceCountUtil;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,16 +17,25 @@ import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The contexts of connections to the servers of an upstream.
- *
- * @param http2 for gRPC
- * @param http1 for REST and metrics
- */
-record ClientContexts(SslContext http2, SslContext http1, List<CertificateExpiry> expiries)
-        implements TlsContexts.Loaded {
-    ClientContexts {
-        expiries = List.copyOf(expiries);
+/** The contexts of connections to the servers of an upstream. */
+final class ClientContexts extends ContextSet {
+    private final SslContext http2;
+    private final SslContext http1;
+
+    private ClientContexts(SslContext http2, SslContext http1, List<CertificateExpiry> expiries) {
+        super(List.of(http2, http1), expiries);
+        this.http2 = http2;
+        this.http1 = http1;
+    }
+
+    /** For gRPC. */
+    SslContext http2() {
+        return http2;
+    }
+
+    /** For REST and metrics. */
+    SslContext http1() {
+        return http1;
     }
 
     /** The files that the settings name. */
@@ -39,8 +49,13 @@ record ClientContexts(SslContext http2, SslContext http1, List<CertificateExpiry
     static ClientContexts load(UpstreamTls settings) {
         List<CertificateExpiry> expiries = new ArrayList<>();
         SslContext http2 = context(settings, ApplicationProtocolNames.HTTP_2, expiries);
-        SslContext http1 = context(settings, ApplicationProtocolNames.HTTP_1_1, new ArrayList<>());
-        return new ClientContexts(http2, http1, expiries);
+        try {
+            SslContext http1 = context(settings, ApplicationProtocolNames.HTTP_1_1, new ArrayList<>());
+            return new ClientContexts(http2, http1, expiries);
+        } catch (TlsFileException e) {
+            ReferenceCountUtil.release(http2);
+            throw e;
+        }
     }
 
     private static SslContext context(UpstreamTls settings, String alpn, List<CertificateExpiry> expiries) {

@@ -65,19 +65,28 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
          * protocol are added. What is written waits for the handshake; if that fails, the connection is closed.
          */
         public void addHttp2(Channel channel, Duration timeout) {
-            add(channel, tls.current().http2(), timeout, true);
+            add(channel, timeout, true);
         }
 
         /** As {@link #addHttp2}, for HTTP/1.1. */
         public void addHttp1(Channel channel, Duration timeout) {
-            add(channel, tls.current().http1(), timeout, false);
+            add(channel, timeout, false);
         }
 
-        private void add(Channel channel, SslContext context, Duration timeout, boolean http2) {
-            ByteBufAllocator allocator = channel.alloc();
-            SslHandler handler = context.newHandler(allocator, host, -1);
+        private void add(Channel channel, Duration timeout, boolean http2) {
+            SslHandler handler = handler(channel.alloc(), http2);
             handler.setHandshakeTimeoutMillis(Math.max(1, timeout.toMillis()));
             channel.pipeline().addLast(handler, new HandshakeObserver(this, handler, http2));
+        }
+
+        private SslHandler handler(ByteBufAllocator allocator, boolean http2) {
+            ClientContexts contexts = tls.acquire();
+            try {
+                SslContext context = http2 ? contexts.http2() : contexts.http1();
+                return context.newHandler(allocator, host, -1);
+            } finally {
+                contexts.release();
+            }
         }
     }
 

@@ -11,6 +11,7 @@ import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.util.ReferenceCountUtil;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -20,22 +21,23 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The contexts of a listener.
- *
- * @param byDefault for clients that ask for no host name, or for one that no certificate has
- * @param byName by host name in lower case; {@code *.example.org} stands for any name with one label more
- */
-record ServerContexts(SslContext byDefault, Map<String, SslContext> byName, List<CertificateExpiry> expiries)
-        implements TlsContexts.Loaded {
+/** The contexts of a listener. */
+final class ServerContexts extends ContextSet {
     /** Sessions that clients may resume by id, which only TLS 1.2 without tickets needs. */
     private static final int SESSIONS = 4096;
 
     private static final int SESSION_SECONDS = 3600;
 
-    ServerContexts {
-        byName = Map.copyOf(byName);
-        expiries = List.copyOf(expiries);
+    /** For clients that ask for no host name, or for one that no certificate has. */
+    private final SslContext byDefault;
+    /** By host name in lower case; {@code *.example.org} stands for any name with one label more. */
+    private final Map<String, SslContext> byName;
+
+    private ServerContexts(
+            List<SslContext> contexts, Map<String, SslContext> byName, List<CertificateExpiry> expiries) {
+        super(contexts, expiries);
+        this.byDefault = contexts.getFirst();
+        this.byName = Map.copyOf(byName);
     }
 
     /** The files that the settings name. */
@@ -61,20 +63,20 @@ record ServerContexts(SslContext byDefault, Map<String, SslContext> byName, List
         List<CertificateExpiry> expiries = new ArrayList<>();
         TrustManagerFactory trust = trust(settings.clientCertificates(), expiries);
         Map<String, SslContext> byName = new HashMap<>();
-        SslContext first = null;
-        for (CertificateFiles files : settings.certificates()) {
-            KeyedCertificate keyed = TlsFiles.keyed(files.certificate(), files.key());
-            SslContext context = context(settings, files, keyed, trust);
-            first = first == null ? context : first;
-            for (String name : CertificateNames.hosts(keyed.certificate())) {
-                byName.putIfAbsent(name, context);
+        List<SslContext> contexts = new ArrayList<>();
+        try {
+            for (CertificateFiles files : settings.certificates()) {
+                KeyedCertificate keyed = TlsFiles.keyed(files.certificate(), files.key());
+                SslContext context = context(settings, files, keyed, trust);
+                contexts.add(context);
+                CertificateNames.hosts(keyed.certificate()).forEach(name -> byName.putIfAbsent(name, context));
+                expiries.add(CertificateExpiry.of(files.certificate(), keyed.certificate()));
             }
-            expiries.add(CertificateExpiry.of(files.certificate(), keyed.certificate()));
+        } catch (TlsFileException e) {
+            contexts.forEach(ReferenceCountUtil::release);
+            throw e;
         }
-        if (first == null) {
-            throw new IllegalArgumentException("TLS needs a certificate");
-        }
-        return new ServerContexts(first, byName, expiries);
+        return new ServerContexts(contexts, byName, expiries);
     }
 
     private static @Nullable TrustManagerFactory trust(

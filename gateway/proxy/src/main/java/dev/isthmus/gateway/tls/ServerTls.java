@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.TlsSession;
 import dev.isthmus.gateway.settings.ListenerTls;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.ssl.SniHandler;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
@@ -57,9 +58,7 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
     }
 
     private ChannelHandler handler(long timeoutMillis) {
-        ServerContexts now = current();
-        Mapping<String, SslContext> mapping = now::of;
-        return new ClientHelloHandler(mapping, timeoutMillis);
+        return new ClientHelloHandler(acquire(), timeoutMillis);
     }
 
     /** Counts a handshake. */
@@ -74,8 +73,19 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
 
     /** As Netty's handler, with a limit on the ClientHello and the same timeout for the rest of the handshake. */
     private static final class ClientHelloHandler extends SniHandler {
-        ClientHelloHandler(Mapping<? super String, ? extends SslContext> mapping, long timeoutMillis) {
-            super(mapping, MAX_CLIENT_HELLO, timeoutMillis);
+        private final ServerContexts contexts;
+
+        /** @param contexts taken */
+        ClientHelloHandler(ServerContexts contexts, long timeoutMillis) {
+            super((Mapping<String, SslContext>) contexts::of, MAX_CLIENT_HELLO, timeoutMillis);
+            this.contexts = contexts;
+        }
+
+        /** Netty's handler has taken over, or the connection has ended. */
+        @Override
+        protected void handlerRemoved0(ChannelHandlerContext ctx) throws Exception {
+            contexts.release();
+            super.handlerRemoved0(ctx);
         }
 
         @Override

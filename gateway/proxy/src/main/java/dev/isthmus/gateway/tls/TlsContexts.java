@@ -1,34 +1,30 @@
 package dev.isthmus.gateway.tls;
 
 import dev.isthmus.gateway.settings.TlsFileException;
+import io.netty.util.IllegalReferenceCountException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Contexts made from files, replaced when the files change; open connections keep theirs. {@link #current} is for any
+ * Contexts made from files, replaced when the files change; open connections keep theirs. {@link #acquire} is for any
  * thread, the rest blocks.
  *
  * @param <C> immutable
  */
-abstract class TlsContexts<C extends TlsContexts.Loaded> implements AutoCloseable {
+abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(TlsContexts.class);
 
     private final String owner;
     private final WatchedFiles files;
     private final TlsRegistry registry;
     private volatile C current;
+    private volatile boolean closed;
     // Guarded by this.
     private String loaded;
     private String lastSeen = "";
     private @Nullable AutoCloseable gauges;
-
-    /** What was loaded. */
-    interface Loaded {
-        /** The certificates whose expiry is of interest. */
-        Iterable<CertificateExpiry> expiries();
-    }
 
     /**
      * Loads the files.
@@ -48,8 +44,19 @@ abstract class TlsContexts<C extends TlsContexts.Loaded> implements AutoCloseabl
     /** Makes contexts of the files as they are now. */
     abstract C load();
 
-    C current() {
-        return current;
+    /** The contexts of the files as last read, which the caller releases. */
+    final C acquire() {
+        while (true) {
+            C now = current;
+            try {
+                now.retain();
+                return now;
+            } catch (IllegalReferenceCountException replaced) {
+                if (closed) {
+                    throw new IllegalStateException(owner + " is closed", replaced);
+                }
+            }
+        }
     }
 
     /** Starts watching. */
@@ -63,7 +70,7 @@ abstract class TlsContexts<C extends TlsContexts.Loaded> implements AutoCloseabl
      * if {@code now}.
      */
     final synchronized void check(boolean now) {
-        String digest = files.digest();
+        String digest = closed ? loaded : files.digest();
         if (digest.equals(loaded)) {
             lastSeen = "";
         } else if (now || digest.equals(lastSeen)) {
@@ -76,6 +83,7 @@ abstract class TlsContexts<C extends TlsContexts.Loaded> implements AutoCloseabl
     }
 
     private void reload() {
+        C previous = current;
         try {
             current = load();
         } catch (TlsFileException e) {
@@ -83,6 +91,7 @@ abstract class TlsContexts<C extends TlsContexts.Loaded> implements AutoCloseabl
             LOG.error("{}: the changed certificates are not used, the previous ones stay: {}", owner, e.getMessage());
             return;
         }
+        previous.release();
         registry.meters().reloaded(true);
         LOG.info("{}: the certificates were read again", owner);
         show();
@@ -108,10 +117,12 @@ abstract class TlsContexts<C extends TlsContexts.Loaded> implements AutoCloseabl
 
     /** Stops watching; connections that use the contexts continue. */
     @Override
-    public void close() {
+    public synchronized void close() {
         registry.remove(this);
-        synchronized (this) {
+        if (!closed) {
+            closed = true;
             hide();
+            current.release();
         }
     }
 }

@@ -37,7 +37,8 @@ final class TlsParameters {
 
     private static SslProvider provider() {
         if (OpenSsl.isAvailable()) {
-            return SslProvider.OPENSSL;
+            // Contexts are released when they are replaced, not when they are collected.
+            return SslProvider.OPENSSL_REFCNT;
         }
         // Read by the JDK once, when its implementation is first used.
         System.setProperty("jdk.tls.rejectClientInitiatedRenegotiation", "true");

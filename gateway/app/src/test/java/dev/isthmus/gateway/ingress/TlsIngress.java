@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
+import static org.awaitility.Awaitility.await;
+
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
@@ -27,6 +29,7 @@ import java.util.concurrent.TimeUnit;
 public final class TlsIngress implements AutoCloseable {
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
     private final BlockingQueue<CallContext> calls = new LinkedBlockingQueue<>();
+    private final ListenerContext listener;
     private final IngressServer server;
 
     public TlsIngress(ServerTls tls) throws Exception {
@@ -40,12 +43,13 @@ public final class TlsIngress implements AutoCloseable {
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
+        listener = new ListenerContext(new Refusing(), () -> settings).named("test", tls);
         server = IngressServer.listen(
                 Transport.best(),
                 loops,
                 ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(new Refusing(), () -> settings).named("test", tls));
+                listener);
     }
 
     private final class Refusing implements Service {
@@ -80,6 +84,7 @@ public final class TlsIngress implements AutoCloseable {
     @Override
     public void close() {
         server.close();
+        await().until(() -> listener.connections().count() == 0);
         loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
     }
 }

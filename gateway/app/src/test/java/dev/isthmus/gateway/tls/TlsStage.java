@@ -14,6 +14,7 @@ import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ClientCalls;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -25,16 +26,18 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.KeyStore;
+import java.security.Principal;
+import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManager;
-import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SNIHostName;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509ExtendedKeyManager;
 import org.jspecify.annotations.Nullable;
 
 /** Gateways with certificates, and clients that trust them. */
@@ -78,18 +81,49 @@ final class TlsStage {
         trusted.setCertificateEntry("ca", authority.x509());
         TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
         trust.init(trusted);
-        KeyManager[] keys = new KeyManager[0];
-        if (own != null) {
-            KeyStore mine = store();
-            mine.setKeyEntry(
-                    "own", own.keys().getPrivate(), new char[0], new X509Certificate[] {own.x509(), authority.x509()});
-            KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-            factory.init(mine, new char[0]);
-            keys = factory.getKeyManagers();
-        }
+        KeyManager[] keys = own == null ? new KeyManager[0] : new KeyManager[] {new OneKey(own)};
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(keys, trust.getTrustManagers(), null);
         return context;
+    }
+
+    /** Always sends the same certificate, whatever issuers the server lists. */
+    private static final class OneKey extends X509ExtendedKeyManager {
+        private final Issued own;
+
+        OneKey(Issued own) {
+            this.own = own;
+        }
+
+        @Override
+        public String[] getClientAliases(String type, Principal[] issuers) {
+            return new String[] {"own"};
+        }
+
+        @Override
+        public String chooseClientAlias(String[] types, Principal[] issuers, Socket socket) {
+            return "own";
+        }
+
+        @Override
+        public String[] getServerAliases(String type, Principal[] issuers) {
+            return new String[0];
+        }
+
+        @Override
+        public @Nullable String chooseServerAlias(String type, Principal[] issuers, Socket socket) {
+            return null;
+        }
+
+        @Override
+        public X509Certificate[] getCertificateChain(String alias) {
+            return new X509Certificate[] {own.x509()};
+        }
+
+        @Override
+        public PrivateKey getPrivateKey(String alias) {
+            return own.keys().getPrivate();
+        }
     }
 
     private static KeyStore store() throws Exception {
@@ -156,7 +190,8 @@ final class TlsStage {
     /** A gRPC client. */
     static ManagedChannel grpc(int port, TestAuthority authority, String host, @Nullable Issued own) throws Exception {
         SslContextBuilder context =
-                GrpcSslContexts.forClient().trustManager(authority.ca().toFile());
+                GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
+                        .trustManager(authority.ca().toFile());
         if (own != null) {
             context.keyManager(own.certificate().toFile(), own.key().toFile());
         }

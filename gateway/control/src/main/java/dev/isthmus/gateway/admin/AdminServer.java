@@ -69,7 +69,7 @@ public final class AdminServer implements AutoCloseable {
         try {
             boolean loopback = address.getAddress().isLoopbackAddress();
             AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
-            ServerTls secured = config.tls() == null ? null : tls.server("admin", config.tls());
+            ServerTls secured = config.tls() == null ? null : tls.http1Server("admin", config.tls());
             AdminToken token = new AdminToken(config.tokenFile());
             return new AdminServer(transport, loops, address, secured, access, token, routes);
         } catch (InterruptedException | TlsFileException e) {

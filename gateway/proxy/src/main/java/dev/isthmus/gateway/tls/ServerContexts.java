@@ -7,7 +7,6 @@ import dev.isthmus.gateway.settings.ListenerTls.ClientCertificates;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.settings.TlsFiles.KeyedCertificate;
-import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -58,8 +57,13 @@ final class ServerContexts extends ContextSet {
         return new WatchedFiles(paths);
     }
 
-    /** @throws TlsFileException if a file cannot be used */
-    static ServerContexts load(ListenerTls settings) {
+    /**
+     * Reads the files.
+     *
+     * @param protocols offered by ALPN, the preferred one first
+     * @throws TlsFileException if a file cannot be used
+     */
+    static ServerContexts load(ListenerTls settings, List<String> protocols) {
         List<CertificateExpiry> expiries = new ArrayList<>();
         TrustManagerFactory trust = trust(settings.clientCertificates(), expiries);
         Map<String, SslContext> byName = new HashMap<>();
@@ -67,7 +71,7 @@ final class ServerContexts extends ContextSet {
         try {
             for (CertificateFiles files : settings.certificates()) {
                 KeyedCertificate keyed = TlsFiles.keyed(files.certificate(), files.key());
-                SslContext context = context(settings, files, keyed, trust);
+                SslContext context = context(settings, protocols, files, keyed, trust);
                 contexts.add(context);
                 CertificateNames.hosts(keyed.certificate()).forEach(name -> byName.putIfAbsent(name, context));
                 expiries.add(CertificateExpiry.of(files.certificate(), keyed.certificate()));
@@ -90,6 +94,7 @@ final class ServerContexts extends ContextSet {
 
     private static SslContext context(
             ListenerTls settings,
+            List<String> protocols,
             CertificateFiles files,
             KeyedCertificate keyed,
             @Nullable TrustManagerFactory trust) {
@@ -104,11 +109,7 @@ final class ServerContexts extends ContextSet {
                                     : ClientAuth.OPTIONAL);
         }
         try {
-            return TlsParameters.common(
-                            builder,
-                            settings.minimumVersion(),
-                            ApplicationProtocolNames.HTTP_2,
-                            ApplicationProtocolNames.HTTP_1_1)
+            return TlsParameters.common(builder, settings.minimumVersion(), protocols)
                     .build();
         } catch (SSLException | IllegalArgumentException e) {
             throw new TlsFileException(files.certificate(), "cannot be used: " + e.getMessage(), e);

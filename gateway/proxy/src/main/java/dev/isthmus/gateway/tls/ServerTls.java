@@ -14,6 +14,7 @@ import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.util.List;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
@@ -24,21 +25,19 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
     private static final int MAX_CLIENT_HELLO = 16 * 1024;
 
     private final ListenerTls settings;
+    private final List<String> protocols;
     private final TlsMeters meters;
 
-    ServerTls(String owner, ListenerTls settings, TlsRegistry registry) {
-        super(owner, ServerContexts.files(settings), registry, () -> ServerContexts.load(settings));
+    ServerTls(String owner, ListenerTls settings, List<String> protocols, TlsRegistry registry) {
+        super(owner, ServerContexts.files(settings), registry, () -> ServerContexts.load(settings, protocols));
         this.settings = settings;
+        this.protocols = protocols;
         this.meters = registry.meters();
     }
 
     @Override
     ServerContexts load() {
-        return ServerContexts.load(settings);
-    }
-
-    public ListenerTls settings() {
-        return settings;
+        return ServerContexts.load(settings, protocols);
     }
 
     public Duration handshakeTimeout() {

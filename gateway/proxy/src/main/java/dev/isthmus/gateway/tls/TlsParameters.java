@@ -49,7 +49,7 @@ final class TlsParameters {
     }
 
     /** Sets what all contexts have in common. */
-    static SslContextBuilder common(SslContextBuilder builder, TlsVersion minimum, String... alpn) {
+    static SslContextBuilder common(SslContextBuilder builder, TlsVersion minimum, List<String> alpn) {
         return builder.sslProvider(PROVIDER)
                 .protocols(minimum == TlsVersion.TLS_1_3 ? List.of(TLS_1_3) : List.of(TLS_1_3, TLS_1_2))
                 .ciphers(CIPHERS, SupportedCipherSuiteFilter.INSTANCE)

@@ -4,6 +4,8 @@ import dev.isthmus.gateway.settings.ListenerTls;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.UpstreamTls;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -23,7 +25,17 @@ public final class TlsRegistry {
      * @throws TlsFileException if they cannot be used
      */
     public ServerTls server(String owner, ListenerTls settings) {
-        ServerTls tls = new ServerTls(owner, settings, this);
+        return server(
+                owner, settings, List.of(ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1));
+    }
+
+    /** As {@link #server}, for a listener that serves HTTP/1.1 only. */
+    public ServerTls http1Server(String owner, ListenerTls settings) {
+        return server(owner, settings, List.of(ApplicationProtocolNames.HTTP_1_1));
+    }
+
+    private ServerTls server(String owner, ListenerTls settings, List<String> protocols) {
+        ServerTls tls = new ServerTls(owner, settings, protocols, this);
         tls.watch();
         return tls;
     }

@@ -6,6 +6,7 @@ import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
 import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
 import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
 import io.netty.handler.ssl.OpenSsl;
+import io.netty.handler.ssl.OpenSslContextOption;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
@@ -31,6 +32,9 @@ final class TlsParameters {
             "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
             "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256");
 
+    /** Groups of the key exchange. */
+    private static final String[] GROUPS = {"x25519", "secp256r1", "secp384r1"};
+
     private static final SslProvider PROVIDER = provider();
 
     private TlsParameters() {}
@@ -50,6 +54,9 @@ final class TlsParameters {
 
     /** Sets what all contexts have in common. */
     static SslContextBuilder common(SslContextBuilder builder, TlsVersion minimum, List<String> alpn) {
+        if (PROVIDER != SslProvider.JDK) {
+            builder.option(OpenSslContextOption.GROUPS, GROUPS.clone());
+        }
         return builder.sslProvider(PROVIDER)
                 .protocols(minimum == TlsVersion.TLS_1_3 ? List.of(TLS_1_3) : List.of(TLS_1_3, TLS_1_2))
                 .ciphers(CIPHERS, SupportedCipherSuiteFilter.INSTANCE)

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.Call;
@@ -185,6 +186,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
+                new ReloadableAccessLog(metrics.registry()),
                 closer,
                 DRAIN_TIMEOUT,
                 this,
@@ -406,6 +408,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         resources.pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);
+        resources.accessLog().close();
         current.traffic().close();
         shadows.close();
         metrics.close();

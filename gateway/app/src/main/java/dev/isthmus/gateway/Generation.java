@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
@@ -53,7 +54,7 @@ final class Generation {
     private static final String OTHER = "other";
 
     private final long number;
-    private final long madeNanos = System.nanoTime();
+    private final long createdNanos = System.nanoTime();
     private final GatewayConfig config;
     private final Upstreams upstreams;
     private final RoutingTable routes;
@@ -82,6 +83,7 @@ final class Generation {
             SelectionState choices,
             RoutePolicyTable.PolicyResources traffic,
             CallMetrics calls,
+            ReloadableAccessLog accessLog,
             ScheduledExecutorService closer,
             Duration drainTimeout,
             GatewayReadiness gateway,
@@ -118,8 +120,9 @@ final class Generation {
                     routes, config.limits().maxRequests(), transcoder, resources.traffic(), previous);
             FleetService fleet = new FleetService(locations, catalogue, rules.limits());
             Service stack = ProxyStack.of(
-                    List.of(calls, ended -> leave()),
+                    List.of(calls, resources.accessLog(), ended -> leave()),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
+                    config.headers().forwarded().contains("x-request-id"),
                     routes,
                     this::routeKey,
                     traffic,
@@ -223,6 +226,7 @@ final class Generation {
         resources.traffic().memory().limit(held, held + (direct - held) / 2);
         resources.upstreams().checked().configure(routes);
         traffic.install();
+        resources.accessLog().configure(config.accessLog());
         catalogue.start();
     }
 
@@ -232,8 +236,8 @@ final class Generation {
     }
 
     /** When it was created, on the scale of {@link System#nanoTime()}. */
-    long madeNanos() {
-        return madeNanos;
+    long createdNanos() {
+        return createdNanos;
     }
 
     long number() {

@@ -13,7 +13,7 @@ public interface ModelLocations {
      *
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a model that no upstream serves
      */
-    ModelLocation of(ModelRef asked);
+    ModelLocation of(ModelRef requested);
 
     /** The models configured by name, as clients call them, sorted. */
     List<String> configured();

@@ -58,6 +58,11 @@ public record Call(
                 : new Call(operation, deadlineNanos, headers, other, ofSequence, context);
     }
 
+    /** Returns the same call with other forwarded headers. */
+    public Call withHeaders(Map<String, String> others) {
+        return new Call(operation, deadlineNanos, others, affinity, sequence, context);
+    }
+
     /** Returns the same call with another deadline. */
     public Call withDeadline(long nanos) {
         return new Call(operation, nanos, headers, affinity, sequence, context);

@@ -30,6 +30,7 @@ public final class CallContext {
     private final MemoryBudget.MemoryReservation memory;
     private final long startNanos;
 
+    private String requestId = "";
     private @Nullable Operation operation;
     private String route = NO_ROUTE;
     private String upstream = "";
@@ -112,6 +113,16 @@ public final class CallContext {
     /** Counts the bytes that the call holds. */
     public MemoryBudget.MemoryReservation memory() {
         return memory;
+    }
+
+    /** The id of the request was read or made. */
+    public void identified(String id) {
+        requestId = id;
+    }
+
+    /** The request id, of the client or made by the gateway; empty for a call that the gateway makes itself. */
+    public String requestId() {
+        return requestId;
     }
 
     /** The call has begun. */

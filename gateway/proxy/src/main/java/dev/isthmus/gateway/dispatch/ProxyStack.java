@@ -13,6 +13,7 @@ import java.util.function.LongSupplier;
  * replies.
  *
  * <ol>
+ *   <li>{@link RequestIds}: {@code x-request-id}
  *   <li>{@link CallTracking}: fills in the call's context; metrics are observers of it
  *   <li>{@link GenericErrorTexts}: hides upstream servers' error texts, if so configured
  *   <li>{@link AdmissionControl}: concurrency permits, memory of requests
@@ -32,12 +33,14 @@ public final class ProxyStack {
      *
      * @param observers notified of each call, in this order
      * @param genericErrors whether clients get fixed texts instead of upstream servers' error texts
+     * @param forwardsIds whether servers get the ids of requests
      * @param keys names routes for metrics and logs
      * @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management
      */
     public static Service of(
             List<CallObserver> observers,
             boolean genericErrors,
+            boolean forwardsIds,
             RoutingTable routes,
             RouteKeys keys,
             RoutePolicyTable policies,
@@ -49,6 +52,6 @@ public final class ProxyStack {
         Service dispatcher = new Dispatcher(routes, keys, policies, fleet, rules, transcoder, gateway);
         Service admission = new AdmissionControl(dispatcher, policies.admission());
         Service errors = genericErrors ? new GenericErrorTexts(admission, nanoTime) : admission;
-        return new CallTracking(errors, observers, nanoTime);
+        return new RequestIds(new CallTracking(errors, observers, nanoTime), forwardsIds);
     }
 }

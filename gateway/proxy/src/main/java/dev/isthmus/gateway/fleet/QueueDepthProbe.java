@@ -27,10 +27,10 @@ final class QueueDepthProbe implements AutoCloseable {
 
     private void probe() {
         long sentBefore = replica.load().sent();
-        resources.pending().read(metrics, authority, pending -> answered(pending, sentBefore));
+        resources.pending().read(metrics, authority, pending -> received(pending, sentBefore));
     }
 
-    private void answered(long pending, long sentBefore) {
+    private void received(long pending, long sentBefore) {
         if (pending != QueueDepthSource.UNKNOWN) {
             replica.load().read(pending, sentBefore, resources.nanoTime().getAsLong());
         }

@@ -23,6 +23,9 @@ public record GatewayConfig(
         HealthConfig health,
         RampsConfig ramps,
 
+        @Doc("Access log. Off by default.") @Nullable
+        AccessLogConfig accessLog,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -50,6 +53,7 @@ public record GatewayConfig(
             ResponseConfig.DEFAULT,
             HealthConfig.DEFAULT,
             RampsConfig.DEFAULT,
+            null,
             Map.of(),
             null,
             Map.of(),
@@ -72,6 +76,7 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                null,
                 Map.of(),
                 LocalConfig.EMBEDDED,
                 Map.of(),
@@ -89,6 +94,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 ramps,
+                accessLog,
                 upstreams,
                 local,
                 models,
@@ -106,6 +112,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 ramps,
+                accessLog,
                 upstreams,
                 local,
                 models,
@@ -123,6 +130,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 other,
+                accessLog,
                 upstreams,
                 local,
                 models,
@@ -246,43 +254,6 @@ public record GatewayConfig(
             Http2Abuse http2Abuse) {
         public static final Limits DEFAULT =
                 new Limits(64 << 20, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
-    }
-
-    /** Limits on the load that a client may cause on one HTTP/2 connection. */
-    @Doc("Abuse limits of one HTTP/2 connection. A client that exceeds one is disconnected with "
-            + "ENHANCE_YOUR_CALM. Bursts refill at their rates.")
-    public record Http2Abuse(
-            @Doc("Burst of streams that the client resets before a response. Each answered stream refills one. "
-                    + "0: no limit.")
-            @Range(max = 1_000_000)
-            int streamResetBurst,
-
-            @Doc("Refill of the burst per second.") @Range(max = 1_000_000)
-            int streamResetRate,
-
-            @Doc("Burst of streams that are reset because the client broke the protocol. 0: no limit.")
-            @Range(max = 1_000_000)
-            int streamErrorBurst,
-
-            @Doc("Refill of the burst per second.") @Range(max = 1_000_000)
-            int streamErrorRate,
-
-            @Doc("Burst of frames without payload: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames "
-                    + "of closed streams. 0: no limit.")
-            @Range(max = 100_000_000)
-            int controlFrameBurst,
-
-            @Doc("Refill of the burst per second.") @Range(max = 100_000_000)
-            int controlFrameRate,
-
-            @Doc("Such frames that are free for each DATA frame of either side and for each stream.")
-            @Range(max = 1_000_000)
-            int controlFramesPerData,
-
-            @Doc("Maximum number of frames, DATA aside, that wait for a client that does not read. 0: no limit.")
-            @Range(max = 100_000_000)
-            int maxQueuedFrames) {
-        public static final Http2Abuse DEFAULT = new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000);
     }
 
     /** The headers forwarded between client and upstream, whichever protocol each of them speaks. */

@@ -115,7 +115,7 @@ class ConfigLoaderTest {
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
         assertThat(config.limits())
                 .isEqualTo(new GatewayConfig.Limits(
-                        2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
+                        2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(
@@ -192,6 +192,8 @@ class ConfigLoaderTest {
             a                                               | f.yaml:1:1: the configuration: an object is expected, got 'a'
             local: {embedded_models: maybe}                 | f.yaml:1:26: local: embedded_models: true or false is expected, got 'maybe'
             local: {embedded_models: true, load: [a]}       | local: load: requires 'model_control: explicit', since
+            access_log: {headers: [Cookie]}                 | access_log: headers: 'cookie' has credentials, which are never logged
+            access_log: {sample: 2}                         | access_log: sample: a share such as 20% or 0.5% is expected, got '2'
             local: {embedded_models: true, device: cuda}    | local: device: cpu, gpu:N or auto is expected, got 'cuda'
             local: {}                                       | 'model_repository' or 'embedded_models: true' is expected
             local: {model_repository: /none}                | /none is not a directory
@@ -436,13 +438,13 @@ class ConfigLoaderTest {
                 local: {embedded_models: true}
                 default_upstream: local
                 """);
-        assertThat(config.limits().http2Abuse()).isEqualTo(new GatewayConfig.Http2Abuse(1, 2, 3, 4, 5, 6, 7, 0));
+        assertThat(config.limits().http2Abuse()).isEqualTo(new Http2Abuse(1, 2, 3, 4, 5, 6, 7, 0));
     }
 
     @Test
     void http2Abuse_isGenerousByDefault() {
         assertThat(GatewayConfig.Limits.DEFAULT.http2Abuse())
-                .isEqualTo(new GatewayConfig.Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000));
+                .isEqualTo(new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000));
         assertThat(UpstreamConfig.DEFAULT.http2Abuse())
                 .isEqualTo(new UpstreamConfig.UpstreamHttp2Abuse(100_000, 10_000, 100, 100_000));
     }

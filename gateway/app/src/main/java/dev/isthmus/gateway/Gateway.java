@@ -50,7 +50,6 @@ import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -63,9 +62,6 @@ import org.slf4j.LoggerFactory;
 public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(5);
-    /** Time between two checks of the files of certificates. */
-    private static final Duration TLS_CHECK = Duration.ofSeconds(1);
-
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
@@ -198,12 +194,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        "",
-                        null,
-                        new CurrentStack(),
-                        () -> current().entry().settings().get(),
-                        connections,
-                        memory),
+                        new CurrentStack(), () -> current().entry().settings().get(), connections, memory),
                 tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, resources, false, null);
@@ -221,18 +212,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         }
         listeners.prepare(config.listeners()).commit();
         current.start();
-        long check = TLS_CHECK.toNanos();
-        resources.closer().scheduleWithFixedDelay(this::checkCertificates, check, check, TimeUnit.NANOSECONDS);
+        tls.watch(resources.closer());
         phase = null;
-    }
-
-    private void checkCertificates() {
-        try {
-            tls.check();
-        } catch (RuntimeException fault) {
-            // Otherwise the checks would end.
-            LOG.error("checking the files of certificates failed", fault);
-        }
     }
 
     /** The current generation; it stays open until the call has ended. */

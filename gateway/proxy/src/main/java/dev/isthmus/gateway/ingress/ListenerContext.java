@@ -30,9 +30,18 @@ public record ListenerContext(
         OpenConnections connections,
         @Nullable MemoryBudget memory) {
 
+    /** The context of listeners without a name, for plain text. */
+    public ListenerContext(
+            Service calls,
+            Supplier<IngressSettings> settings,
+            OpenConnections connections,
+            @Nullable MemoryBudget memory) {
+        this("", null, calls, settings, connections, memory);
+    }
+
     /** A context without a name and a memory limit. */
     public ListenerContext(Service calls, Supplier<IngressSettings> settings) {
-        this("", null, calls, settings, new OpenConnections(), null);
+        this(calls, settings, new OpenConnections(), null);
     }
 
     /** The context of a listener with this name. */

@@ -8,9 +8,16 @@ import io.netty.handler.ssl.ApplicationProtocolNames;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** All TLS contexts of a gateway. Thread-safe. */
 public final class TlsRegistry {
+    private static final Logger LOG = LoggerFactory.getLogger(TlsRegistry.class);
+    private static final long CHECK_MILLIS = 1000;
+
     private final TlsMeters meters;
     private final Set<TlsContexts<?>> watched = ConcurrentHashMap.newKeySet();
 
@@ -64,9 +71,22 @@ public final class TlsRegistry {
         watched.remove(contexts);
     }
 
-    /** Reads files that have changed and are complete, as two consecutive calls see them. Blocks. */
-    public void check() {
-        watched.forEach(each -> each.check(false));
+    /**
+     * Starts reading files that have changed and are complete, as two consecutive checks see them.
+     *
+     * @param executor may block
+     */
+    public void watch(ScheduledExecutorService executor) {
+        executor.scheduleWithFixedDelay(this::check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void check() {
+        try {
+            watched.forEach(each -> each.check(false));
+        } catch (RuntimeException fault) {
+            // Thrown, it would end the checks.
+            LOG.error("checking the files of certificates failed", fault);
+        }
     }
 
     /** Reads files that have changed. Blocks. */

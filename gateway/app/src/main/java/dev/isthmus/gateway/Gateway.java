@@ -33,6 +33,7 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
@@ -69,6 +70,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private final AllocationProbe allocations;
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadReporter reloads = new ReloadReporter(metrics.registry());
+    private final TlsRegistry tls = new TlsRegistry(metrics.registry());
     private final Ramps ramps;
     private final ShadowRuntime shadows;
     private final Generation.SharedResources resources;
@@ -179,7 +181,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 new UpstreamPool(),
                 Upstreams.UpstreamResources.real(
-                        loops.next(), allocator, metrics.registry(), () -> STOPPING.equals(phase)),
+                        loops.next(), allocator, metrics.registry(), tls, () -> STOPPING.equals(phase)),
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -196,7 +198,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        "", new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
+                        new CurrentStack(), () -> current().entry().settings().get(), connections, memory),
+                tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, resources, false, null);
     }
@@ -209,10 +212,11 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private void open(GatewayConfig config, Transport transport) throws Exception {
         Admin adminConfig = config.admin();
         if (adminConfig != null) {
-            admin = AdminServer.listen(transport, loops, adminConfig, adminRoutes);
+            admin = AdminServer.listen(transport, loops, adminConfig, tls, adminRoutes);
         }
         listeners.prepare(config.listeners()).commit();
         current.start();
+        tls.watch(resources.closer());
         phase = null;
     }
 
@@ -250,6 +254,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     /** Loads the configuration again and applies it; the result is also logged and counted. Blocks. */
     public synchronized ReloadResult reload() {
+        tls.checkNow();
         if (source == null) {
             return reloads.rejected(false, List.of("the gateway was started without a configuration file"));
         }

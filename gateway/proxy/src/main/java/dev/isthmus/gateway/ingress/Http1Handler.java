@@ -61,9 +61,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private long discarded;
 
-    Http1Handler(Channel channel, ListenerContext listener, BodyReadBuffer bodyBuffer) {
+    Http1Handler(Channel channel, ListenerContext listener, ClientConnection connection, BodyReadBuffer bodyBuffer) {
         this.listener = listener;
-        this.connection = listener.connection(channel);
+        this.connection = connection;
         this.bodyBuffer = bodyBuffer;
         this.turn = new Turn(channel.eventLoop(), () -> resume(channel));
         decoder.setCumulator(BodyReadBuffer::cumulate);

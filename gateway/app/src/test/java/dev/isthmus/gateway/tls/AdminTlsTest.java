@@ -6,6 +6,7 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestAuthority.Issued;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -81,7 +82,7 @@ class AdminTlsTest {
     void plainTextAndSilence_areClosed(String text) throws Exception {
         new TestAuthority(folder, "ca").issue("server", "localhost");
         try (Gateway gateway = gateway("{mode: none}");
-                Socket socket = new Socket("127.0.0.1", port(gateway))) {
+                Socket socket = new Socket(InetAddress.getLoopbackAddress(), port(gateway))) {
             socket.setSoTimeout(20_000);
             socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
             assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1))

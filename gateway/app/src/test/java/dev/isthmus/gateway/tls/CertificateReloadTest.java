@@ -10,6 +10,7 @@ import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestAuthority.Issued;
 import io.micrometer.core.instrument.Gauge;
 import java.math.BigInteger;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +18,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
@@ -36,7 +38,7 @@ class CertificateReloadTest {
     Path folder = Path.of("");
 
     private TestAuthority authority;
-    private Gateway gateway;
+    private @Nullable Gateway started;
 
     @BeforeEach
     void create() {
@@ -45,14 +47,22 @@ class CertificateReloadTest {
 
     @AfterEach
     void close() {
-        if (gateway != null) {
-            gateway.close();
+        if (started != null) {
+            started.close();
         }
+    }
+
+    private Gateway gateway() {
+        return Objects.requireNonNull(started);
+    }
+
+    private void start(String listener) throws Exception {
+        started = TlsStage.gateway(folder, listener);
     }
 
     private BigInteger shown() throws Exception {
         // A context of its own: no session is resumed.
-        return TlsStage.shown(TlsStage.trusting(authority, null), TlsStage.port(gateway), "localhost")
+        return TlsStage.shown(TlsStage.trusting(authority, null), TlsStage.port(gateway()), "localhost")
                 .getSerialNumber();
     }
 
@@ -61,11 +71,11 @@ class CertificateReloadTest {
     }
 
     private double reloads(String result) {
-        return TlsStage.count(gateway, "isthmus.tls.reloads", "result", result);
+        return TlsStage.count(gateway(), "isthmus.tls.reloads", "result", result);
     }
 
     private @Nullable Gauge expiry() {
-        return gateway.meters()
+        return gateway().meters()
                 .find("isthmus.tls.certificate.expiry")
                 .tags("file", folder.resolve("ca-server.pem").toString(), "subject", "O=Test,CN=server")
                 .gauge();
@@ -74,14 +84,14 @@ class CertificateReloadTest {
     @Test
     void changedFiles_areUsedForNewConnections_andOpenOnesStay() throws Exception {
         Issued first = authority.issue("server", "localhost");
-        gateway = TlsStage.gateway(folder, LISTENER);
+        start(LISTENER);
         assertThat(shown()).isEqualTo(first.x509().getSerialNumber());
-        assertThat(expiry()).isNotNull();
-        assertThat(expiry().value()).isEqualTo(first.x509().getNotAfter().getTime() / 1000);
+        assertThat(Objects.requireNonNull(expiry()).value()).isEqualTo((double)
+                first.x509().getNotAfter().toInstant().getEpochSecond());
 
         SSLContext client = TlsStage.trusting(authority, null);
-        try (SSLSocket open = TlsStage.connect(client, TlsStage.port(gateway), "localhost");
-                SSLSocket pending = TlsStage.connect(client, TlsStage.port(gateway), "localhost")) {
+        try (SSLSocket open = TlsStage.connect(client, TlsStage.port(gateway()), "localhost");
+                SSLSocket pending = TlsStage.connect(client, TlsStage.port(gateway()), "localhost")) {
             assertThat(TlsStage.live(open)).startsWith("HTTP/1.1 200 OK");
             for (int i = 1; i <= 3; i++) {
                 Issued next = authority.issue("server", "localhost");
@@ -98,7 +108,7 @@ class CertificateReloadTest {
     @Test
     void filesThatCannotBeUsed_leaveThePreviousOnes() throws Exception {
         Issued first = authority.issue("server", "localhost");
-        gateway = TlsStage.gateway(folder, LISTENER);
+        start(LISTENER);
         Files.writeString(first.key(), TestAuthority.pem(TestAuthority.ecKeys()));
         await().atMost(Duration.ofSeconds(30)).until(() -> reloads("rejected") == 1);
         assertThat(shown()).isEqualTo(first.x509().getSerialNumber());
@@ -122,8 +132,7 @@ class CertificateReloadTest {
         Issued first = publish(secret, "1");
         Files.createSymbolicLink(secret.resolve("tls.crt"), Path.of("..data/tls.crt"));
         Files.createSymbolicLink(secret.resolve("tls.key"), Path.of("..data/tls.key"));
-        gateway = TlsStage.gateway(
-                folder, "{port: 0, tls: {certificates: [{certificate: secret/tls.crt, key: secret/tls.key}]}}");
+        start("{port: 0, tls: {certificates: [{certificate: secret/tls.crt, key: secret/tls.key}]}}");
         assertThat(shown()).isEqualTo(first.x509().getSerialNumber());
         awaitShown(publish(secret, "2"));
         awaitShown(publish(secret, "3"));
@@ -144,9 +153,9 @@ class CertificateReloadTest {
     @Test
     void reload_readsChangedFilesAtOnce() throws Exception {
         authority.issue("server", "localhost");
-        gateway = TlsStage.gateway(folder, LISTENER);
+        start(LISTENER);
         Issued next = authority.issue("server", "localhost");
-        gateway.reload();
+        gateway().reload();
         assertThat(shown()).isEqualTo(next.x509().getSerialNumber());
     }
 
@@ -154,39 +163,39 @@ class CertificateReloadTest {
     void listener_takesOtherSettingsWithoutANewSocket() throws Exception {
         authority.issue("server", "localhost");
         Issued other = authority.issue("other", "localhost");
-        gateway = TlsStage.gateway(folder, "{port: 0}");
-        int port = TlsStage.port(gateway);
-        GatewayConfig.Listener plain = gateway.config().listeners().getFirst();
-        assertThat(gateway.reload(TlsStage.local(folder, LISTENER))).isInstanceOf(ReloadResult.Applied.class);
-        assertThat(TlsStage.port(gateway)).isEqualTo(port);
+        start("{port: 0}");
+        int port = TlsStage.port(gateway());
+        GatewayConfig.Listener plain = gateway().config().listeners().getFirst();
+        assertThat(gateway().reload(TlsStage.local(folder, LISTENER))).isInstanceOf(ReloadResult.Applied.class);
+        assertThat(TlsStage.port(gateway())).isEqualTo(port);
         SSLContext client = TlsStage.trusting(authority, null);
         try (SSLSocket open = TlsStage.connect(client, port, "localhost")) {
             assertThat(TlsStage.live(open)).startsWith("HTTP/1.1 200 OK");
             assertThat(expiry()).isNotNull();
 
-            gateway.reload(TlsStage.local(folder, LISTENER.replace("server", "other")));
+            gateway().reload(TlsStage.local(folder, LISTENER.replace("server", "other")));
             assertThat(shown()).isEqualTo(other.x509().getSerialNumber());
             assertThat(expiry()).isNull();
             assertThat(TlsStage.live(open)).startsWith("HTTP/1.1 200 OK");
 
-            gateway.reload(gateway.config().withListener(plain));
+            gateway().reload(gateway().config().withListener(plain));
             assertThat(TlsStage.live(open)).startsWith("HTTP/1.1 200 OK");
         }
-        try (Socket socket = new Socket("127.0.0.1", port)) {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
             assertThat(TlsStage.live(socket)).startsWith("HTTP/1.1 200 OK");
         }
-        assertThat(gateway.meters().find("isthmus.tls.certificate.expiry").gauges()).isEmpty();
+        assertThat(gateway().meters().find("isthmus.tls.certificate.expiry").gauges()).isEmpty();
     }
 
     @Test
     void configurationWithFilesThatCannotBeUsed_isRejected() throws Exception {
         Issued issued = authority.issue("server", "localhost");
-        gateway = TlsStage.gateway(folder, "{port: 0}");
+        start("{port: 0}");
         GatewayConfig secured = TlsStage.local(folder, LISTENER);
         Files.delete(issued.key());
-        assertThat(gateway.reload(secured))
+        assertThat(gateway().reload(secured))
                 .isEqualTo(new ReloadResult.Rejected(false, List.of(issued.key() + " does not exist")));
-        try (Socket socket = new Socket("127.0.0.1", TlsStage.port(gateway))) {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), TlsStage.port(gateway()))) {
             assertThat(TlsStage.live(socket)).startsWith("HTTP/1.1 200 OK");
         }
     }

@@ -147,8 +147,8 @@ class ClientCertificateTest {
             SSLContext client = TlsStage.trusting(authority, known);
             // The second session is a resumed one.
             for (int i = 0; i < 2; i++) {
-                TlsSession session = call(ingress, client, version).tls();
-                assertThat(session).isNotNull();
+                TlsSession session =
+                        Objects.requireNonNull(call(ingress, client, version).tls());
                 assertThat(session.protocol()).isEqualTo(version);
                 assertThat(session.cipher()).startsWith("TLS_");
                 assertThat(session.host()).isEqualTo("localhost");

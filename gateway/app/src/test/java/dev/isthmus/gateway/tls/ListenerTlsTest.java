@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
@@ -72,7 +73,8 @@ class ListenerTlsTest {
 
     private void hurry() {
         Listener listener = gateway.config().listeners().getFirst();
-        ListenerTls tls = TestConfigs.with(listener.tls(), Map.of("handshakeTimeout", Duration.ofMillis(500)));
+        ListenerTls tls = TestConfigs.with(
+                Objects.requireNonNull(listener.tls()), Map.of("handshakeTimeout", Duration.ofMillis(500)));
         gateway.reload(gateway.config().withListener(TestConfigs.with(listener, Map.of("tls", tls))));
     }
 

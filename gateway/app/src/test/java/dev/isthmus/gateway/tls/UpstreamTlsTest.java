@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Objects;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /** Servers behind TLS: another gateway, which runs a model. */
@@ -37,8 +39,8 @@ class UpstreamTlsTest {
 
     private TestAuthority authority;
     private SSLContext client;
-    private Gateway back;
-    private Gateway front;
+    private @Nullable Gateway back;
+    private @Nullable Gateway front;
     private final ListAppender<ILoggingEvent> log = new ListAppender<>();
 
     @BeforeEach
@@ -59,6 +61,14 @@ class UpstreamTlsTest {
         if (back != null) {
             back.close();
         }
+    }
+
+    private Gateway front() {
+        return Objects.requireNonNull(front);
+    }
+
+    private int backPort() {
+        return TlsStage.port(Objects.requireNonNull(back));
     }
 
     private void open(String certificate, String protocol, String tls) throws Exception {
@@ -83,7 +93,7 @@ class UpstreamTlsTest {
                 upstreams:
                   back: {protocol: %s, endpoints: ["localhost:%d"], connect_timeout: 5s, tls: %s}
                 listeners: [{port: 0, %s}]
-                """.formatted(protocol, TlsStage.port(back), tls, ONE_CERTIFICATE.formatted("front") + "}")));
+                """.formatted(protocol, backPort(), tls, ONE_CERTIFICATE.formatted("front") + "}")));
     }
 
     /** Sends a tensor of this size through both gateways. */
@@ -96,7 +106,7 @@ class UpstreamTlsTest {
         body.writeBytes(raw(numbers));
         try (HttpClient http =
                 HttpClient.newBuilder().sslContext(client).version(version).build()) {
-            URI uri = URI.create("https://localhost:" + TlsStage.port(front) + "/v2/models/identity_int32/infer");
+            URI uri = URI.create("https://localhost:" + TlsStage.port(front()) + "/v2/models/identity_int32/infer");
             return http.send(
                     HttpRequest.newBuilder(uri)
                             .header("Inference-Header-Content-Length", Integer.toString(head.length()))
@@ -139,8 +149,8 @@ class UpstreamTlsTest {
             expectEcho(version, numbers);
         }
         // Health checks and metadata, too.
-        await().atMost(Duration.ofSeconds(20)).until(front::ready);
-        assertThat(TlsStage.count(front, "isthmus.tls.handshakes", "side", "upstream", "result", "failed"))
+        await().atMost(Duration.ofSeconds(20)).until(front()::ready);
+        assertThat(TlsStage.count(front(), "isthmus.tls.handshakes", "side", "upstream", "result", "failed"))
                 .isZero();
         assertThat(log.list).isEmpty();
     }
@@ -153,10 +163,10 @@ class UpstreamTlsTest {
                 .as(protocol)
                 .isNotEmpty()
                 .allSatisfy(line -> assertThat(line.getFormattedMessage())
-                        .startsWith("upstream 'back': TLS to ").contains("127.0.0.1:" + TlsStage.port(back) + " as ")
+                        .startsWith("upstream 'back': TLS to ").contains("127.0.0.1:" + backPort() + " as ")
                         .contains(reason));
         assertThat(log.list).hasSizeLessThan(10);
-        assertThat(front.ready()).isFalse();
+        assertThat(front().ready()).isFalse();
     }
 
     @ParameterizedTest

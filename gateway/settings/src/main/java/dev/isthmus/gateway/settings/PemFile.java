@@ -2,6 +2,7 @@ package dev.isthmus.gateway.settings;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -27,7 +28,14 @@ final class PemFile {
      *
      * @param label as {@code CERTIFICATE}
      */
-    record PemBlock(String label, byte[] content) {}
+    record PemBlock(String label, ByteBuffer encoded) {
+        /** A copy of its content, in DER. */
+        byte[] content() {
+            byte[] copy = new byte[encoded.remaining()];
+            encoded.get(encoded.position(), copy);
+            return copy;
+        }
+    }
 
     /**
      * The blocks of a file, in order; text between them is ignored. Blocks.
@@ -47,7 +55,7 @@ final class PemFile {
                                 + " expected", null);
             }
             try {
-                blocks.add(new PemBlock(label, Base64.getMimeDecoder().decode(body)));
+                blocks.add(new PemBlock(label, ByteBuffer.wrap(Base64.getMimeDecoder().decode(body))));
             } catch (IllegalArgumentException e) {
                 throw new TlsFileException(file, "has a block " + label + " that is not base64", e);
             }

@@ -5,7 +5,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A file with a certificate, key or revocation list that cannot be used. */
 public final class TlsFileException extends RuntimeException {
-    private final Path file;
+    private static final long serialVersionUID = 1L;
+
+    private final transient Path file;
     private final String reason;
 
     /** @param reason what is wrong with the file, without its name: "has no certificate" */

@@ -181,7 +181,11 @@ public final class TestAuthority {
         return keys("EC", 256);
     }
 
-    /** @param bits of the modulus or of the curve */
+    /**
+     * New keys.
+     *
+     * @param bits of the modulus or of the curve
+     */
     public static KeyPair keys(String algorithm, int bits) {
         try {
             KeyPairGenerator generator = KeyPairGenerator.getInstance(algorithm);

@@ -13,6 +13,7 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -226,16 +227,15 @@ class TlsFilesTest {
                                 folder.resolve("ca-ca.pem"),
                                 folder.resolve("ca-crl.pem")),
                         ListenerTls.TlsVersion.TLS_1_3));
-        assertThat(config.admin()).isNotNull();
-        assertThat(config.admin().tls())
+        assertThat(Objects.requireNonNull(config.admin()).tls())
                 .isEqualTo(TestConfigs.with(ListenerTls.DEFAULT, Map.of("certificates", List.of(files))));
-        assertThat(config.upstreams().get("t").tls())
+        assertThat(Objects.requireNonNull(config.upstreams().get("t")).tls())
                 .isEqualTo(new UpstreamTls(
                         folder.resolve("ca-ca.pem"),
                         "t.example",
                         folder.resolve("ca-one.pem"),
                         folder.resolve("ca-one.key")));
-        assertThat(config.upstreams().get("u").tls()).isEqualTo(UpstreamTls.DEFAULT);
+        assertThat(Objects.requireNonNull(config.upstreams().get("u")).tls()).isEqualTo(UpstreamTls.DEFAULT);
     }
 
     @Test

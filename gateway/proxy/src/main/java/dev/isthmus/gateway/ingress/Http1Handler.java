@@ -30,10 +30,10 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * HTTP/1.1 on one connection: one request at a time, in order. Pipelined requests, and requests of a client that does
@@ -41,8 +41,6 @@ import org.slf4j.LoggerFactory;
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
-    /** Time without a request after which a connection is closed while the gateway drains. */
-    private static final long IDLE_MILLIS = 1_000;
 
     private final ListenerContext listener;
     private final ClientConnection connection;
@@ -59,7 +57,6 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean resuming;
     /** The last response has been written; further input is discarded. */
     private boolean closing;
-
     private long discarded;
 
     Http1Handler(Channel channel, ListenerContext listener, BodyReadBuffer bodyBuffer) {
@@ -139,12 +136,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         resuming = true;
         decoder.resume();
         resuming = false;
-        ctx.channel().config().setAutoRead(pending.isEmpty() && !paused() && !decoder.isPaused());
+        boolean paused = exchange != null && !bodyEnded && exchange.paused();
+        ctx.channel().config().setAutoRead(pending.isEmpty() && !paused && !decoder.isPaused());
     }
 
-    /** Whether no request is in flight. */
+    /** Whether no request is in flight or waits. */
     boolean betweenRequests() {
-        return exchange == null;
+        return exchange == null && pending.isEmpty();
     }
 
     /** Whether more of a request's body is expected now. */
@@ -152,49 +150,36 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         return exchange != null && !bodyEnded && !exchange.paused();
     }
 
-    /**
-     * The client timed out: responds if part of a request was received and no response sent, and closes the connection.
-     */
+    /** The client timed out: responds to what was received of a request, and closes the connection. */
     void timedOut(ChannelHandlerContext ctx, TimeoutRule rule) {
         keepAlive = false;
-        RestExchange current = exchange;
-        if (current == null && rule == TimeoutRule.REQUEST_HEADERS) {
-            current = exchange(ctx, HeaderFields.NONE);
-            exchange = current;
+        if (exchange == null && rule == TimeoutRule.REQUEST_HEADERS) {
+            exchange = exchange(ctx, HeaderFields.NONE);
         }
         bodyEnded = true;
-        if (current == null || current.responded()) {
+        if (exchange == null || exchange.responded()) {
             ctx.close();
         } else {
-            current.timedOut(rule);
-        }
-    }
-
-    /** Closes the connection once it is idle; responses announce it until then. */
-    void drain(ChannelHandlerContext ctx) {
-        ctx.executor().schedule(() -> closeIdle(ctx), IDLE_MILLIS, TimeUnit.MILLISECONDS);
-    }
-
-    private void closeIdle(ChannelHandlerContext ctx) {
-        if (betweenRequests() && !decoder.partial() && !decoder.isPaused() && pending.isEmpty() && !closing) {
-            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+            exchange.timedOut(rule);
         }
     }
 
     /** Fails the request under way, and closes the connection. */
     void shutDown(ChannelHandlerContext ctx, OipException why) {
-        RestExchange current = exchange;
         keepAlive = false;
-        if (current != null && !current.responded()) {
+        if (exchange != null && !exchange.responded()) {
             bodyEnded = true;
-            current.shutDown(why);
-        } else if (!closing) {
-            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+            exchange.shutDown(why);
+        } else {
+            close(ctx);
         }
     }
 
-    private boolean paused() {
-        return exchange != null && !bodyEnded && exchange.paused();
+    /** Closes the connection after what has been written. */
+    void close(ChannelHandlerContext ctx) {
+        if (!closing) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+        }
     }
 
     private void dispatch(ChannelHandlerContext ctx, HttpObject message) {
@@ -264,7 +249,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             if (current != null && !current.responded()) {
                 current.cancelWith(Http1Rules.malformedBody(cause));
             } else {
-                closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+                close(ctx);
             }
             return;
         }
@@ -315,13 +300,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void respond(RestResponse response) {
-            announceDrain();
-            finished(ctx.writeAndFlush(Http1Responses.full(response, keepAlive)));
-        }
-
-        /** The response says that the connection is closed after it. */
-        private void announceDrain() {
             keepAlive &= !listener.connections().drain().draining();
+            finished(ctx.writeAndFlush(Http1Responses.full(response, keepAlive)));
         }
 
         private void finished(ChannelFuture written) {
@@ -336,19 +316,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
                 return;
             }
             written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
-            if (listener.connections().drain().draining()) {
-                // Its head was written before.
-                drain(ctx);
-            }
             process(ctx);
         }
 
         @Override
         public void begin(RestResponse head) {
-            if (http10 && !Http1Responses.hasLength(head)) {
-                keepAlive = false;
-            }
-            announceDrain();
+            keepAlive &= (!http10 || Http1Responses.hasLength(head))
+                    && !listener.connections().drain().draining();
             ctx.write(Http1Responses.head(head, keepAlive, http10), ctx.voidPromise());
         }
 
@@ -411,23 +385,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         ctx.fireChannelInactive();
     }
 
-    /** Heap exhaustion ends the process; direct memory is released by other calls. */
-    private static OipException failure(Throwable cause) {
-        return cause instanceof OutOfMemoryError
-                ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
-                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
-    }
-
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        if (cause instanceof IOException) {
-            LOG.debug("client connection failed", cause);
-        } else {
-            LOG.error("HTTP/1.1 connection failed", cause);
-        }
+        LOG.atLevel(cause instanceof IOException ? Level.DEBUG : Level.ERROR)
+                .log("HTTP/1.1 connection failed", cause);
         if (exchange != null && !exchange.responded()) {
             keepAlive = false;
-            exchange.cancelWith(failure(cause));
+            exchange.cancelWith(Http1Rules.failure(cause));
         } else {
             ctx.close();
         }

@@ -50,6 +50,13 @@ final class Http1Rules {
                 : OipException.invalid("request body: malformed chunked encoding");
     }
 
+    /** The failure for an unexpected exception. Heap exhaustion ends the process; direct memory is released by other calls. */
+    static OipException failure(Throwable cause) {
+        return cause instanceof OutOfMemoryError
+                ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
+                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
+    }
+
     private static OipException malformed(Throwable cause) {
         if (cause instanceof OipException violation) {
             return violation;

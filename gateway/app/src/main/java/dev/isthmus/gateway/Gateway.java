@@ -237,7 +237,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * If it cannot be applied, nothing changes. Blocks.
      */
     public synchronized ReloadResult reload(GatewayConfig config) {
-        if (DRAINING.equals(phase) || STOPPING.equals(phase)) {
+        if (ending()) {
             return reloads.rejected(false, List.of("the gateway is shutting down"));
         }
         Generation old = current;
@@ -324,6 +324,11 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     }
 
     @Override
+    public boolean ending() {
+        return DRAINING.equals(phase) || STOPPING.equals(phase);
+    }
+
+    @Override
     public @Nullable String failure() {
         return allocations.failure();
     }
@@ -341,15 +346,14 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     /**
      * Ends without losing a call: reports itself not ready and serves for the configured delay, then accepts no
-     * connections and lets calls end until the configured timeout; the rest fail. Then it is closed. Blocks; {@link
-     * #close()} on another thread shortens it. Has no effect on a gateway that is draining or closed.
+     * connections and closes when calls have ended, or at the configured timeout. Blocks; {@link #close()} shortens it.
      *
      * @param why logged reason
      * @param delayed whether to wait for the configured delay
      */
     public void drain(String why, boolean delayed) throws InterruptedException {
         synchronized (this) {
-            if (DRAINING.equals(phase) || STOPPING.equals(phase)) {
+            if (ending()) {
                 return;
             }
             phase = DRAINING;

@@ -13,6 +13,7 @@ public sealed interface Operation {
         return switch (this) {
             case ModelReady request -> request.model();
             case ReadModelMetadata request -> request.model();
+            case CheckHealth check -> check.readiness().requestedModel();
             case Infer infer -> infer.model();
             case Generate generate -> generate.model();
             case Manage manage -> manage.model().name().isEmpty() ? null : manage.model();
@@ -21,6 +22,7 @@ public sealed interface Operation {
             case GatewayReady request -> null;
             case ReadServerMetadata request -> null;
             case InferStream stream -> null;
+            case Reflect request -> null;
         };
     }
 
@@ -30,6 +32,17 @@ public sealed interface Operation {
 
     /** Whether the gateway itself accepts traffic, independent of its upstreams. */
     record GatewayReady() implements Operation {}
+
+    /**
+     * gRPC's health service.
+     *
+     * @param readiness the operation that tells the state
+     * @param watch whether changes are reported too, until the client cancels the call
+     */
+    record CheckHealth(Operation readiness, boolean watch) implements Operation {}
+
+    /** gRPC's server reflection: a stream of requests, each with one response. */
+    record Reflect() implements Operation {}
 
     record ReadServerMetadata() implements Operation {}
 

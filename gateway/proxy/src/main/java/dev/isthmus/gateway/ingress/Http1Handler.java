@@ -6,7 +6,6 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -15,7 +14,6 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.HttpContent;
@@ -48,6 +46,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final Turn turn;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::isReady);
     private final DisconnectDetector disconnectDetector = new DisconnectDetector(decoder);
+    private final ResponseFlush flush = new ResponseFlush();
     private final Deque<HttpObject> pending = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
@@ -78,12 +77,14 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             ReferenceCountUtil.release(message);
             return;
         }
+        flush.reads();
         pending.add((HttpObject) message);
         process(ctx);
     }
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
+        flush.readComplete(ctx);
         turn.readComplete();
         disconnectDetector.readComplete(ctx);
         ctx.fireChannelReadComplete();
@@ -101,8 +102,18 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             return;
         }
         processing = true;
+        flush.begin();
+        try {
+            processPending(ctx);
+            processing = false;
+            resumeReading(ctx);
+        } finally {
+            flush.end(ctx);
+        }
+    }
+
+    private void processPending(ChannelHandlerContext ctx) {
         while (ctx.channel().isActive()) {
-            // Without keep-alive the connection closes after the response.
             if (exchange != null && exchange.responded() && bodyEnded && keepAlive) {
                 exchange = null;
             }
@@ -111,14 +122,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             }
             dispatch(ctx, pending.remove());
         }
-        processing = false;
-        resumeReading(ctx);
     }
 
-    /**
-     * Whether the next message can be processed now: no request is started while the client does not read its
-     * responses.
-     */
+    /** Whether the next message can be processed: no request starts while the client does not read its responses. */
     private boolean canProcess(ChannelHandlerContext ctx) {
         return !turn.over() && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
     }
@@ -220,15 +226,14 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void open(ChannelHandlerContext ctx, RestExchange opened, HttpRequest request, RequestHead head) {
-        long length = head.contentLength();
         boolean persistent = keepAlive;
         boolean expectsContinue = HttpUtil.is100ContinueExpected(request);
         // A client that got its response does not send its body: there is nothing to discard, and if it sent the body
         // anyway, the start of the next request could not be found.
         keepAlive = persistent && !expectsContinue;
         opened.open(head, ctx.channel());
-        if (!opened.responded() && bodyBuffer.appliesTo(head, length) && opened.inOnePiece()) {
-            bodyBuffer.begin(length);
+        if (!opened.responded() && bodyBuffer.appliesTo(head, head.contentLength()) && opened.inOnePiece()) {
+            bodyBuffer.begin(head.contentLength());
         } else {
             bodyBuffer.end();
         }
@@ -242,15 +247,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void body(ChannelHandlerContext ctx, HttpContent content) {
         RestExchange current = exchange;
         if (current == null || content.decoderResult().isFailure()) {
-            Throwable cause = content.decoderResult().cause();
             content.release();
-            keepAlive = false;
-            bodyEnded = true;
-            if (current != null && !current.responded()) {
-                current.cancelWith(Http1Rules.malformedBody(cause));
-            } else {
-                close(ctx);
-            }
+            shutDown(ctx, Http1Rules.malformedBody(content.decoderResult().cause()));
             return;
         }
         if (current.responded()) {
@@ -258,13 +256,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             bodyBuffer.end();
         }
         turn.tookBytes(content.content().readableBytes());
-        boolean last = content instanceof LastHttpContent;
         current.data(bodyBuffer.place(content.content(), ctx.alloc()));
         if (!current.inOnePiece()) {
             // A body that is forwarded as it arrives needs no memory for the rest.
             bodyBuffer.end();
         }
-        if (last) {
+        if (content instanceof LastHttpContent) {
             bodyEnded = true;
             current.end();
         } else if (current.responded()
@@ -293,6 +290,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     /** Writes the responses of one request. */
     private final class Http1ResponseWriter implements ResponseWriter {
         private final ChannelHandlerContext ctx;
+        /** Bytes of earlier responses that are flushed together with this one. */
+        private long earlier;
 
         Http1ResponseWriter(ChannelHandlerContext ctx) {
             this.ctx = ctx;
@@ -301,7 +300,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         @Override
         public void respond(RestResponse response) {
             keepAlive &= !listener.connections().drain().draining();
-            finished(ctx.writeAndFlush(Http1Responses.full(response, keepAlive)));
+            earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
+            ChannelFuture written = ctx.write(Http1Responses.full(response, keepAlive));
+            flush.flush(ctx);
+            finished(written);
         }
 
         private void finished(ChannelFuture written) {
@@ -349,8 +351,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public long queued() {
-            ChannelOutboundBuffer waiting = ctx.channel().unsafe().outboundBuffer();
-            return waiting == null ? 0 : waiting.totalPendingWriteBytes();
+            return Math.max(0, ResponseFlush.pendingBytes(ctx) - earlier);
         }
 
         @Override
@@ -389,11 +390,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         LOG.atLevel(cause instanceof IOException ? Level.DEBUG : Level.ERROR)
                 .log("HTTP/1.1 connection failed", cause);
-        if (exchange != null && !exchange.responded()) {
-            keepAlive = false;
-            exchange.cancelWith(Http1Rules.failure(cause));
-        } else {
+        keepAlive = false;
+        if (exchange == null || exchange.responded()) {
             ctx.close();
+        } else {
+            exchange.cancelWith(Http1Rules.failure(cause));
         }
     }
 }

@@ -50,7 +50,7 @@ final class Http1Rules {
                 : OipException.invalid("request body: malformed chunked encoding");
     }
 
-    /** The failure for an unexpected exception. Heap exhaustion ends the process; direct memory is released by other calls. */
+    /** The failure for an unexpected exception: heap exhaustion ends the process, direct memory is released by others. */
     static OipException failure(Throwable cause) {
         return cause instanceof OutOfMemoryError
                 ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)

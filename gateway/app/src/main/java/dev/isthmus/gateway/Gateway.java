@@ -3,12 +3,7 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.GatewayReadiness;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.ingress.ListenerContext;
@@ -198,7 +193,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        new CurrentStack(), () -> current().entry().settings().get(), connections, memory),
+                        new CurrentStack(this::current), () -> current().entry().settings().get(), connections, memory),
                 tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, resources, false, null);
@@ -218,29 +213,6 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         current.start();
         tls.watch(resources.closer());
         phase = null;
-    }
-
-    /** The current generation; it stays open until the call has ended. */
-    private Generation enter() {
-        Generation now = current;
-        while (!now.enter()) {
-            // It was retired after it was read, so there is a newer one.
-            now = current;
-        }
-        return now;
-    }
-
-    /** The stack of the generation that is current when a call starts. */
-    private final class CurrentStack implements Service {
-        @Override
-        public RequestSink open(Call call, Reply reply) {
-            return enter().entry().calls().open(call, reply);
-        }
-
-        @Override
-        public void reject(CallContext call, OipException refusal, Reply reply) {
-            enter().entry().calls().reject(call, refusal, reply);
-        }
     }
 
     Generation current() {
@@ -379,8 +351,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     /**
      * Ends without losing a call: reports itself not ready and serves for the configured delay, then accepts no
-     * connections and lets calls end until the configured timeout; the rest fail. Then it is closed. Blocks; {@link
-     * #close()} on another thread shortens it. Has no effect on a gateway that is draining or closed.
+     * connections and closes when calls have ended, or at the configured timeout. Blocks; {@link #close()} shortens it.
      *
      * @param why logged reason
      * @param delayed whether to wait for the configured delay

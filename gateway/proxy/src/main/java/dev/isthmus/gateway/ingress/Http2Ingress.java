@@ -233,7 +233,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         void shutDown(OipException why) {
             Http2Exchange current = exchange;
             if (current != null) {
-                current.shutDown(why);
+                current.failCall(why);
             }
         }
 

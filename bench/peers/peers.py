@@ -24,6 +24,10 @@ Roles:  grpc           gRPC in, gRPC upstream (raw_input_contents)
         rest-bin       HTTP/1.1 binary tensor data extension in, HTTP/1.1 upstream
         transcode      HTTP/1.1 JSON in, gRPC upstream
         transcode-bin  HTTP/1.1 binary tensor data extension in, gRPC upstream
+        grpc-tls       grpc with TLS 1.3 between client and proxy (AES-128-GCM, X25519, one EC certificate for all)
+        rest-tls       rest with TLS 1.3 (l as rest-bin)
+        handshake      one request per TLS 1.3 connection; full handshakes, and resumed ones
+Latency is not measured over TLS.
 """
 import argparse
 import contextlib
@@ -34,6 +38,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
@@ -60,7 +65,14 @@ ROLE_WORKLOADS = {
     "rest-bin": ["m9", "l"],
     "transcode": ["s", "m9", "m17", "mu8", "me", "e"],
     "transcode-bin": ["s", "m9", "l", "e"],
+    "grpc-tls": ["s", "m9", "l"],
+    "rest-tls": ["s", "m9", "l"],
+    "handshake": ["full", "resumed"],
 }
+HANDSHAKES = {"full": "-new", "resumed": "-reuse"}   # workload -> option of openssl s_time
+HANDSHAKE_CLIENTS = 4
+TLS_ROLES = ("grpc-tls", "rest-tls", "handshake")
+CIPHER = "TLS_AES_128_GCM_SHA256"
 SLOW = {"transcode"}
 
 
@@ -132,6 +144,18 @@ def ports_of(target):
     return list(dict.fromkeys(target["ports"].values()))
 
 
+def make_certificate(folder):
+    """A self-signed certificate for 127.0.0.1 (EC, P-256): tls.crt and tls.key, and both in tls.pem for HAProxy."""
+    certificate, key, both = (folder / f"tls.{end}" for end in ("crt", "key", "pem"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-days", "30", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key,
+                    "-out", certificate], check=True, capture_output=True)
+    both.touch(0o600)
+    both.write_text(certificate.read_text() + key.read_text())
+    for file in (key, both):
+        file.chmod(0o600)
+
+
 class Bench:
     def __init__(self, args):
         self.args = args
@@ -139,6 +163,7 @@ class Bench:
         self.run_dir = Path(args.run_dir).resolve()
         self.run_dir.mkdir(parents=True, exist_ok=True)
         self.tools = json.loads(Path(args.tools).read_text()) if args.tools else {}
+        make_certificate(self.run_dir)
         self.values = {"@STUB@": args.stub_port, "@RUN@": self.run_dir}
         for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"),
                               ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None)):
@@ -154,7 +179,7 @@ class Bench:
             self.targets[name] = {"ports": {k: int(v) for k, v in pairs.items()}, "dialect": dialect,
                                   "pid": int(pid) if pid else None}
         for option, given, known in (("--targets", args.targets, self.targets), ("--roles", args.roles, ROLE_WORKLOADS),
-                                     ("--workloads", args.workloads, WORKLOADS)):
+                                     ("--workloads", args.workloads, [*WORKLOADS, *HANDSHAKES])):
             for name in set(given or ()) - set(known):
                 sys.exit(f"peers: {option}: one of {', '.join(known)} is expected, got '{name}'")
         self.results = {}
@@ -209,10 +234,10 @@ class Bench:
         """(protocol, path, body file, headers) of a cell."""
         model = WORKLOADS[workload][0]
         folder = self.payloads
-        if role in ("grpc", "grpc-typed"):
-            file = folder / (f"{workload}.grpc" if role == "grpc" else f"{workload}.typed.grpc")
+        if role.startswith("grpc"):
+            file = folder / (f"{workload}.typed.grpc" if role == "grpc-typed" else f"{workload}.grpc")
             return "h2", "/inference.GRPCInferenceService/ModelInfer", file, {"content-type": "application/grpc", "te": "trailers"}
-        if role.endswith("-bin"):
+        if role.endswith("-bin") or (role == "rest-tls" and workload == "l"):
             length = (folder / f"{workload}.bin.len").read_text()
             return ("h1", f"/v2/models/{model}/infer", folder / f"{workload}.bin",
                     {"content-type": "application/octet-stream", "inference-header-content-length": length})
@@ -222,31 +247,47 @@ class Bench:
         file = folder / (f"{workload}.tc.json" if proto3 else f"{workload}.json")
         return "h1", f"/v2/models/{model}/infer", file, {"content-type": "application/json"}
 
+    def trusted(self):
+        context = ssl.create_default_context(cafile=self.run_dir / "tls.crt")
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        return context
+
+    def check_handshake(self, port, alpn):
+        """Connects over TLS; returns None, or an error message."""
+        context = self.trusted()
+        context.set_alpn_protocols([alpn])
+        with socket.create_connection(("127.0.0.1", port), 20) as plain, \
+                context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+            agreed = connection.selected_alpn_protocol()
+        return None if agreed == alpn else f"ALPN: {alpn} is expected, got {agreed}"
+
     def check(self, target, role, workload):
         """Sends one request; returns the size of the response body, or an error message."""
-        protocol, path, file, headers = self.request(target, role, workload)
         port = int(fill(str(target["ports"][role]), self.values))
+        if role in TLS_ROLES:
+            problem = self.check_handshake(port, "h2" if role == "grpc-tls" else "http/1.1")
+            if problem or role == "handshake":
+                return problem or 0
+        protocol, path, file, headers = self.request(target, role, workload)
         body = file.read_bytes()
         model = WORKLOADS[workload][0]
         if protocol == "h2":
-            import grpc
-            options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-            with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
-                call = channel.unary_unary(path, request_serializer=None, response_deserializer=None)
-                try:
-                    answer = call(body[5:], timeout=20)
-                except grpc.RpcError as e:
-                    return f"grpc {e.code().name}: {e.details()}"[:200]
+            answer = self.call(port, role in TLS_ROLES, path, body[5:])
+            if isinstance(answer, str):
+                return answer
             if model == "echo" and len(answer) != len(body) - 5:
                 return f"echo of {len(body) - 5} bytes came back with {len(answer)}"
             return len(answer) + 5
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        if role in TLS_ROLES:
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=self.trusted())
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         connection.request("POST", path, body, headers)
         response = connection.getresponse()
         answer = response.read()
         if response.status != 200:
             return f"HTTP {response.status}: {answer[:150]!r}"
-        if role in ("rest", "transcode"):
+        if headers["content-type"] == "application/json":
             output = json.loads(answer)["outputs"][0]
             data = output.get("data")
             if data is None:
@@ -260,7 +301,51 @@ class Bench:
                     return "echo came back with other values"
         return len(answer)
 
+    def call(self, port, secure, path, message):
+        """The response to a unary gRPC call, or an error message."""
+        import grpc
+        options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+        address = f"127.0.0.1:{port}"
+        if secure:
+            credentials = grpc.ssl_channel_credentials((self.run_dir / "tls.crt").read_bytes())
+            opened = grpc.secure_channel(address, credentials, options=options)
+        else:
+            opened = grpc.insecure_channel(address, options=options)
+        with opened as channel:
+            try:
+                return channel.unary_unary(path, request_serializer=None, response_deserializer=None)(message, timeout=20)
+            except grpc.RpcError as e:
+                return f"grpc {e.code().name}: {e.details()}"[:200]
+
+    def handshakes(self, target, workload, pids, seconds):
+        """Connections that are opened, get one response and are closed, with full handshakes or resumed ones."""
+        port = int(fill(str(target["ports"]["handshake"]), self.values))
+        # -www: tickets of TLS 1.3 follow the handshake, and s_time reads them with the response.
+        command = self.pinned(self.args.load_core, [
+            "openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-tls1_3", "-ciphersuites", CIPHER,
+            HANDSHAKES[workload], "-www", "/", "-time", str(seconds)])
+        before, begin = cpu_seconds(pids), time.time()
+        clients = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                   for _ in range(HANDSHAKE_CLIENTS)]
+        outputs = [client.communicate(timeout=seconds + 30)[0] for client in clients]
+        took, cpu = time.time() - begin, cpu_seconds(pids) - before
+        counts = [re.search(r"(\d+) connections in ([\d.]+) real seconds", out) for out in outputs]
+        if not all(counts):
+            return {"error": outputs[0][-300:]}
+        done = sum(int(count.group(1)) for count in counts)
+        # One character per connection: r if the session was resumed, t if not. The first ones of -reuse are not.
+        marks = "".join("".join(re.findall(r"^[*rt]+", out, re.MULTILINE)) for out in outputs)
+        resumed = marks.count("r")
+        result = {"rps": done / took, "done": done, "cpu_ms_per_1000": cpu * 1e6 / done if done else None,
+                  "cpu_share": cpu / took, "peak_rss_mb": memory_mb(pids, "VmHWM")}
+        wrong = resumed if workload == "full" else done - resumed
+        if wrong > done * 0.01 + HANDSHAKE_CLIENTS:
+            result["suspect"] = f"{resumed} of {done} sessions resumed"
+        return result
+
     def saturate(self, target, role, workload, pids, expected, seconds):
+        if role == "handshake":
+            return self.handshakes(target, workload, pids, seconds)
         protocol, path, file, headers = self.request(target, role, workload)
         port = int(fill(str(target["ports"][role]), self.values))
         _, connections, streams, _ = WORKLOADS[workload]
@@ -275,7 +360,9 @@ class Bench:
             command.append("--h1")
         for k, v in headers.items():
             command += ["-H", f"{k}: {v}"]
-        command.append(f"http://127.0.0.1:{port}{path}")
+        if role in TLS_ROLES:
+            command += [f"--tls13-ciphers={CIPHER}", "--groups=X25519"]
+        command.append(f"{'https' if role in TLS_ROLES else 'http'}://127.0.0.1:{port}{path}")
         before = cpu_seconds(pids)
         out = subprocess.run(self.pinned(self.args.load_core, command), capture_output=True, text=True, timeout=seconds + 30).stdout
         cpu = cpu_seconds(pids) - before
@@ -291,7 +378,9 @@ class Bench:
                   "mean_body": mean_body, "cpu_ms_per_1000": cpu * 1e6 / done if done else None,
                   "cpu_share": cpu / seconds, "peak_rss_mb": memory_mb(pids, "VmHWM")}
         # A response in flight at the end of the run may count in part.
-        if expected and done > 50 and not (0.97 < mean_body / expected < 1.05):
+        if role in TLS_ROLES and CIPHER not in out:
+            result["suspect"] = f"no TLS with {CIPHER}"
+        elif expected and done > 50 and not (0.97 < mean_body / expected < 1.05):
             result["suspect"] = f"mean answer {mean_body:.0f} bytes, expected {expected}"
         return result
 
@@ -343,14 +432,16 @@ class Bench:
                     self.saturate(target, role, workload, pids, expected, self.args.warm if self.args.quick else max(self.args.warm, target.get("warm", 0)))
                     r = self.saturate(target, role, workload, pids, expected, self.args.sat)
                     cell["sat"].append(r)
-                    rate, values, bad = self.pace(target, role, workload, expected)
-                    cell["rate"] = rate
-                    cell["lat"].append(values)
-                    cell["bad"] += bad
-                    p50 = statistics.median(values) if values else -1
+                    latency, bad = "", 0
+                    if role not in TLS_ROLES:
+                        rate, values, bad = self.pace(target, role, workload, expected)
+                        cell["rate"] = rate
+                        cell["lat"].append(values)
+                        cell["bad"] += bad
+                        latency = f"p50 {statistics.median(values) if values else -1:8.0f} us @{rate}/s  "
                     print(f"{role:10} {workload:4} {name:22} {r.get('rps', 0):9.0f} req/s  "
                           f"{r.get('cpu_ms_per_1000') or 0:9.0f} ms CPU/1000  share {r.get('cpu_share', 0):.2f}  "
-                          f"p50 {p50:8.0f} us @{rate}/s  rss {r.get('peak_rss_mb', 0):.0f} MB"
+                          f"{latency}rss {r.get('peak_rss_mb', 0):.0f} MB"
                           f"{'  bad %d' % bad if bad else ''}{'  not2xx %d' % r['not_2xx'] if r.get('not_2xx') else ''}"
                           f"{'  SUSPECT ' + r['suspect'] if 'suspect' in r else ''}{r.get('error', '')}", flush=True)
 
@@ -392,6 +483,9 @@ GOALS = {
     ("transcode", "me"): (7_000, 79_000),
 }
 
+# Maximum CPU time of Isthmus over TLS, as a share of the peer's in the same run.
+TLS_GOALS = {"envoy": 0.7, "haproxy": 1.2}
+
 
 def cpu(cell):
     """CPU time of the proxy per request in microseconds, one figure per repeat."""
@@ -418,7 +512,7 @@ def ratios(results):
              "| path | " + " | ".join(peers) + " | isthmus | of Envoy's | goal | | goal, of Envoy's | |",
              "|---|" + "---|" * (len(peers) + 6)]
     for role, workloads in results.items():
-        for workload, rows in workloads.items():
+        for workload, rows in workloads.items() if role not in TLS_ROLES else ():
             found = {name.split("-")[0]: cpu(cell) for name, cell in rows.items() if cpu(cell)}
             # No peer supports binary REST to gRPC: they are measured with REST on both sides.
             if role == "transcode-bin":
@@ -437,6 +531,24 @@ def ratios(results):
     return lines
 
 
+def tls_ratios(results):
+    """One row per cell over TLS: CPU time of Isthmus and its peers, for all runs, and its shares of Envoy's and HAProxy's."""
+    lines = ["\nTLS, CPU time of the proxy per request or handshake, for all runs; goals are for the median of the shares:\n",
+             "| path | haproxy | nginx | envoy | isthmus | "
+             + " | ".join(f"of {peer}'s | goal | " for peer, goal in TLS_GOALS.items()) + "|",
+             "|---|" + "---|" * (4 + 3 * len(TLS_GOALS))]
+    for role in TLS_ROLES:
+        for workload, rows in results.get(role, {}).items():
+            found = {name.split("-")[0]: cpu(cell) for name, cell in rows.items()}
+            own = found.get("isthmus", [])
+            cells = [span(found.get(name, [])) for name in ("haproxy", "nginx", "envoy", "isthmus")]
+            for peer, goal in TLS_GOALS.items():
+                shares = [a / b for a, b in zip(own, found.get(peer, []), strict=False)]
+                cells += [", ".join(f"{share:.2f}" for share in shares), f"{goal:.2f}", verdict(shares, goal) if shares else ""]
+            lines.append(f"| {role} {workload} | " + " | ".join(cells) + " |")
+    return lines if len(lines) > 3 else []
+
+
 def percentile(values, q):
     values = sorted(values)
     return values[min(len(values) - 1, int(q * len(values)))]
@@ -448,37 +560,49 @@ def report(path):
     lines = []
     for role, workloads in data["results"].items():
         for workload, rows in workloads.items():
-            some = next((c for c in rows.values() if c["lat"]), None)
-            if not some:
-                continue
-            lines += [f"\n**{role} / {workload}** (latency at {some['rate']}/s)\n",
-                      "| target | req/s at saturation | proxy CPU ms / 1,000 req | core share | p50 us | p99 us | p99.9 us | p50 added us | p99 added us | peak RSS MB |",
-                      "|---|---|---|---|---|---|---|---|---|---|"]
-            direct = [v for lat in rows.get("direct", {"lat": []})["lat"] for v in lat]
-            for name, cell in rows.items():
-                if cell.get("error"):
-                    lines.append(f"| {name} | failed: {cell['error']} |" + " |" * 8)
-                    continue
-                sat = [r for r in cell["sat"] if "rps" in r]
-                lat = [v for run in cell["lat"] for v in run]
-                if not sat or not lat:
-                    continue
-
-                def spread(key, digits=0):
-                    v = [r[key] for r in sat]
-                    return f"{statistics.median(v):,.{digits}f} ({min(v):,.{digits}f}-{max(v):,.{digits}f})"
-                proxied = name != "direct"
-                tail = f"{percentile(lat, .999):,.0f}" if len(lat) >= 3000 else f"max {max(lat):,.0f}"
-                added = [f"{percentile(lat, q) - percentile(direct, q):,.0f}" if direct and proxied else "" for q in (.5, .99)]
-                notes = f" (bad {cell['bad']})" if cell["bad"] else ""
-                lines.append(f"| {name}{notes} | {spread('rps')} | {spread('cpu_ms_per_1000', 1) if proxied else '-'} | "
-                             f"{statistics.median(r['cpu_share'] for r in sat):.2f} | {percentile(lat, .5):,.0f} | "
-                             f"{percentile(lat, .99):,.0f} | {tail} | {added[0]} | {added[1]} | "
-                             f"{spread('peak_rss_mb') if proxied else '-'} |")
-    lines += ratios(data["results"])
+            if any(cell["sat"] for cell in rows.values()):
+                lines += cell_table(role, workload, rows)
+    lines += ratios(data["results"]) + tls_ratios(data["results"])
     lines += ["\n**Idle RSS, MB** (ready, and loaded as targets.json says, before anything is measured)\n", "| target | RSS |", "|---|---|"]
     lines += [f"| {n} | {statistics.median(v):.0f} |" for n, v in data["idle_rss_mb"].items() if n != "direct"]
     return "\n".join(lines)
+
+
+def cell_table(role, workload, rows):
+    """All targets of a cell; without latencies where they are not measured."""
+    rate = next((cell["rate"] for cell in rows.values() if "rate" in cell), None)
+    short = "handshakes" if role == "handshake" else "req"
+    columns = ["target", f"{short}/s at saturation", f"proxy CPU ms / 1,000 {short}", "core share"]
+    if rate:
+        columns += ["p50 us", "p99 us", "p99.9 us", "p50 added us", "p99 added us"]
+    columns.append("peak RSS MB")
+    lines = [f"\n**{role} / {workload}**" + (f" (latency at {rate}/s)\n" if rate else "\n"),
+             "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    direct = [v for lat in rows.get("direct", {"lat": []})["lat"] for v in lat]
+    for name, cell in rows.items():
+        if cell.get("error"):
+            lines.append(f"| {name} | failed: {cell['error']} |" + " |" * (len(columns) - 2))
+            continue
+        sat = [r for r in cell["sat"] if "rps" in r]
+        lat = [v for run in cell["lat"] for v in run]
+        if not sat or (rate and not lat):
+            continue
+        proxied = name != "direct"
+        cells = [name + (f" (bad {cell['bad']})" if cell["bad"] else ""), spread(sat, "rps"),
+                 spread(sat, "cpu_ms_per_1000", 1) if proxied else "-", f"{statistics.median(r['cpu_share'] for r in sat):.2f}"]
+        if rate:
+            cells += [f"{percentile(lat, .5):,.0f}", f"{percentile(lat, .99):,.0f}",
+                      f"{percentile(lat, .999):,.0f}" if len(lat) >= 3000 else f"max {max(lat):,.0f}"]
+            cells += [f"{percentile(lat, q) - percentile(direct, q):,.0f}" if direct and proxied else "" for q in (.5, .99)]
+        cells.append(spread(sat, "peak_rss_mb") if proxied else "-")
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def spread(runs, key, digits=0):
+    """Median, minimum and maximum of the runs."""
+    v = [r[key] for r in runs]
+    return f"{statistics.median(v):,.{digits}f} ({min(v):,.{digits}f}-{max(v):,.{digits}f})"
 
 
 def main():

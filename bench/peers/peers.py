@@ -528,14 +528,14 @@ def ratios(results):
             cells += ["", ""] if goal is None else [span([goal]), verdict(own, goal)]
             cells += ["", ""] if goal is None or not shares else [f"{goal / envoys:.2f}", verdict(shares, goal / envoys)]
             lines.append(f"| {role} {workload} | " + " | ".join(cells) + " |")
-    return lines
+    return lines if len(lines) > 3 else []
 
 
 def tls_ratios(results):
     """One row per cell over TLS: CPU time of Isthmus and its peers, for all runs, and its shares of Envoy's and HAProxy's."""
     lines = ["\nTLS, CPU time of the proxy per request or handshake, for all runs; goals are for the median of the shares:\n",
              "| path | haproxy | nginx | envoy | isthmus | "
-             + " | ".join(f"of {peer}'s | goal | " for peer, goal in TLS_GOALS.items()) + "|",
+             + " | ".join(f"of {peer.capitalize()}'s | goal | " for peer, goal in TLS_GOALS.items()) + "|",
              "|---|" + "---|" * (4 + 3 * len(TLS_GOALS))]
     for role in TLS_ROLES:
         for workload, rows in results.get(role, {}).items():

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -94,6 +94,10 @@ grpc_health_probe() {
   GOBIN=$1 go install github.com/grpc-ecosystem/grpc-health-probe@v0.4.61 >&2
 }
 
+sslyze() {
+  "$1/bin/pip" install -q -c "$here/constraints_sslyze.txt" sslyze==6.3.1
+}
+
 need() { # a program, its Debian package, why
   type -P "$1" >/dev/null || debian "$2" "$3"
 }
@@ -119,7 +123,7 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
       grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe) make=(mkdir) ;;

@@ -38,7 +38,7 @@ record BrokenScenario() implements Scenario {
 
     @Override
     public Verdict play(ScenarioContext context) throws BenchException, InterruptedException {
-        Reloads reloads = new Reloads(context.fleet().configs().adminPort());
+        Reloads reloads = Reloads.ofConfiguration(context.fleet().configs().adminPort());
         List<Form> silent = new ArrayList<>();
         List<Long> recovered = new ArrayList<>();
         long end = System.nanoTime()

@@ -17,8 +17,8 @@ final class Bystander implements AutoCloseable {
     private final Client rest;
 
     Bystander(EventLoop loop, int port, int http2Port) {
-        grpc = ClientProtocol.GRPC.client(loop, List.of(http2Port), LIMIT_MILLIS);
-        rest = ClientProtocol.REST.client(loop, List.of(port), LIMIT_MILLIS);
+        grpc = ClientProtocol.GRPC.client(loop, List.of(http2Port), LIMIT_MILLIS, null);
+        rest = ClientProtocol.REST.client(loop, List.of(port), LIMIT_MILLIS, null);
     }
 
     /** Runs for at least this long and until {@code over}; returns the results of the requests. */

@@ -39,7 +39,8 @@ public final class Faults implements Callable<Integer> {
             new StormScenario(),
             new SplitScenario(),
             new DrainScenario(false),
-            new DrainScenario(true));
+            new DrainScenario(true),
+            new CertificatesScenario());
 
     /** The name that selects all attacks. */
     private static final String ATTACKS = "attacks";
@@ -80,8 +81,8 @@ public final class Faults implements Callable<Integer> {
     @Parameters(
             paramLabel = "SCENARIO",
             description =
-                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, attacks, or an attack by"
-                            + " its name (docs/explanation/faults.md); all by default.")
+                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, certificates, attacks, or"
+                            + " an attack by its name (docs/explanation/faults.md); all by default.")
     private List<String> names = List.of();
 
     /**

@@ -33,6 +33,7 @@ final class Fleet {
     private final List<Integer> ports = new ArrayList<>();
     private final List<Child> gateways = new ArrayList<>();
     private Path home = Path.of(".");
+    private boolean secure;
     private final GatewayConfigs configs;
 
     /** Starts the stubs. */
@@ -68,6 +69,10 @@ final class Fleet {
     /** Starts the packaged gateways of the scenario and waits until they are ready. */
     void startGateways(Path project, Scenario scenario) throws IOException, BenchException, InterruptedException {
         home = project;
+        secure = scenario.secure();
+        if (secure) {
+            certificates().create();
+        }
         for (int number = 0; number < scenario.gateways(); number++) {
             GatewayConfigs own = number == 0 ? configs : configs.at(freePort());
             Files.writeString(configFile(number), scenario.config(own));
@@ -95,7 +100,7 @@ final class Fleet {
     private void awaitReady(int number) throws BenchException, InterruptedException {
         Child gateway = gateways.get(number);
         long end = System.nanoTime() + START.toNanos();
-        while (!ready(ports.get(number))) {
+        while (!ready(number)) {
             if (!gateway.alive() || System.nanoTime() > end) {
                 throw gateway.failure("did not become ready");
             }
@@ -103,13 +108,27 @@ final class Fleet {
         }
     }
 
-    private static boolean ready(int port) {
+    private boolean ready(int number) {
         try {
-            Http.get(port, "/v2/health/ready");
+            if (secure) {
+                Http.get(configs.adminPort(), "/ready");
+            } else {
+                Http.get(ports.get(number), "/v2/health/ready");
+            }
             return true;
         } catch (IOException e) {
             return false;
         }
+    }
+
+    /** Sends a signal to the first gateway. */
+    void signalGateway(String name) throws IOException, BenchException, InterruptedException {
+        gateways.getFirst().signal(name);
+    }
+
+    /** The files of a gateway that {@linkplain Scenario#secure() uses TLS}. */
+    CertificateFiles certificates() {
+        return new CertificateFiles(folder.resolve("tls"));
     }
 
     /** Sends SIGTERM to a gateway and waits for its end; returns its exit code. */

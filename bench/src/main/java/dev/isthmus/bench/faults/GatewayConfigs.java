@@ -16,11 +16,20 @@ record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
 
     /** Both stubs as replicas of one upstream with these settings. */
     String replicas(String... settings) {
+        return fleet(listener(""), settings);
+    }
+
+    /** The same behind a TLS listener. */
+    String secureReplicas() {
+        return fleet(listener(", " + CertificateFiles.setting()));
+    }
+
+    private String fleet(String listener, String... settings) {
         StringBuilder upstream = new StringBuilder();
         for (String setting : settings) {
             upstream.append("    ").append(setting).append('\n');
         }
-        return listener() + """
+        return listener + """
                 upstreams:
                   fleet:
                     protocol: grpc
@@ -33,7 +42,7 @@ record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
 
     /** Each stub as a separate upstream, with a model split between them; weights are percentages. */
     String split(int first) {
-        return listener() + """
+        return listener("") + """
                 upstreams:
                   one: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}
                   two: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}
@@ -50,10 +59,10 @@ record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
         return "admin: {host: 127.0.0.1, port: " + adminPort + "}\n" + config;
     }
 
-    private String listener() {
+    private String listener(String settings) {
         return """
-                listeners: [{host: 127.0.0.1, port: %d}]
+                listeners: [{host: 127.0.0.1, port: %d%s}]
                 limits: {max_concurrent_streams: 10000}
-                """.formatted(port);
+                """.formatted(port, settings);
     }
 }

@@ -14,9 +14,8 @@ import io.grpc.netty.NettyChannelBuilder;
 import io.netty.channel.EventLoop;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,33 +30,48 @@ final class GrpcClient implements Client {
     private final EventLoop loop;
     private final long limitMillis;
     private final int gateways;
-    private final List<ManagedChannel> channels;
-    private final AtomicInteger turn = new AtomicInteger();
+    private final List<Integer> ports;
+    private final @Nullable ClientTrust trust;
+    private final List<ManagedChannel> channels = new ArrayList<>();
+    private int turn;
 
-    GrpcClient(EventLoop loop, List<Integer> ports, long limitMillis) {
+    GrpcClient(EventLoop loop, List<Integer> ports, long limitMillis, @Nullable ClientTrust trust) {
         this.loop = loop;
         this.limitMillis = limitMillis;
         this.gateways = ports.size();
-        this.channels =
-                Stream.generate(() -> channel(loop, ports)).limit(CONNECTIONS).toList();
+        this.ports = ports;
+        this.trust = trust;
+        for (int i = 0; i < CONNECTIONS; i++) {
+            channels.add(channel(loop, ports, trust, i));
+        }
     }
 
-    private static ManagedChannel channel(EventLoop loop, List<Integer> ports) {
+    private static ManagedChannel channel(
+            EventLoop loop, List<Integer> ports, @Nullable ClientTrust trust, int number) {
         NettyChannelBuilder builder = ports.size() == 1
                 ? NettyChannelBuilder.forAddress(
                                 new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(0)))
                         .disableRetry()
                 : NettyChannelBuilder.forTarget(LoopbackPorts.target(ports)).defaultLoadBalancingPolicy("round_robin");
-        return builder.usePlaintext()
-                .directExecutor()
+        if (trust == null) {
+            builder.usePlaintext();
+        } else {
+            builder.sslContext(trust.http2()).overrideAuthority(trust.serverName(number));
+        }
+        return builder.directExecutor()
                 .eventLoopGroup(loop)
                 .channelType(Transport.of(loop).clientChannel())
                 .build();
     }
 
     @Override
-    public void send(Request request, Ended ended) {
-        ManagedChannel channel = channels.get(Math.floorMod(turn.getAndIncrement(), channels.size()));
+    public synchronized void send(Request request, Ended ended) {
+        int number = Math.floorMod(turn, CONNECTIONS);
+        if (trust != null && turn % ClientTrust.REQUESTS_PER_CONNECTION == 0) {
+            channels.set(number, channel(loop, ports, trust, number)).shutdown();
+        }
+        turn++;
+        ManagedChannel channel = channels.get(number);
         // A refused connection is not an end: another gateway may take the call.
         CallOptions options = gateways == 1 ? CallOptions.DEFAULT : CallOptions.DEFAULT.withWaitForReady();
         ClientCall<byte[], byte[]> call = channel.newCall(INFER, options);
@@ -94,7 +108,7 @@ final class GrpcClient implements Client {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
         channels.forEach(ManagedChannel::shutdownNow);
     }
 

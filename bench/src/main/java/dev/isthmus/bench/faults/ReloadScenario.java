@@ -20,7 +20,7 @@ record ReloadScenario() implements Scenario {
     @Override
     public Verdict play(ScenarioContext context) throws BenchException, InterruptedException {
         int wanted = context.options().brief() ? 6 : 20;
-        Reloads reloads = new Reloads(context.fleet().configs().adminPort());
+        Reloads reloads = Reloads.ofConfiguration(context.fleet().configs().adminPort());
         long before = reloads.count("applied");
         context.open(() -> reload(context, reloads, wanted));
         long applied = reloads.count("applied") - before;

@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * JSON over HTTP/1.1 with persistent connections; a new one is opened if all are in use, to each gateway in turn, or to
@@ -31,7 +32,9 @@ final class RestClient implements Client {
     private final long limitMillis;
     private final List<Integer> ports;
     private final Bootstrap bootstrap;
+    private final @Nullable ClientTrust trust;
     private int turn;
+    private int started;
     /** A connection that was idle for longer is not reused: the gateway may be closing it. */
     private static final long MAX_IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -41,9 +44,10 @@ final class RestClient implements Client {
     private final Deque<Idle> idle = new ArrayDeque<>();
     private final Set<Channel> open = new HashSet<>();
 
-    RestClient(EventLoop loop, List<Integer> ports, long limitMillis) {
+    RestClient(EventLoop loop, List<Integer> ports, long limitMillis, @Nullable ClientTrust trust) {
         this.loop = loop;
         this.ports = ports;
+        this.trust = trust;
         this.limitMillis = limitMillis;
         this.bootstrap = new Bootstrap()
                 .group(loop)
@@ -52,6 +56,9 @@ final class RestClient implements Client {
                 .handler(new ChannelInitializer<>() {
                     @Override
                     protected void initChannel(Channel channel) {
+                        if (trust != null) {
+                            channel.pipeline().addLast(trust.http1(channel.alloc(), turn));
+                        }
                         channel.pipeline()
                                 .addLast(
                                         new HttpClientCodec(),
@@ -67,6 +74,14 @@ final class RestClient implements Client {
     }
 
     private void start(Request request, Ended ended) {
+        if (trust != null && ++started % ClientTrust.REQUESTS_PER_CONNECTION == 0) {
+            Idle old = idle.poll();
+            if (old != null) {
+                old.channel().close();
+            }
+            connect(request, ended, turn++, 1);
+            return;
+        }
         for (Idle next = idle.poll(); next != null; next = idle.poll()) {
             if (next.channel().isActive() && System.nanoTime() - next.sinceNanos() < MAX_IDLE_NANOS) {
                 write(next.channel(), request, ended);

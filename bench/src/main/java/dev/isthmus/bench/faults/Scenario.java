@@ -18,6 +18,11 @@ interface Scenario {
         return 1;
     }
 
+    /** Whether clients use TLS; the configuration then has {@link CertificateFiles}, and an admin listener. */
+    default boolean secure() {
+        return false;
+    }
+
     /** Service time of a stub in microseconds. */
     default int serviceMicros() {
         return Options.SERVICE_MICROS;

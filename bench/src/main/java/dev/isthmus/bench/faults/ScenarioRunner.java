@@ -5,6 +5,7 @@ import dev.isthmus.bench.process.Children;
 import dev.isthmus.bench.process.Scratch;
 import io.netty.channel.EventLoop;
 import java.io.IOException;
+import java.util.List;
 
 /** Runs scenarios, each with its own fleet. */
 record ScenarioRunner(Options options, EventLoop loop) {
@@ -16,7 +17,11 @@ record ScenarioRunner(Options options, EventLoop loop) {
                 Children children = new Children()) {
             Fleet fleet = new Fleet(children, scratch.folder(), scenario.serviceMicros());
             fleet.startGateways(options.home(), scenario);
-            try (Client client = protocol.client(loop, fleet.ports(), Options.CLIENT_LIMIT_MILLIS)) {
+            ClientTrust trust = scenario.secure()
+                    ? new ClientTrust(
+                            fleet.certificates().issuer(), List.of(CertificateFiles.RENAMED, CertificateFiles.LINKED))
+                    : null;
+            try (Client client = protocol.client(loop, fleet.ports(), Options.CLIENT_LIMIT_MILLIS, trust)) {
                 warm(client);
                 Tally tally = new Tally();
                 Verdict verdict = scenario.play(new ScenarioContext(options, fleet, client, tally));

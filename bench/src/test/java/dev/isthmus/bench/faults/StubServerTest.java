@@ -100,7 +100,7 @@ class StubServerTest {
     }
 
     private Client client(int port) {
-        return new GrpcClient(loops.next(), List.of(port), LIMIT.toMillis());
+        return new GrpcClient(loops.next(), List.of(port), LIMIT.toMillis(), null);
     }
 
     private Outcome next() throws InterruptedException {

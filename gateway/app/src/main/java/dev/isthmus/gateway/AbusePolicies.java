@@ -5,6 +5,7 @@ import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 
@@ -12,7 +13,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 final class AbusePolicies {
     private AbusePolicies() {}
 
-    static AbusePolicy ofClients(GatewayConfig.Http2Abuse config, MeterRegistry meters) {
+    static AbusePolicy ofClients(Http2Abuse config, MeterRegistry meters) {
         AbuseLimits limits = new AbuseLimits(
                 new BucketLimit(config.streamResetBurst(), config.streamResetRate()),
                 new BucketLimit(config.streamErrorBurst(), config.streamErrorRate()),

@@ -10,10 +10,12 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
@@ -29,6 +31,7 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.oip.OipException;
@@ -127,7 +130,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         Gateway gateway;
         try {
             gateway = new Gateway(config, source, transport, loops, allocator, warm);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | ConfigException e) {
             EventLoops.stop(loops);
             throw e;
         }
@@ -154,7 +157,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
             Transport transport,
             EventLoopGroup loops,
             ByteBufAllocator allocator,
-            BooleanSupplier warm) {
+            BooleanSupplier warm)
+            throws ConfigException {
         this.source = source;
         this.warm = warm;
         this.loops = loops;
@@ -179,6 +183,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
+                new AccessMetrics(metrics.registry()),
                 closer,
                 DRAIN_TIMEOUT,
                 this,
@@ -192,7 +197,17 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 new ListenerContext(
                         "", new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
         new AdminPages(this, metrics).addTo(adminRoutes);
-        current = new Generation(1, config, resources, false, null);
+        current = first(config);
+    }
+
+    private Generation first(GatewayConfig config) throws ConfigException {
+        Authenticator authenticator = Authenticators.renewed(null, config.authentication(), resources.access());
+        try {
+            return new Generation(1, config, resources, false, authenticator, null);
+        } catch (RuntimeException e) {
+            Authenticators.closeBut(authenticator, null);
+            throw e;
+        }
     }
 
     private static RampStateStore store(GatewayConfig.RampsConfig config) {
@@ -225,6 +240,11 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         @Override
         public RequestSink open(Call call, Reply reply) {
             return enter().entry().calls().open(call, reply);
+        }
+
+        @Override
+        public void checkHead(CallContext call, Permission permission) {
+            current().entry().calls().checkHead(call, permission);
         }
 
         @Override
@@ -278,6 +298,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 replace(old, wanted);
             } catch (OipException e) {
                 return reloads.rejected(false, List.of(e.message()));
+            } catch (ConfigException e) {
+                return reloads.rejected(true, e.problems());
             } catch (Exception e) {
                 return reloads.rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString())));
             }
@@ -287,17 +309,25 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
-        Generation next = new Generation(old.number() + 1, config, resources, old.ready(), old.traffic());
+        Authenticator identity = Authenticators.renewed(old.authenticator(), config.authentication(), resources.access());
+        Generation next;
         Listeners.Change change;
         try {
-            change = listeners.prepare(config.listeners());
+            next = new Generation(old.number() + 1, config, resources, old.ready(), identity, old.traffic());
+            try {
+                change = listeners.prepare(config.listeners());
+            } catch (Exception e) {
+                next.close();
+                throw e;
+            }
         } catch (Exception e) {
-            next.close();
+            Authenticators.closeBut(identity, old.authenticator());
             throw e;
         }
         next.start();
         current = next;
         change.commit();
+        Authenticators.closeBut(old.authenticator(), identity);
         old.retire(next.traffic());
     }
 
@@ -383,6 +413,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         EventLoops.drain(loops);
         EventLoops.stop(loops);
         current.traffic().close();
+        Authenticators.closeBut(current.authenticator(), null);
         shadows.close();
         metrics.close();
         LOG.info("stopped");

@@ -11,7 +11,7 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
-import dev.isthmus.gateway.settings.GatewayConfig.Http2Abuse;
+import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.settings.ModelConfig;

@@ -35,6 +35,8 @@ class ProbesTest {
         return new GatewayConfig(
                 List.of(new Listener("127.0.0.1", 0)),
                 new Admin("127.0.0.1", 0, null, List.of()),
+                null,
+                null,
                 GatewayConfig.Limits.DEFAULT,
                 Connections.DEFAULT,
                 GatewayConfig.Headers.DEFAULT,

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.Connections;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -34,6 +35,10 @@ final class Stage implements AutoCloseable {
     /** With the servers' error messages, which most tests check. */
     static final GatewayConfig.ResponseConfig ANSWERS =
             TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+
+    /** A free loopback port, where everything is served. */
+    static final GatewayConfig.Listener MANAGED =
+            new GatewayConfig.Listener("127.0.0.1", 0, null, GatewayConfig.ManagementAccess.ALLOW);
 
     /** Limit of every body and message. */
     static final int LIMIT = 4 << 20;
@@ -72,10 +77,12 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback,
             boolean local) {
         return new GatewayConfig(
-                List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
+                List.of(MANAGED),
+                null,
+                null,
                 null,
                 new GatewayConfig.Limits(
-                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
+                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT),
                 Connections.DEFAULT,
                 new GatewayConfig.Headers(PASSED, PASSED),
                 ANSWERS,
@@ -122,6 +129,11 @@ final class Stage implements AutoCloseable {
         return taking(bytes, Map.of("server", server), Map.of("m", ModelConfig.of("server")));
     }
 
+    /** Listens as configured by a record. */
+    static Stage with(GatewayConfig config) throws Exception {
+        return new Stage(config);
+    }
+
     /** Reloads with these limits. */
     Stage limiting(Map<String, ?> limits) {
         GatewayConfig config = gateway.config();
@@ -144,7 +156,7 @@ final class Stage implements AutoCloseable {
     static Stage at(int port, UpstreamConfig upstream) throws Exception {
         GatewayConfig config =
                 config(Map.of("server", upstream), Map.of(), GatewayConfig.HealthConfig.DEFAULT, "server", false);
-        return new Stage(config.withListener(new GatewayConfig.Listener("127.0.0.1", port)));
+        return new Stage(config.withListener(MANAGED.at("127.0.0.1", port)));
     }
 
     /** Routes everything to the embedded models. */

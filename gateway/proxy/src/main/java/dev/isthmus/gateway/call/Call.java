@@ -63,6 +63,11 @@ public record Call(
         return new Call(operation, nanos, headers, affinity, sequence, context);
     }
 
+    /** Returns the same call with other headers to forward. */
+    public Call withHeaders(Map<String, String> other) {
+        return new Call(operation, deadlineNanos, other, affinity, sequence, context);
+    }
+
     public boolean hasDeadline() {
         return deadlineNanos != NO_DEADLINE;
     }

@@ -81,6 +81,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
+            calls.checkHead(context, requestHead.method().permission());
             StreamMessageForm requestedForm = requestHead.form();
             GrpcDeframer deframer = new GrpcDeframer(
                     channel.alloc(), requestHead.method().limits(settings.bodies()), requestHead.coding());

@@ -40,6 +40,7 @@ final class ConfigChecks {
 
     void run() {
         listeners();
+        new AccessChecks(this, yaml, positions, config).run();
         new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
             // A problem in a node shared by several upstreams is reported for the first one only.
             nodes = yaml.readableNodes();
@@ -98,9 +99,9 @@ final class ConfigChecks {
     }
 
     private void listeners() {
-        Set<Listener> addresses = new HashSet<>();
+        Set<String> addresses = new HashSet<>();
         for (Listener each : config.listeners()) {
-            if (valid(each) && !addresses.add(each) && each.port() != 0) {
+            if (valid(each) && !addresses.add(each.label()) && each.port() != 0) {
                 yaml.problem(positions.of(each), "listener: " + each.host() + ":" + each.port() + " is given twice");
             }
         }
@@ -108,7 +109,7 @@ final class ConfigChecks {
         if (admin == null || !valid(admin)) {
             return;
         }
-        if (admin.port() != 0 && addresses.contains(new Listener(admin.host(), admin.port()))) {
+        if (admin.port() != 0 && addresses.contains(new Listener(admin.host(), admin.port()).label())) {
             yaml.problem(positions.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
         }
         Path token = admin.tokenFile();
@@ -136,7 +137,7 @@ final class ConfigChecks {
         }
     }
 
-    private static boolean isLoopback(String host) {
+    static boolean isLoopback(String host) {
         byte[] address = NetUtil.createByteArrayFromIpAddressString(host);
         if (address == null) {
             return host.equals("localhost");

@@ -16,6 +16,9 @@ public record GatewayConfig(
         @Doc("Address for operators: metrics, state, reloads. Off by default.") @Nullable
         Admin admin,
 
+        @Nullable AuthenticationConfig authentication,
+        @Nullable AccessConfig access,
+
         Limits limits,
         Connections connections,
         Headers headers,
@@ -44,6 +47,8 @@ public record GatewayConfig(
     public static final GatewayConfig DEFAULT = new GatewayConfig(
             List.of(Listener.DEFAULT),
             null,
+            null,
+            null,
             Limits.DEFAULT,
             Connections.DEFAULT,
             Headers.DEFAULT,
@@ -66,6 +71,8 @@ public record GatewayConfig(
         return new GatewayConfig(
                 List.of(Listener.DEFAULT),
                 null,
+                null,
+                null,
                 Limits.DEFAULT,
                 Connections.DEFAULT,
                 Headers.DEFAULT,
@@ -83,6 +90,8 @@ public record GatewayConfig(
         return new GatewayConfig(
                 List.of(other),
                 admin,
+                authentication,
+                access,
                 limits,
                 connections,
                 headers,
@@ -100,6 +109,8 @@ public record GatewayConfig(
         return new GatewayConfig(
                 listeners,
                 other,
+                authentication,
+                access,
                 limits,
                 connections,
                 headers,
@@ -117,6 +128,8 @@ public record GatewayConfig(
         return new GatewayConfig(
                 listeners,
                 admin,
+                authentication,
+                access,
                 limits,
                 connections,
                 headers,
@@ -140,18 +153,63 @@ public record GatewayConfig(
         return withRamps(new RampsConfig(file.resolveSibling(stem + ".ramps.json")));
     }
 
-    /** An address that serves REST and gRPC. */
+    /**
+     * An address that serves REST and gRPC.
+     *
+     * @param access null: a credential if there is a section {@code authentication}
+     */
     public record Listener(
-            @Doc("Host name or address.") @HostName String host,
+            @Doc("Host name or address. One that is not loopback needs 'authentication', or 'access: open'.") @HostName
+            String host,
 
             @Doc("0 takes any free port.") @Range(max = 65_535)
-            int port) {
+            int port,
+
+            @Doc("open: requests need no credential. Default: they do if there is a section 'authentication'.")
+            @Nullable
+            ListenerAccess access,
+
+            @Doc("Whether operations that change servers are served: load, unload, trace, logging, shared memory. With "
+                    + "a section 'access' its rules decide instead.")
+            ManagementAccess management) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
+
+        /** A listener with the defaults. */
+        public Listener(String host, int port) {
+            this(host, port, null, ManagementAccess.DENY);
+        }
+
+        /** The same listener at another address. */
+        public Listener at(String otherHost, int otherPort) {
+            return new Listener(otherHost, otherPort, access, management);
+        }
+
+        /** Whether requests need no credential, although its address is not loopback or others need one. */
+        public boolean open() {
+            return access == ListenerAccess.OPEN;
+        }
+
+        /** Whether only this machine can reach it. */
+        public boolean loopback() {
+            return ConfigChecks.isLoopback(host);
+        }
 
         /** The name in policies, metrics and logs: {@code host:port} as configured. */
         public String label() {
             return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
         }
+    }
+
+    /** Who may send requests to a listener. */
+    public enum ListenerAccess {
+        /** Everybody who can reach it. */
+        OPEN
+    }
+
+    /** Whether a listener serves operations that change servers. */
+    public enum ManagementAccess {
+        DENY,
+        ALLOW
     }
 
     /** The address of the admin API. */
@@ -219,43 +277,6 @@ public record GatewayConfig(
             Http2Abuse http2Abuse) {
         public static final Limits DEFAULT =
                 new Limits(64 << 20, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
-    }
-
-    /** Limits on the load that a client may cause on one HTTP/2 connection. */
-    @Doc("Abuse limits of one HTTP/2 connection. A client that exceeds one is disconnected with "
-            + "ENHANCE_YOUR_CALM. Bursts refill at their rates.")
-    public record Http2Abuse(
-            @Doc("Burst of streams that the client resets before a response. Each answered stream refills one. "
-                    + "0: no limit.")
-            @Range(max = 1_000_000)
-            int streamResetBurst,
-
-            @Doc("Refill of the burst per second.") @Range(max = 1_000_000)
-            int streamResetRate,
-
-            @Doc("Burst of streams that are reset because the client broke the protocol. 0: no limit.")
-            @Range(max = 1_000_000)
-            int streamErrorBurst,
-
-            @Doc("Refill of the burst per second.") @Range(max = 1_000_000)
-            int streamErrorRate,
-
-            @Doc("Burst of frames without payload: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames "
-                    + "of closed streams. 0: no limit.")
-            @Range(max = 100_000_000)
-            int controlFrameBurst,
-
-            @Doc("Refill of the burst per second.") @Range(max = 100_000_000)
-            int controlFrameRate,
-
-            @Doc("Such frames that are free for each DATA frame of either side and for each stream.")
-            @Range(max = 1_000_000)
-            int controlFramesPerData,
-
-            @Doc("Maximum number of frames, DATA aside, that wait for a client that does not read. 0: no limit.")
-            @Range(max = 100_000_000)
-            int maxQueuedFrames) {
-        public static final Http2Abuse DEFAULT = new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000);
     }
 
     /** The headers forwarded between client and upstream, whichever protocol each of them speaks. */

@@ -115,7 +115,7 @@ class ConfigLoaderTest {
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
         assertThat(config.limits())
                 .isEqualTo(new GatewayConfig.Limits(
-                        2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
+                        2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(
@@ -435,13 +435,13 @@ class ConfigLoaderTest {
                 local: {embedded_models: true}
                 default_upstream: local
                 """);
-        assertThat(config.limits().http2Abuse()).isEqualTo(new GatewayConfig.Http2Abuse(1, 2, 3, 4, 5, 6, 7, 0));
+        assertThat(config.limits().http2Abuse()).isEqualTo(new Http2Abuse(1, 2, 3, 4, 5, 6, 7, 0));
     }
 
     @Test
     void http2Abuse_isGenerousByDefault() {
         assertThat(GatewayConfig.Limits.DEFAULT.http2Abuse())
-                .isEqualTo(new GatewayConfig.Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000));
+                .isEqualTo(new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000));
         assertThat(UpstreamConfig.DEFAULT.http2Abuse())
                 .isEqualTo(new UpstreamConfig.UpstreamHttp2Abuse(100_000, 10_000, 100, 100_000));
     }

@@ -15,6 +15,7 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -85,13 +86,17 @@ record GatewayProcess(
         });
     }
 
-    private GatewayConfig overridden(GatewayConfig config) {
+    private GatewayConfig overridden(GatewayConfig config) throws ConfigException {
         if (host == null && port == null) {
             return config;
         }
         Listener first = config.listeners().get(0);
-        return config.withListener(
-                new Listener(host == null ? first.host() : host, port == null ? first.port() : port));
+        Listener given = first.at(host == null ? first.host() : host, port == null ? first.port() : port);
+        String exposed = given.exposure(config.authentication());
+        if (exposed != null) {
+            throw new ConfigException(List.of("isthmus: --host: " + exposed));
+        }
+        return config.withListener(given);
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {

@@ -238,7 +238,7 @@ class ConfigCommandsTest {
         assertThat(run("diff", before, after)).isEqualTo(1);
         assertThat(out.toString().lines())
                 .containsExactly(
-                        "listeners: [{host: 127.0.0.1, port: 8080}] -> [{host: 127.0.0.1, port: 9}]",
+                        "listeners: [{host: 127.0.0.1, port: 8080, management: deny}] -> [{host: 127.0.0.1, port: 9, management: deny}]",
                         "limits: max_body_size: 64MiB -> 1MiB",
                         "upstream 't': try_timeout: 2s -> none",
                         "upstream 't': breaker: window: 100 -> 50",

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.flow;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -11,10 +12,13 @@ import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Operations that change servers, on listeners that do not serve them, and lists of what is not routed. */
 class ManagementAccessTest {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final Listener DEFAULT = new Listener("127.0.0.1", 0);
     static final List<ManageCase> CASES = ManageCase.ALL.stream()
             .filter(each -> !each.path().contains("/stats")
@@ -35,11 +40,16 @@ class ManagementAccessTest {
             .toList();
 
     private static Stage stage(Listener listener, FakeGrpcServer server, @Nullable String fallback) throws Exception {
-        UpstreamConfig upstream = TestConfigs.with(
-                Stage.grpc(server, ServerDialect.TRITON), Map.of("sharedMemory", true));
+        UpstreamConfig upstream =
+                TestConfigs.with(Stage.grpc(server, ServerDialect.TRITON), Map.of("sharedMemory", true));
+        return stage(listener, Map.of("server", upstream), fallback);
+    }
+
+    private static Stage stage(Listener listener, Map<String, UpstreamConfig> upstreams, @Nullable String fallback)
+            throws Exception {
         GatewayConfig config = GatewayConfig.embedded().withListener(listener);
-        Map<String, Object> changed = new java.util.HashMap<>(Map.of(
-                "upstreams", Map.of("server", upstream),
+        Map<String, Object> changed = new HashMap<>(Map.of(
+                "upstreams", upstreams,
                 "models", fallback == null ? Map.of("m", ModelConfig.of("server")) : Map.of()));
         changed.put("local", null);
         changed.put("defaultUpstream", fallback);
@@ -118,35 +128,28 @@ class ManagementAccessTest {
     }
 
     @Test
-    void index_showsOnlyRoutedModels() throws Exception {
-        byte[] all = RepositoryIndexResponse.newBuilder()
-                .addModels(RepositoryIndexResponse.ModelIndex.newBuilder()
-                        .setName("m")
-                        .setVersion("1")
-                        .setState("READY"))
-                .addModels(RepositoryIndexResponse.ModelIndex.newBuilder()
-                        .setName("hidden")
-                        .setVersion("1")
-                        .setState("READY"))
-                .build()
-                .toByteArray();
-        try (FakeGrpcServer server = new FakeGrpcServer((call, message) -> call.sendMessage(all));
-                Stage stage = stage(DEFAULT, server, null);
+    void lists_showOnlyRoutedModels() throws Exception {
+        try (FakeV2Server one = FakeV2Server.grpc().with("m", "FP32").with("hidden", "FP32");
+                FakeV2Server two = FakeV2Server.rest().with("m", "FP32").with("hidden", "FP32");
+                Stage stage = stage(
+                        DEFAULT,
+                        Map.of(
+                                "server", TestConfigs.upstream(one.protocol(), one.endpoint()),
+                                "other", TestConfigs.upstream(two.protocol(), two.endpoint())),
+                        null);
                 Http1Client client = stage.http1()) {
-            String method = "RepositoryIndex";
-            // With a repository's name the servers are asked now, not the catalogue.
-            byte[] request = RepositoryIndexRequest.newBuilder()
-                    .setRepositoryName("r")
-                    .build()
-                    .toByteArray();
-            GrpcClient grpc = GrpcClient.ask(stage.channel(), method, new Metadata(), request);
+            String path = "/v2/repository/index";
+            await().atMost(PATIENCE)
+                    .until(() -> client.post(path, "{}").response().text().contains("\"m\""));
+            JsonNode rest = JSON.readTree(client.post(path, "{}").response().text());
+            assertThat(rest.findValuesAsText("name")).containsOnly("m");
+            byte[] request = RepositoryIndexRequest.getDefaultInstance().toByteArray();
+            GrpcClient grpc = GrpcClient.ask(stage.channel(), "RepositoryIndex", new Metadata(), request);
             assertThat(RepositoryIndexResponse.parseFrom(grpc.answer()).getModelsList())
                     .extracting(RepositoryIndexResponse.ModelIndex::getName)
-                    .containsExactly("m");
-            JsonNode rest =
-                    JSON.readTree(client.post("/v2/repository/r/index", "{}").response().text());
-            assertThat(rest).hasSize(1);
-            assertThat(rest.get(0).path("name").asText()).isEqualTo("m");
+                    .containsOnly("m");
+            JsonNode statistics = JSON.readTree(client.get("/v2/models/stats").response().text());
+            assertThat(statistics.findValuesAsText("name")).doesNotContain("hidden");
         }
     }
 

@@ -13,7 +13,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 
 /** Checks who can reach the gateway, how callers are identified, and what they may do. */
 final class AccessChecks {
@@ -42,7 +41,7 @@ final class AccessChecks {
 
     private void listener(Listener listener) {
         String what = "listener " + listener.label() + ": ";
-        String exposed = exposed(config, listener);
+        String exposed = listener.exposure(config.authentication());
         if (exposed != null && checks.readable(config, "authentication")) {
             yaml.problem(positions.of(listener, "host"), what + exposed);
         }
@@ -52,14 +51,6 @@ final class AccessChecks {
                     what + "management: with 'access' its rules decide: name load, trace, log or shared_memory in the "
                             + "'may' of a rule");
         }
-    }
-
-    /** Why a listener must not be opened; null if it may be. */
-    static @Nullable String exposed(GatewayConfig config, Listener listener) {
-        return listener.loopback() || listener.open() || config.authentication() != null
-                ? null
-                : "host: '" + listener.host() + "' is not loopback, so everybody who reaches it may send requests: "
-                        + "add a section 'authentication', or 'access: open' to the listener";
     }
 
     private void authentication(AuthenticationConfig authentication) {

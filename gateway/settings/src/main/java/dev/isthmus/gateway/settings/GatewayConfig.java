@@ -194,6 +194,14 @@ public record GatewayConfig(
             return ConfigChecks.isLoopback(host);
         }
 
+        /** Why it must not be opened with this authentication; null if it may be. */
+        public @Nullable String exposure(@Nullable AuthenticationConfig authentication) {
+            return loopback() || open() || authentication != null
+                    ? null
+                    : "host: '" + host + "' is not loopback, so everybody who reaches it may send requests: add a "
+                            + "section 'authentication', or 'access: open' to the listener";
+        }
+
         /** The name in policies, metrics and logs: {@code host:port} as configured. */
         public String label() {
             return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;

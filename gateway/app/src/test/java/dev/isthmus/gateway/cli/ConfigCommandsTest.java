@@ -265,4 +265,20 @@ class ConfigCommandsTest {
         assertThat(run(command, "--help")).isZero();
         assertThat(out.toString()).contains("Usage: isthmus " + command);
     }
+
+    @Test
+    void explain_asACaller_namesTheRule() throws IOException {
+        String yaml = FLEET + """
+                authentication: {client_certificates: {}}
+                access:
+                  rules:
+                    - {name: scientists, who: {groups: [science]}, may: [infer], models: ["res*"]}
+                """;
+        assertThat(run("explain", file("a.yaml", yaml), "resnet", "--as", "alice", "--group", "science"))
+                .isZero();
+        assertThat(out.toString())
+                .contains("caller: 'alice', identified by jwt, groups [science], on listener 127.0.0.1:8080")
+                .contains("may infer: yes, by rule 'scientists'")
+                .contains("may load: no: no rule allows it");
+    }
 }

@@ -5,15 +5,20 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.GatewayConfig.ManagementAccess;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The listeners for clients. Changed by one thread at a time. */
 final class Listeners implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Listeners.class);
+
     private final Transport transport;
     private final EventLoopGroup loops;
     private final ByteBufAllocator allocator;
@@ -44,8 +49,18 @@ final class Listeners implements AutoCloseable {
                 }
             }
             BoundListener boundListener = new BoundListener(listener, listen(listener));
+            warn(listener);
             added.add(boundListener);
             next.add(boundListener);
+        }
+
+        private static void warn(Listener listener) {
+            if (listener.open() && !listener.loopback()) {
+                LOG.warn(
+                        "listener {} is open: whoever reaches it may send requests without a credential{}",
+                        listener.label(),
+                        listener.management() == ManagementAccess.ALLOW ? ", and change servers" : "");
+            }
         }
 
         private IngressServer listen(Listener listener) throws BindException, InterruptedException {

@@ -64,6 +64,7 @@ final class AccessChecks {
                     positions.of(authentication),
                     "authentication: 'api_keys', 'jwt' or 'client_certificates' is expected");
         }
+        forgedHeaders(authentication.forward().principalHeader());
         AuthenticationConfig.ApiKeyConfig keys = authentication.apiKeys();
         if (keys != null) {
             keyFile(keys);
@@ -81,6 +82,27 @@ final class AccessChecks {
                     .forEach(problem ->
                             yaml.problem(positions.of(keys, "file"), "authentication: api_keys: file: " + problem));
         }
+    }
+
+    /** A header that is removed from requests says nothing of the caller. */
+    private void forgedHeaders(String header) {
+        config.models().forEach((name, model) -> {
+            model.rules().stream()
+                    .filter(rule -> rule.headers().containsKey(header))
+                    .forEach(rule -> forged(rule, name, header));
+            model.rates().stream()
+                    .filter(rate -> header.equals(rate.header()))
+                    .forEach(rate -> forged(rate, name, header));
+            if (model.sticky() != null && header.equals(model.sticky().header())) {
+                forged(model.sticky(), name, header);
+            }
+        });
+    }
+
+    private void forged(Record section, String model, String header) {
+        yaml.problem(
+                positions.of(section),
+                "model '" + model + "': header '" + header + "' is set by the gateway; clients can send any value in it");
     }
 
     private void tokens(JwtConfig jwt) {

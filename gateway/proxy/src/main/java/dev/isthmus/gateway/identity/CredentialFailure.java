@@ -7,17 +7,17 @@ import java.util.Locale;
 
 /** Why a caller is not identified. Clients learn only the kind; the metric has the reason. */
 enum CredentialFailure {
-    MISSING(Texts.REQUIRED),
-    MALFORMED(Texts.INVALID),
-    UNKNOWN_KEY(Texts.INVALID),
-    ALGORITHM(Texts.INVALID),
+    MISSING(FailureTexts.REQUIRED),
+    MALFORMED(FailureTexts.INVALID),
+    UNKNOWN_KEY(FailureTexts.INVALID),
+    ALGORITHM(FailureTexts.INVALID),
     /** The issuer has no such key, as of the last fetch. */
-    UNKNOWN_SIGNING_KEY(Texts.INVALID),
-    SIGNATURE(Texts.INVALID),
-    ISSUER(Texts.INVALID),
-    AUDIENCE(Texts.INVALID),
-    NO_NAME(Texts.INVALID),
-    NOT_YET_VALID(Texts.INVALID),
+    UNKNOWN_SIGNING_KEY(FailureTexts.INVALID),
+    SIGNATURE(FailureTexts.INVALID),
+    ISSUER(FailureTexts.INVALID),
+    AUDIENCE(FailureTexts.INVALID),
+    NO_NAME(FailureTexts.INVALID),
+    NOT_YET_VALID(FailureTexts.INVALID),
     EXPIRED("the credential has expired"),
     /** The issuer's keys are being fetched, or could never be. */
     KEYS_UNAVAILABLE("the credential cannot be checked now");
@@ -30,7 +30,7 @@ enum CredentialFailure {
         this.text = text;
     }
 
-    private static final class Texts {
+    private static final class FailureTexts {
         static final String REQUIRED = "a credential is required";
         static final String INVALID = "the credential is not valid";
     }

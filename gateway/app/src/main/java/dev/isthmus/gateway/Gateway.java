@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.Call;
@@ -184,6 +185,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
                 new AccessMetrics(metrics.registry()),
+                new ReloadableAccessLog(metrics.registry()),
                 closer,
                 DRAIN_TIMEOUT,
                 this,
@@ -412,6 +414,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         resources.pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);
+        resources.accessLog().close();
         current.traffic().close();
         Authenticators.closeBut(current.authenticator(), null);
         shadows.close();

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
@@ -92,6 +93,7 @@ final class Generation {
             RoutePolicyTable.PolicyResources traffic,
             CallMetrics calls,
             AccessMetrics access,
+            ReloadableAccessLog accessLog,
             ScheduledExecutorService closer,
             Duration drainTimeout,
             GatewayReadiness gateway,
@@ -132,8 +134,9 @@ final class Generation {
                     routes, config.limits().maxRequests(), transcoder, resources.traffic(), previous);
             FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
             Service stack = ProxyStack.of(
-                    List.of(calls, resources.access(), ended -> leave()),
+                    List.of(calls, resources.access(), resources.accessLog(), ended -> leave()),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
+                    config.headers().forwarded().contains("x-request-id"),
                     routes,
                     this::routeKey,
                     traffic,
@@ -266,6 +269,7 @@ final class Generation {
         resources.traffic().memory().limit(held, held + (direct - held) / 2);
         resources.upstreams().checked().configure(routes);
         traffic.install();
+        resources.accessLog().configure(config.accessLog());
         catalogue.start();
     }
 

@@ -2,6 +2,7 @@ package dev.isthmus.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -70,6 +71,7 @@ class GenerationTest {
                                 meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
                         calls,
                         new AccessMetrics(meters),
+                        new ReloadableAccessLog(meters),
                         closer,
                         patience,
                         () -> null,

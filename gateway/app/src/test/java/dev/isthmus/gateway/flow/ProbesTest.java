@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.Connections;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
@@ -32,21 +31,17 @@ class ProbesTest {
     private static GatewayConfig inFrontOf(Map<String, Endpoint> servers) {
         Map<String, UpstreamConfig> upstreams = new HashMap<>();
         servers.forEach((name, endpoint) -> upstreams.put(name, TestConfigs.upstream(UpstreamProtocol.GRPC, endpoint)));
-        return new GatewayConfig(
-                List.of(new Listener("127.0.0.1", 0)),
-                new Admin("127.0.0.1", 0, null, List.of()),
-                null,
-                null,
-                GatewayConfig.Limits.DEFAULT,
-                Connections.DEFAULT,
-                GatewayConfig.Headers.DEFAULT,
-                Stage.ANSWERS,
-                GatewayConfig.HealthConfig.DEFAULT,
-                GatewayConfig.RampsConfig.DEFAULT,
-                upstreams,
-                null,
-                Map.of(),
-                null);
+        return TestConfigs.with(
+                GatewayConfig.DEFAULT,
+                Map.of(
+                        "listeners",
+                        List.of(new Listener("127.0.0.1", 0)),
+                        "admin",
+                        new Admin("127.0.0.1", 0, null, List.of()),
+                        "answers",
+                        Stage.ANSWERS,
+                        "upstreams",
+                        upstreams));
     }
 
     private static Http1Client.Response get(int port, String path) throws Exception {

@@ -3,7 +3,6 @@ package dev.isthmus.gateway.flow;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.Connections;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Http2Abuse;
@@ -76,22 +75,20 @@ final class Stage implements AutoCloseable {
             GatewayConfig.HealthConfig health,
             @Nullable String fallback,
             boolean local) {
-        return new GatewayConfig(
-                List.of(MANAGED),
-                null,
-                null,
-                null,
+        Map<String, Object> changes = new HashMap<>();
+        changes.put("listeners", List.of(MANAGED));
+        changes.put(
+                "limits",
                 new GatewayConfig.Limits(
-                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT),
-                Connections.DEFAULT,
-                new GatewayConfig.Headers(PASSED, PASSED),
-                ANSWERS,
-                health,
-                GatewayConfig.RampsConfig.DEFAULT,
-                upstreams,
-                local ? LocalConfig.EMBEDDED : null,
-                models,
-                fallback);
+                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
+        changes.put("headers", new GatewayConfig.Headers(PASSED, PASSED));
+        changes.put("answers", ANSWERS);
+        changes.put("health", health);
+        changes.put("upstreams", upstreams);
+        changes.put("local", local ? LocalConfig.EMBEDDED : null);
+        changes.put("models", models);
+        changes.put("defaultUpstream", fallback);
+        return TestConfigs.with(GatewayConfig.DEFAULT, changes);
     }
 
     /** With models of several upstreams. */

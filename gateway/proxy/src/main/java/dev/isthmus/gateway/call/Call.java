@@ -58,14 +58,14 @@ public record Call(
                 : new Call(operation, deadlineNanos, headers, other, ofSequence, context);
     }
 
+    /** Returns the same call with other forwarded headers. */
+    public Call withHeaders(Map<String, String> others) {
+        return new Call(operation, deadlineNanos, others, affinity, sequence, context);
+    }
+
     /** Returns the same call with another deadline. */
     public Call withDeadline(long nanos) {
         return new Call(operation, nanos, headers, affinity, sequence, context);
-    }
-
-    /** Returns the same call with other headers to forward. */
-    public Call withHeaders(Map<String, String> other) {
-        return new Call(operation, deadlineNanos, other, affinity, sequence, context);
     }
 
     public boolean hasDeadline() {

@@ -31,6 +31,7 @@ public final class CallContext {
     private final long startNanos;
 
     private @Nullable Principal principal;
+    private String requestId = "";
     private @Nullable Operation operation;
     private String route = NO_ROUTE;
     private String upstream = "";
@@ -116,12 +117,12 @@ public final class CallContext {
     }
 
     /** The caller was identified, or need not be. */
-    public void identified(Principal caller) {
+    public void authenticated(Principal caller) {
         principal = caller;
     }
 
     /** Whether it is known who the caller is, or that it need not be. */
-    public boolean isIdentified() {
+    public boolean isAuthenticated() {
         return principal != null;
     }
 
@@ -133,6 +134,16 @@ public final class CallContext {
     /** The name of the listener; empty for a call that the gateway makes itself. */
     public String listener() {
         return connection == null ? "" : connection.listener();
+    }
+
+    /** The id of the request was read or made. */
+    public void identified(String id) {
+        requestId = id;
+    }
+
+    /** The request id, of the client or made by the gateway; empty for a call that the gateway makes itself. */
+    public String requestId() {
+        return requestId;
     }
 
     /** The call has begun. */

@@ -57,7 +57,7 @@ final class Authentication implements Service {
     }
 
     private void identify(CallContext context) {
-        if (!context.isIdentified()) {
+        if (!context.isAuthenticated()) {
             authenticator.identify(context, !openListeners.contains(context.listener()));
         }
     }

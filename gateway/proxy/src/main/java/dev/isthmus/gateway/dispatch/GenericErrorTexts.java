@@ -24,8 +24,6 @@ import org.slf4j.LoggerFactory;
  */
 final class GenericErrorTexts implements Service {
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
-    private static final String REQUEST_ID = "x-request-id";
-    private static final Pattern PLAIN = Pattern.compile("[0-9A-Za-z._~:/+=@-]{1,128}");
     private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}\\u0085\\u2028\\u2029]+");
     private static final int MAX_LOGGED = 2000;
     private static final int FIRST_SERVER_ERROR = 500;
@@ -67,14 +65,14 @@ final class GenericErrorTexts implements Service {
         };
     }
 
-    private void log(ErrorCode code, @Nullable String requestId, String part, String text) {
+    private void log(ErrorCode code, String requestId, String part, String text) {
         long suppressed = lines.next();
         if (suppressed < 0) {
             return;
         }
         String plain = CONTROL.matcher(text).replaceAll(" ");
         String line = "error text hidden from the client: " + code
-                + (requestId == null ? "" : ", request id " + requestId)
+                + (requestId.isEmpty() ? "" : ", request id " + requestId)
                 + (part.isEmpty() ? "" : ", message '" + CONTROL.matcher(part).replaceAll(" ") + "'")
                 + (suppressed == 0 ? "" : " (" + suppressed + " similar lines were suppressed)")
                 + ": " + (plain.length() > MAX_LOGGED ? plain.substring(0, MAX_LOGGED) : plain);
@@ -95,21 +93,15 @@ final class GenericErrorTexts implements Service {
             this.call = call;
         }
 
-        /** The client's request id; null if it has none that is safe to repeat. */
-        private @Nullable String requestId() {
-            String id = call.client().value(REQUEST_ID);
-            return id != null && PLAIN.matcher(id).matches() ? id : null;
-        }
-
         /** @param part the id of the failed message of a stream; empty for the call */
         private OipException generic(OipException failure, String part) {
             String fixed = fixed(failure);
             if (fixed == null) {
                 return failure;
             }
-            String requestId = requestId();
+            String requestId = call.context().requestId();
             log(failure.code(), requestId, part, failure.message());
-            return failure.saying(fixed + (requestId == null ? "" : " (request id " + requestId + ")"));
+            return failure.saying(fixed + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
         }
 
         private GenericEventErrors events() {
@@ -147,6 +139,8 @@ final class GenericErrorTexts implements Service {
 
         @Override
         public void fail(OipException failure) {
+            // Before the text is replaced: operators see the full one.
+            call.context().failed(failure);
             super.fail(generic(failure, ""));
         }
     }

@@ -13,6 +13,7 @@ import java.util.function.LongSupplier;
  * replies.
  *
  * <ol>
+ *   <li>{@link RequestIds}: {@code x-request-id}
  *   <li>{@link CallTracking}: fills in the call's context; metrics are observers of it
  *   <li>{@link GenericErrorTexts}: hides upstream servers' error texts, if so configured
  *   <li>{@link Authentication}: who the caller is, if so configured
@@ -34,6 +35,7 @@ public final class ProxyStack {
      *
      * @param observers notified of each call, in this order
      * @param genericErrors whether clients get fixed texts instead of upstream servers' error texts
+     * @param forwardsIds whether servers get the ids of requests
      * @param keys names routes for metrics and logs
      * @param access who may send what
      * @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management
@@ -41,6 +43,7 @@ public final class ProxyStack {
     public static Service of(
             List<CallObserver> observers,
             boolean genericErrors,
+            boolean forwardsIds,
             RoutingTable routes,
             RouteKeys keys,
             RoutePolicyTable policies,
@@ -55,6 +58,6 @@ public final class ProxyStack {
         Service admission = new AdmissionControl(dispatcher, policies.admission());
         Service identified = access.layers(admission, allowed);
         Service errors = genericErrors ? new GenericErrorTexts(identified, nanoTime) : identified;
-        return new CallTracking(errors, observers, nanoTime);
+        return new RequestIds(new CallTracking(errors, observers, nanoTime), forwardsIds);
     }
 }

@@ -122,7 +122,7 @@ public final class Authenticator implements AutoCloseable {
             if (caller == null && required) {
                 throw new CredentialException(CredentialFailure.MISSING);
             }
-            call.identified(caller == null ? Principal.ANONYMOUS : caller);
+            call.authenticated(caller == null ? Principal.ANONYMOUS : caller);
         } catch (CredentialException e) {
             metrics.refused(e.failure().label());
             throw e.failure().refusal();

@@ -5,7 +5,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** The operation label of metrics. */
-enum OperationKind {
+public enum OperationKind {
     SERVER_LIVE,
     SERVER_READY,
     GATEWAY_READY,
@@ -21,12 +21,13 @@ enum OperationKind {
 
     private final String label = name().toLowerCase(Locale.ROOT);
 
-    String label() {
+    /** The label in metrics and logs. */
+    public String label() {
         return label;
     }
 
     /** @param operation null for a request that was rejected before its operation was known */
-    static OperationKind of(@Nullable Operation operation) {
+    public static OperationKind of(@Nullable Operation operation) {
         return switch (operation) {
             case null -> UNKNOWN;
             case Operation.ServerLive request -> SERVER_LIVE;

@@ -68,6 +68,12 @@ final class AccessChecks {
         AuthenticationConfig.ApiKeyConfig keys = authentication.apiKeys();
         if (keys != null) {
             keyFile(keys);
+            AccessLogConfig log = config.accessLog();
+            if (log != null && log.headers().contains(keys.header())) {
+                yaml.problem(
+                        positions.of(log, "headers"),
+                        "access_log: headers: '" + keys.header() + "' has API keys, which are not logged");
+            }
         }
         if (authentication.jwt() != null) {
             tokens(authentication.jwt());

@@ -49,6 +49,9 @@ final class ConfigChecks {
         if (config.local() != null) {
             local(config.local());
         }
+        if (config.accessLog() != null) {
+            accessLog(config.accessLog());
+        }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {
@@ -145,6 +148,16 @@ final class ConfigChecks {
         return address.length == 4
                 ? address[0] == 127
                 : NetUtil.bytesToIpAddress(address).equals("::1");
+    }
+
+    private void accessLog(AccessLogConfig log) {
+        for (String header : log.headers()) {
+            if (AccessLogConfig.CREDENTIALS.contains(header)) {
+                yaml.problem(
+                        positions.of(log, "headers"),
+                        "access_log: headers: '" + header + "' has credentials, which are never logged");
+            }
+        }
     }
 
     private void local(LocalConfig local) {

@@ -26,6 +26,9 @@ public record GatewayConfig(
         HealthConfig health,
         RampsConfig ramps,
 
+        @Doc("Access log. Off by default.") @Nullable
+        AccessLogConfig accessLog,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -44,21 +47,7 @@ public record GatewayConfig(
     public static final String LOCAL = "local";
 
     /** All defaults; has no model to serve. */
-    public static final GatewayConfig DEFAULT = new GatewayConfig(
-            List.of(Listener.DEFAULT),
-            null,
-            null,
-            null,
-            Limits.DEFAULT,
-            Connections.DEFAULT,
-            Headers.DEFAULT,
-            ResponseConfig.DEFAULT,
-            HealthConfig.DEFAULT,
-            RampsConfig.DEFAULT,
-            Map.of(),
-            null,
-            Map.of(),
-            null);
+    public static final GatewayConfig DEFAULT = of(null, null);
 
     public GatewayConfig {
         listeners = List.copyOf(listeners);
@@ -68,6 +57,10 @@ public record GatewayConfig(
 
     /** The configuration used without a file: the embedded models, on loopback. */
     public static GatewayConfig embedded() {
+        return of(LocalConfig.EMBEDDED, LOCAL);
+    }
+
+    private static GatewayConfig of(@Nullable LocalConfig local, @Nullable String defaultUpstream) {
         return new GatewayConfig(
                 List.of(Listener.DEFAULT),
                 null,
@@ -79,10 +72,11 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                null,
                 Map.of(),
-                LocalConfig.EMBEDDED,
+                local,
                 Map.of(),
-                LOCAL);
+                defaultUpstream);
     }
 
     /** A copy with another listener. */
@@ -98,6 +92,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 ramps,
+                accessLog,
                 upstreams,
                 local,
                 models,
@@ -117,6 +112,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 ramps,
+                accessLog,
                 upstreams,
                 local,
                 models,
@@ -136,6 +132,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 other,
+                accessLog,
                 upstreams,
                 local,
                 models,

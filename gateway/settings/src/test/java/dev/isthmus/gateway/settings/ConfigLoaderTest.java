@@ -192,6 +192,8 @@ class ConfigLoaderTest {
             a                                               | f.yaml:1:1: the configuration: an object is expected, got 'a'
             local: {embedded_models: maybe}                 | f.yaml:1:26: local: embedded_models: true or false is expected, got 'maybe'
             local: {embedded_models: true, load: [a]}       | local: load: requires 'model_control: explicit', since
+            access_log: {headers: [Cookie]}                 | access_log: headers: 'cookie' has credentials, which are never logged
+            access_log: {sample: 2}                         | access_log: sample: a share such as 20% or 0.5% is expected, got '2'
             local: {embedded_models: true, device: cuda}    | local: device: cpu, gpu:N or auto is expected, got 'cuda'
             local: {}                                       | 'model_repository' or 'embedded_models: true' is expected
             local: {model_repository: /none}                | /none is not a directory

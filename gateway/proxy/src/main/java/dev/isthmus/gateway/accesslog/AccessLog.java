@@ -1,0 +1,179 @@
+package dev.isthmus.gateway.accesslog;
+
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.settings.AccessLogConfig;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The access log of one configuration. A line is written into memory when its call ends, into a buffer of the call's
+ * event loop; a thread of its own writes the buffers to the output, so that a slow or full disk delays no call. If the
+ * buffer is full, the line is dropped and counted. Thread-safe.
+ */
+final class AccessLog implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(AccessLog.class);
+    /** Largest size of one event loop's lines that are not yet taken by the thread. */
+    private static final int MAX_BYTES = 1 << 20;
+    /** Size from which the thread is woken. */
+    private static final int WAKE_BYTES = 64 << 10;
+
+    private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    private static final long COMPLAINT_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final long CLOSE_MILLIS = 5000;
+
+    private final AccessLogConfig config;
+    private final CallSampler sampler;
+    private final LogOutput output;
+    private final Counter written;
+    private final Counter full;
+    private final Counter failed;
+    private final Map<EventLoop, LoopLines> buffers = new ConcurrentHashMap<>();
+    private final Thread thread;
+    private volatile boolean closed;
+    private long complainedNanos = System.nanoTime() - COMPLAINT_NANOS;
+
+    /** Starts the thread; opens no file before there is a line. */
+    AccessLog(AccessLogConfig config, MeterRegistry meters) {
+        this.config = config;
+        sampler = new CallSampler(config, () -> ThreadLocalRandom.current().nextDouble());
+        output = new LogOutput(config);
+        written = Counter.builder("isthmus.access.log.lines")
+                .description("Lines written to the access log")
+                .register(meters);
+        full = dropped(meters, "full");
+        failed = dropped(meters, "io_error");
+        thread = new DefaultThreadFactory("isthmus-access-log", true).newThread(this::run);
+        thread.start();
+    }
+
+    private static Counter dropped(MeterRegistry meters, String reason) {
+        return Counter.builder("isthmus.access.log.dropped.lines")
+                .description("Lines of the access log that were not written: full (the output is too slow), io_error")
+                .tag("reason", reason)
+                .register(meters);
+    }
+
+    /** The configuration that it was made from. */
+    AccessLogConfig config() {
+        return config;
+    }
+
+    /** Writes the line of a call that has ended, if it is to be logged. */
+    void log(CallContext call) {
+        if (!sampler.logs(call)) {
+            return;
+        }
+        LoopLines lines = buffers.get(call.loop());
+        if (lines == null) {
+            lines = buffers.computeIfAbsent(call.loop(), each -> new LoopLines());
+        }
+        if (!lines.add(call)) {
+            full.increment();
+        }
+    }
+
+    private void run() {
+        while (!closed) {
+            LockSupport.parkNanos(this, INTERVAL_NANOS);
+            writeAll();
+        }
+        writeAll();
+        try {
+            output.close();
+        } catch (IOException e) {
+            complain(e);
+        }
+    }
+
+    private void writeAll() {
+        buffers.values().forEach(each -> write(each.take()));
+    }
+
+    private void write(Lines lines) {
+        if (lines.count() == 0) {
+            return;
+        }
+        try {
+            output.write(lines.bytes());
+            written.increment(lines.count());
+        } catch (IOException e) {
+            failed.increment(lines.count());
+            complain(e);
+        } finally {
+            lines.bytes().release();
+        }
+    }
+
+    private void complain(IOException failure) {
+        long now = System.nanoTime();
+        if (now - complainedNanos >= COMPLAINT_NANOS) {
+            complainedNanos = now;
+            LOG.warn(
+                    "access log: lines are lost, because {} cannot be written ({}); free space or change 'access_log'",
+                    config.file(),
+                    failure.toString());
+        }
+    }
+
+    /** Writes what is left, for at most five seconds. Later lines are dropped. Idempotent. */
+    @Override
+    public void close() {
+        closed = true;
+        LockSupport.unpark(thread);
+        boolean interrupted = false;
+        try {
+            thread.join(CLOSE_MILLIS);
+        } catch (InterruptedException e) {
+            interrupted = true;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Lines that are not yet written to the output. */
+    private record Lines(ByteBuf bytes, int count) {
+        static final Lines NONE = new Lines(Unpooled.EMPTY_BUFFER, 0);
+    }
+
+    /** The lines of one event loop. Its lock is contended only while the thread exchanges the buffer. */
+    private final class LoopLines {
+        private final LineWriter out = new LineWriter();
+        private final AccessLogLine line = new AccessLogLine(out, config.headers());
+        private int count;
+
+        synchronized boolean add(CallContext call) {
+            int before = out.bytes();
+            if (before >= MAX_BYTES || closed) {
+                return false;
+            }
+            line.write(call, System.currentTimeMillis());
+            count++;
+            if (before < WAKE_BYTES && out.bytes() >= WAKE_BYTES) {
+                LockSupport.unpark(thread);
+            }
+            return true;
+        }
+
+        synchronized Lines take() {
+            if (count == 0) {
+                return Lines.NONE;
+            }
+            Lines taken = new Lines(out.take(), count);
+            count = 0;
+            return taken;
+        }
+    }
+}

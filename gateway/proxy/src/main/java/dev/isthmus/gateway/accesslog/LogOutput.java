@@ -1,0 +1,88 @@
+package dev.isthmus.gateway.accesslog;
+
+import dev.isthmus.gateway.settings.AccessLogConfig;
+import io.netty.buffer.ByteBuf;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import org.jspecify.annotations.Nullable;
+
+/** Where lines are written to: a file, which is renamed when it is full, or standard output. Used by one thread. */
+final class LogOutput implements AutoCloseable {
+    private final @Nullable Path file;
+    private final int rotateAt;
+    private final int keep;
+    private @Nullable OutputStream open;
+    private long length;
+
+    LogOutput(AccessLogConfig config) {
+        file = config.file();
+        rotateAt = config.rotateAt();
+        keep = config.keep();
+    }
+
+    /**
+     * Writes complete lines (borrowed).
+     *
+     * @throws IOException if they may not have been written; the next call opens the file again
+     */
+    void write(ByteBuf lines) throws IOException {
+        int bytes = lines.readableBytes();
+        if (file != null && length > 0 && length + bytes > rotateAt) {
+            close();
+            rotate(file);
+        }
+        OutputStream out = open;
+        if (out == null) {
+            out = open();
+            open = out;
+        }
+        try {
+            lines.getBytes(lines.readerIndex(), out, bytes);
+            out.flush();
+            length += bytes;
+        } catch (IOException e) {
+            close();
+            throw e;
+        }
+    }
+
+    @SuppressWarnings("SystemOut") // the configured output
+    private OutputStream open() throws IOException {
+        if (file == null) {
+            return System.out;
+        }
+        OutputStream out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        length = Files.size(file);
+        return out;
+    }
+
+    private void rotate(Path full) throws IOException {
+        if (keep == 0) {
+            Files.delete(full);
+        }
+        for (int number = keep; number > 0; number--) {
+            Path older = number == 1 ? full : numbered(full, number - 1);
+            if (Files.exists(older)) {
+                Files.move(older, numbered(full, number), StandardCopyOption.REPLACE_EXISTING);
+            }
+        }
+        length = 0;
+    }
+
+    private static Path numbered(Path file, int number) {
+        return file.resolveSibling(file.getFileName() + "." + number);
+    }
+
+    @Override
+    public void close() throws IOException {
+        OutputStream closing = open;
+        open = null;
+        if (closing != null && file != null) {
+            closing.close();
+        }
+    }
+}

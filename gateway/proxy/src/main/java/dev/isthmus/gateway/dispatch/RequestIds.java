@@ -1,0 +1,99 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.oip.OipException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gives each call a request id: the client's {@code x-request-id}, or a new one if that is missing, longer than 128
+ * characters, or has
+ * others than letters, digits and ._~:/+=@- of ASCII. Every response has it, errors included, and servers get it.
+ * Thread-safe.
+ */
+final class RequestIds implements Service {
+    static final String HEADER = "x-request-id";
+    private static final int MAX_LENGTH = 128;
+    private static final String OTHERS = "._~:/+=@-";
+    private static final int DIGITS = 32;
+    private static final int LONG_DIGITS = 16;
+    private static final char[] HEX = "0123456789abcdef".toCharArray();
+
+    private final Service next;
+    private final boolean forwarded;
+
+    /** @param forwarded whether servers get the id of a call */
+    RequestIds(Service next, boolean forwarded) {
+        this.next = next;
+        this.forwarded = forwarded;
+    }
+
+    @Override
+    public RequestSink open(Call call, Reply reply) {
+        String sent = call.context().headers().value(HEADER);
+        String id = identify(call.context(), sent, reply);
+        return next.open(forwarded && !id.equals(sent) ? withId(call, id) : call, reply);
+    }
+
+    @Override
+    public void reject(CallContext context, OipException refusal, Reply reply) {
+        identify(context, context.headers().value(HEADER), reply);
+        next.reject(context, refusal, reply);
+    }
+
+    @Override
+    public void checkHead(CallContext call, Permission permission) {
+        next.checkHead(call, permission);
+    }
+
+    private static String identify(CallContext context, @Nullable String sent, Reply reply) {
+        String id = sent != null && acceptable(sent) ? sent : random();
+        context.identified(id);
+        reply.headers(Map.of(HEADER, id));
+        return id;
+    }
+
+    private static Call withId(Call call, String id) {
+        if (call.headers().isEmpty()) {
+            return call.withHeaders(Map.of(HEADER, id));
+        }
+        Map<String, String> headers = new HashMap<>(call.headers());
+        headers.put(HEADER, id);
+        return call.withHeaders(headers);
+    }
+
+    private static boolean acceptable(String id) {
+        if (id.isEmpty() || id.length() > MAX_LENGTH) {
+            return false;
+        }
+        for (int i = 0; i < id.length(); i++) {
+            char c = id.charAt(i);
+            boolean alphanumeric = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+            if (!alphanumeric && OTHERS.indexOf(c) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** 128 random bits in hexadecimal. */
+    private static String random() {
+        char[] digits = new char[DIGITS];
+        hex(digits, 0, ThreadLocalRandom.current().nextLong());
+        hex(digits, LONG_DIGITS, ThreadLocalRandom.current().nextLong());
+        return new String(digits);
+    }
+
+    private static void hex(char[] digits, int at, long bits) {
+        for (int i = 0; i < LONG_DIGITS; i++) {
+            digits[at + i] = HEX[(int) (bits >>> (60 - 4 * i)) & 15];
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The access log. */
+@Doc("Access log: a line of JSON for each call, also for requests that were refused before they were one.")
+public record AccessLogConfig(
+        @Doc("File that lines are appended to. Without it they go to standard output.") @Nullable
+        Path file,
+
+        @Doc("Size at which the file is renamed to FILE.1, FILE.1 to FILE.2 and so on, and a new one is begun.") @Size
+        int rotateAt,
+
+        @Doc("Number of renamed files that are kept.") @Range(max = 1000)
+        int keep,
+
+        @Doc("Share of the calls that are logged. Failed calls and slow ones always are.") @Share
+        double sample,
+
+        @Doc("The same for the calls of single models, by name or pattern.") @Share
+        Map<String, Double> models,
+
+        @Doc("Duration from which a call is slow. 0s: none is.") @OrZero
+        Duration slow,
+
+        @Doc("Request headers to log, in the member 'headers'. Those with credentials (authorization, "
+                + "proxy-authorization, cookie, x-api-key) are refused.")
+        @HeaderName
+        List<String> headers) {
+    public static final AccessLogConfig DEFAULT =
+            new AccessLogConfig(null, 128 << 20, 5, 1, Map.of(), Duration.ofSeconds(1), List.of());
+
+    /** Headers with credentials. */
+    static final List<String> CREDENTIALS = List.of("authorization", "proxy-authorization", "cookie", "x-api-key");
+
+    public AccessLogConfig {
+        models = Map.copyOf(models);
+        headers = List.copyOf(headers);
+    }
+}

@@ -135,6 +135,17 @@ class AdminAccessTest {
     }
 
     @Test
+    void reading_elsewhere_needsTheToken_exceptForProbes() throws Exception {
+        start("0.0.0.0");
+        assertThat(status("GET /live HTTP/1.1", "Host: 127.0.0.1")).isEqualTo(200);
+        for (String path : List.of("/config", "/metrics", "/servers", "/live/..%2fconfig")) {
+            assertThat(status("GET " + path + " HTTP/1.1", "Host: 127.0.0.1")).isIn(401, 404);
+        }
+        assertThat(status("GET /metrics HTTP/1.1", "Host: 127.0.0.1", "Authorization: Bearer " + TOKEN))
+                .isEqualTo(200);
+    }
+
+    @Test
     void hosts_allAllowed_areNotLookedAt() throws Exception {
         start("127.0.0.1", "*");
         assertThat(statusFor("evil.example")).isEqualTo(200);

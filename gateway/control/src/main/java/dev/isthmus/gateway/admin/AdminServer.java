@@ -63,7 +63,7 @@ public final class AdminServer implements AutoCloseable {
         try {
             boolean loopback = address.getAddress().isLoopbackAddress();
             AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
-            return new AdminServer(transport, loops, address, access, new AdminToken(config.tokenFile()), routes);
+            return new AdminServer(transport, loops, address, access, new AdminToken(config.tokenFile(), !loopback), routes);
         } catch (InterruptedException e) {
             throw e;
         } catch (Exception e) {

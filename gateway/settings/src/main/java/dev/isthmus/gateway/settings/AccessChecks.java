@@ -69,7 +69,9 @@ final class AccessChecks {
         if (keys != null) {
             keyFile(keys);
             AccessLogConfig log = config.accessLog();
-            if (log != null && log.headers().contains(keys.header())) {
+            if (log != null
+                    && log.headers().contains(keys.header())
+                    && !AccessLogConfig.CREDENTIALS.contains(keys.header())) {
                 yaml.problem(
                         positions.of(log, "headers"),
                         "access_log: headers: '" + keys.header() + "' has API keys, which are not logged");

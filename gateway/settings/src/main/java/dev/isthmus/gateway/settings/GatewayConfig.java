@@ -226,8 +226,8 @@ public record GatewayConfig(
             @Doc("0 takes any free port.") @Range(max = 65_535)
             int port,
 
-            @Doc("File with the token that POST requests need ('Authorization: Bearer'). Without it nothing can "
-                    + "be changed over this address. The file must not be readable or writable by others, nor "
+            @Doc("File with the token that POST requests need ('Authorization: Bearer'), and GET requests if the "
+                    + "host is not loopback. Without it nothing can be changed over this address. The file must not be readable or writable by others, nor "
                     + "writable by its group.")
             @Nullable
             Path tokenFile,

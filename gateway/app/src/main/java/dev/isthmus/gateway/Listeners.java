@@ -25,7 +25,12 @@ final class Listeners implements AutoCloseable {
     private final ListenerContext entry;
     private volatile List<BoundListener> bound = List.of();
 
-    private record BoundListener(Listener listener, IngressServer server) {}
+    private record BoundListener(Listener listener, IngressServer server) {
+        /** Whether it has this address, whatever else is configured for it. */
+        boolean at(Listener other) {
+            return listener.label().equals(other.label());
+        }
+    }
 
     Listeners(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, ListenerContext entry) {
         this.transport = transport;
@@ -42,9 +47,12 @@ final class Listeners implements AutoCloseable {
 
         private void add(Listener listener) throws BindException, InterruptedException {
             for (BoundListener each : removed) {
-                if (each.listener().equals(listener)) {
+                if (each.at(listener)) {
                     removed.remove(each);
-                    next.add(each);
+                    next.add(new BoundListener(listener, each.server()));
+                    if (!each.listener().equals(listener)) {
+                        warn(listener);
+                    }
                     return;
                 }
             }
@@ -100,9 +108,9 @@ final class Listeners implements AutoCloseable {
 
     /** The listeners that are not bound yet. */
     List<Listener> unbound(List<Listener> listeners) {
-        List<Listener> boundListeners =
-                bound.stream().map(BoundListener::listener).toList();
-        return listeners.stream().filter(each -> !boundListeners.contains(each)).toList();
+        return listeners.stream()
+                .filter(each -> bound.stream().noneMatch(other -> other.at(each)))
+                .toList();
     }
 
     private static ListenAddress address(Listener listener) {

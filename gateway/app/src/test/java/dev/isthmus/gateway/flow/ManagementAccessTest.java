@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
@@ -150,6 +151,21 @@ class ManagementAccessTest {
                     .containsOnly("m");
             JsonNode statistics = JSON.readTree(client.get("/v2/models/stats").response().text());
             assertThat(statistics.findValuesAsText("name")).doesNotContain("hidden");
+        }
+    }
+
+    @Test
+    void management_isOpenedByAReload_onTheSamePort() throws Exception {
+        try (FakeGrpcServer server = silent();
+                Stage stage = stage(DEFAULT, server, "server");
+                Http1Client client = stage.http1()) {
+            String load = "/v2/repository/models/m/load";
+            assertThat(client.post(load, "").response().status()).isEqualTo(403);
+            int port = stage.port();
+            assertThat(stage.gateway().reload(stage.gateway().config().withListener(Stage.MANAGED)))
+                    .isInstanceOf(ReloadResult.Applied.class);
+            assertThat(stage.port()).isEqualTo(port);
+            assertThat(client.post(load, "").response().status()).isEqualTo(200);
         }
     }
 

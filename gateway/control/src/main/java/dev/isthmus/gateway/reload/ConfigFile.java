@@ -40,7 +40,11 @@ public final class ConfigFile implements ConfigSource {
     /** What the command line says instead of the file. */
     @FunctionalInterface
     public interface ConfigOverride {
-        /** @throws ConfigException if it does not fit the file's configuration */
+        /**
+         * Puts it over a configuration.
+         *
+         * @throws ConfigException if it does not fit the file's configuration
+         */
         GatewayConfig apply(GatewayConfig config) throws ConfigException;
     }
 

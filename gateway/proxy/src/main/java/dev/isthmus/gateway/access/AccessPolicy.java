@@ -74,6 +74,7 @@ public final class AccessPolicy {
         }
 
         @Override
+        @SuppressWarnings("ReferenceEquality") // its hash would be computed from all of its claims
         public boolean equals(@Nullable Object other) {
             return other instanceof CallerKey key && key.principal == principal && key.listener.equals(listener);
         }

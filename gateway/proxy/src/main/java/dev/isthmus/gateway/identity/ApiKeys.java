@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.settings.AccessConfig.IdentifiedBy;
 import dev.isthmus.gateway.settings.ApiKeyFile;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +22,7 @@ final class ApiKeys {
         for (ApiKeyFile.ApiKeyEntry entry : entries) {
             Principal caller = named.computeIfAbsent(
                     entry.name(), name -> new Principal(name, entry.groups(), Map.of(), IdentifiedBy.API_KEY));
-            keys.put(Sha256.of(entry.sha256()), caller);
+            keys.put(Sha256.of(HexFormat.of().parseHex(entry.sha256())), caller);
         }
         callers = Map.copyOf(keys);
     }

@@ -38,7 +38,7 @@ final class JwtClaims {
 
     private static Set<String> groups(@Nullable Object claim) {
         return claim instanceof String text
-                ? new HashSet<>(List.of(text.strip().split(" +")))
+                ? new HashSet<>(List.of(text.strip().split(" +", -1)))
                 : claim == null ? Set.of() : texts(claim);
     }
 

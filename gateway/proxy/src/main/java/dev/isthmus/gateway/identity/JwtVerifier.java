@@ -133,12 +133,12 @@ final class JwtVerifier {
         if (expiration == null) {
             throw new CredentialException(CredentialFailure.MALFORMED);
         }
-        long expires = expiration.getTime() + skew;
+        long expires = expiration.toInstant().toEpochMilli() + skew;
         if (expires <= now) {
             throw new CredentialException(CredentialFailure.EXPIRED);
         }
         Date start = set.getNotBeforeTime();
-        if (start != null && start.getTime() - skew > now) {
+        if (start != null && start.toInstant().toEpochMilli() - skew > now) {
             throw new CredentialException(CredentialFailure.NOT_YET_VALID);
         }
         return expires;

@@ -38,8 +38,18 @@ final class ReloadedFile<T> {
         void reloaded(boolean applied);
     }
 
-    private record FileState(long size, long modifiedNanos, @Nullable Object key) {
-        static final FileState NONE = new FileState(-1, 0, null);
+    /**
+     * What differs when a file was written.
+     *
+     * @param changed when anything of it changed, its time of modification included; null if the file system does not
+     *     say
+     */
+    private record FileState(
+            long size,
+            long modifiedNanos,
+            @Nullable Object key,
+            @Nullable Object changed) {
+        static final FileState NONE = new FileState(-1, 0, null, null);
 
         static FileState of(Path file) {
             try {
@@ -47,10 +57,17 @@ final class ReloadedFile<T> {
                 return new FileState(
                         attributes.size(),
                         attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS),
-                        attributes.fileKey());
+                        attributes.fileKey(),
+                        changed(file));
             } catch (IOException e) {
                 return NONE;
             }
+        }
+
+        private static @Nullable Object changed(Path file) throws IOException {
+            return file.getFileSystem().supportedFileAttributeViews().contains("unix")
+                    ? Files.getAttribute(file, "unix:ctime")
+                    : null;
         }
     }
 

@@ -48,7 +48,7 @@ public final class AccessMetrics implements CallObserver {
 
         void ended(CallContext call) {
             (call.code() == null ? succeeded : failed).increment();
-            bytes.increment(call.requestBytes());
+            bytes.increment((double) call.requestBytes());
         }
     }
 

@@ -31,36 +31,12 @@ public final class ApiKeyFile {
      * One valid key.
      *
      * @param name of the caller
-     * @param sha256 of the key
+     * @param sha256 of the key, in hexadecimal
      * @param groups of the caller, from all lines of the name
      */
-    public record ApiKeyEntry(String name, byte[] sha256, Set<String> groups) {
+    public record ApiKeyEntry(String name, String sha256, Set<String> groups) {
         public ApiKeyEntry {
-            sha256 = sha256.clone();
             groups = Set.copyOf(groups);
-        }
-
-        @Override
-        public byte[] sha256() {
-            return sha256.clone();
-        }
-
-        @Override
-        public boolean equals(Object other) {
-            return other instanceof ApiKeyEntry entry
-                    && name.equals(entry.name)
-                    && groups.equals(entry.groups)
-                    && Arrays.equals(sha256, entry.sha256);
-        }
-
-        @Override
-        public int hashCode() {
-            return Arrays.hashCode(sha256);
-        }
-
-        @Override
-        public String toString() {
-            return name;
         }
     }
 
@@ -109,7 +85,7 @@ public final class ApiKeyFile {
             if (content.isEmpty()) {
                 continue;
             }
-            String[] words = content.split("\\s+");
+            String[] words = content.split("\\s+", -1);
             String problem = problem(words);
             Integer before = problem == null ? lines.putIfAbsent(words[1].toLowerCase(Locale.ROOT), number) : null;
             if (before != null) {
@@ -128,7 +104,7 @@ public final class ApiKeyFile {
         }
         return keys.stream()
                 .map(words -> new ApiKeyEntry(
-                        words[0], HexFormat.of().parseHex(words[1]), groups.getOrDefault(words[0], Set.of())))
+                        words[0], words[1], groups.getOrDefault(words[0], Set.of())))
                 .toList();
     }
 

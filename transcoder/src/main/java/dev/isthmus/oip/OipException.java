@@ -64,7 +64,7 @@ public final class OipException extends RuntimeException {
      * A response dropped because a limit is reached, although its request was executed, with the delay after which to
      * retry.
      */
-    public static OipException answerDropped(ErrorCode code, String message, Duration retryAfter) {
+    public static OipException responseDropped(ErrorCode code, String message, Duration retryAfter) {
         return new OipException(code, message, null, Processed.YES, retryAfter, false);
     }
 
@@ -82,7 +82,7 @@ public final class OipException extends RuntimeException {
     }
 
     /** The same failure with a message that may be sent to any client. */
-    public OipException saying(String other) {
+    public OipException withMessage(String other) {
         return new OipException(code, other, null, processed, retryAfter, false);
     }
 
@@ -101,7 +101,7 @@ public final class OipException extends RuntimeException {
     }
 
     /** Whether the request was executed and its response dropped because a limit is reached; no server failed. */
-    public boolean dropsAnswer() {
+    public boolean isResponseDropped() {
         return processed == Processed.YES && retryAfter != null;
     }
 

@@ -54,7 +54,7 @@ public final class RestParts {
             out.tail().writeBytes(head);
             head.release();
         }
-        while (input < inputs && tookAll(out)) {
+        while (input < inputs && appendInput(out)) {
             input++;
             left = -1;
         }
@@ -62,7 +62,7 @@ public final class RestParts {
     }
 
     /** Takes the available bytes of the current input; returns whether it is complete. */
-    private boolean tookAll(MessageSplice out) {
+    private boolean appendInput(MessageSplice out) {
         if (left < 0) {
             left = data.binarySize(input);
             ProtobufWriter.rawInputHead(out.tail(), left);

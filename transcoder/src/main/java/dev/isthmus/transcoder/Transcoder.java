@@ -50,7 +50,7 @@ public final class Transcoder {
         WireLimits allowed = limits.withSharedMemory(peer.sharedMemory());
         if (message instanceof InferMessage.ProtobufMessage encoded
                 && peer.wire() == Wire.PROTOBUF
-                && takesAsItIs(encoded, peer, allowed)) {
+                && acceptsUnchanged(encoded, peer, allowed)) {
             return encoded;
         }
         InferRequest request = switch (message) {
@@ -111,8 +111,8 @@ public final class Transcoder {
     }
 
     /** Whether the request can be sent to this server unchanged. */
-    public static boolean takesAsItIs(RawRequest request, ServerFeatures peer) {
-        return peer.wire() == Wire.PROTOBUF && takesAsItIs(request.contested(), peer.dialect());
+    public static boolean acceptsUnchanged(RawRequest request, ServerFeatures peer) {
+        return peer.wire() == Wire.PROTOBUF && acceptsUnchanged(request.contested(), peer.dialect());
     }
 
     /** Checks a request that may have been read for another server. */
@@ -132,25 +132,26 @@ public final class Transcoder {
     /** The inputs sent as JSON even to a server with binary data, because its models may inspect the JSON. */
     private static Set<String> plainInputs(InferMessage message, ServerFeatures peer) {
         return message instanceof InferMessage.DecodedRequest request
-                        && peer.dialect().keepsJson()
+                        && peer.dialect().mayInspectJson()
                 ? request.plainInputs()
                 : Set.of();
     }
 
-    private static boolean takesAsItIs(InferMessage.ProtobufMessage encoded, ServerFeatures peer, WireLimits limits) {
+    private static boolean acceptsUnchanged(
+            InferMessage.ProtobufMessage encoded, ServerFeatures peer, WireLimits limits) {
         try {
-            return takesAsItIs(ProtobufReader.check(encoded.message(), limits), peer.dialect());
+            return acceptsUnchanged(ProtobufReader.check(encoded.message(), limits), peer.dialect());
         } catch (RuntimeException e) {
             encoded.release();
             throw e;
         }
     }
 
-    private static boolean takesAsItIs(ProtobufReader.Contested contested, Dialect dialect) {
+    private static boolean acceptsUnchanged(ProtobufReader.Contested contested, Dialect dialect) {
         return !(contested.typed() && dialect.alwaysRaw())
                 && (!contested.emptyContents() || dialect.emptyContents())
                 && (!contested.wideParameters() || dialect.wideParameters())
-                && dialect.takesId(contested.id());
+                && dialect.acceptsId(contested.id());
     }
 
     /**

@@ -2,13 +2,13 @@ package dev.isthmus.bench.faults;
 
 import dev.isthmus.bench.attack.Attack;
 import dev.isthmus.bench.attack.Attacks;
+import dev.isthmus.bench.process.ProjectFolder;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
@@ -16,6 +16,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -45,12 +46,8 @@ public final class Faults implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // set by picocli
     private CommandSpec spec;
 
-    @Option(
-            names = "--home",
-            paramLabel = "DIR",
-            description = "The project, with the packaged gateway.",
-            hidden = true)
-    private Path home = Path.of(".");
+    @Mixin
+    private final ProjectFolder project = new ProjectFolder();
 
     @Option(
             names = "--seconds",
@@ -162,7 +159,7 @@ public final class Faults implements Callable<Integer> {
         int load = seconds != null ? seconds : brief ? 5 : 20;
         int perSecond = rate != null ? rate : brief ? 500 : 1_000;
         try {
-            return new Options(home.toAbsolutePath().normalize(), load, perSecond, brief);
+            return new Options(project.path(), load, perSecond, brief);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()));
         }

@@ -1,18 +1,16 @@
 package dev.isthmus.bench.fuzz;
 
+import dev.isthmus.bench.process.ProjectFolder;
 import java.nio.file.Path;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Options common to the commands that run broken clients. */
 final class FuzzOptions {
-    @Option(
-            names = "--home",
-            paramLabel = "DIR",
-            description = "The project, with the packaged gateway.",
-            hidden = true)
-    private Path home = Path.of(".");
+    @Mixin
+    private final ProjectFolder project = new ProjectFolder();
 
     @Option(
             names = "--seed",
@@ -35,7 +33,7 @@ final class FuzzOptions {
     }
 
     Path home() {
-        return home.toAbsolutePath().normalize();
+        return project.path();
     }
 
     /** The given seed, or a random one. */

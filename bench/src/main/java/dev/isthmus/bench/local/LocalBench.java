@@ -3,6 +3,7 @@ package dev.isthmus.bench.local;
 import ai.onnxruntime.OrtEnvironment;
 import dev.isthmus.bench.process.Child;
 import dev.isthmus.bench.process.Children;
+import dev.isthmus.bench.process.ProjectFolder;
 import dev.isthmus.bench.process.Scratch;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.EventLoopGroup;
@@ -20,6 +21,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -38,8 +40,8 @@ public final class LocalBench implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // set by picocli
     private CommandSpec spec;
 
-    @Option(names = "--home", hidden = true)
-    private Path home = Path.of(".");
+    @Mixin
+    private final ProjectFolder project = new ProjectFolder();
 
     @Option(names = "--models", hidden = true, required = true)
     private Path models = Path.of(".");
@@ -77,10 +79,9 @@ public final class LocalBench implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
-        home = home.toAbsolutePath().normalize();
         try (Scratch scratch = new Scratch();
                 Children children = new Children()) {
-            Repository plain = Repository.of(scratch.folder().resolve("plain"), home, models);
+            Repository plain = Repository.of(scratch.folder().resolve("plain"), project.path(), models);
             return (http
                                     ? network(out, children, scratch.folder(), plain)
                                     : inProcess(out, children, scratch.folder(), plain))
@@ -97,7 +98,7 @@ public final class LocalBench implements Callable<Integer> {
     private Table inProcess(PrintWriter out, Children children, Path folder, Repository plain) throws Exception {
         Repository batching = Repository.batching(folder.resolve("batching"));
         Path inputs = Files.createDirectories(folder.resolve("inputs"));
-        Path script = home.resolve("bench/python/ort_peer.py");
+        Path script = project.path().resolve("bench/python/ort_peer.py");
         Python peer = Python.start(children, python, script, inputs, Case.ALL, plain::onnx);
         Table table =
                 new Table(out, List.of(48, 18, 18, 10, 12, 7), "measure", "Isthmus", "Python or bare", "ratio", "goal");
@@ -117,11 +118,11 @@ public final class LocalBench implements Callable<Integer> {
         EventLoopGroup loops =
                 new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
         try {
-            Server ours = Server.gateway(children, home, plain, folder);
+            Server ours = Server.gateway(children, project.path(), plain, folder);
             Server theirs = Server.mlserver(
                     children,
                     mlserver,
-                    packages + File.pathSeparator + home.resolve("bench/python"),
+                    packages + File.pathSeparator + project.path().resolve("bench/python"),
                     plain,
                     folder.resolve("mlserver"),
                     workers);

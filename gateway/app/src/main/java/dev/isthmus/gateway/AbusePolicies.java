@@ -4,7 +4,6 @@ import dev.isthmus.gateway.http2.AbuseLimits;
 import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -76,7 +76,7 @@ final class AdminPages {
         Generation current = gateway.current();
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("generation", current.number());
-        document.put("loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - current.madeNanos()));
+        document.put("loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - current.createdNanos()));
         document.put("config", ConfigDocument.of(current.config()));
         return AdminResponse.json(200, document);
     }

@@ -62,7 +62,7 @@ final class Generation {
     private static final String OTHER = "other";
 
     private final long number;
-    private final long madeNanos = System.nanoTime();
+    private final long createdNanos = System.nanoTime();
     private final GatewayConfig config;
     private final Upstreams upstreams;
     private final RoutingTable routes;
@@ -279,8 +279,8 @@ final class Generation {
     }
 
     /** When it was created, on the scale of {@link System#nanoTime()}. */
-    long madeNanos() {
-        return madeNanos;
+    long createdNanos() {
+        return createdNanos;
     }
 
     long number() {

@@ -118,7 +118,7 @@ final class Upstreams implements AutoCloseable {
             long remaining = upstream.connectTimeout().toNanos() - (System.nanoTime() - start);
             try {
                 if (required(name) instanceof Cluster cluster) {
-                    cluster.lookedUp().get(remaining, TimeUnit.NANOSECONDS);
+                    cluster.resolved().get(remaining, TimeUnit.NANOSECONDS);
                 }
             } catch (ExecutionException | TimeoutException e) {
                 LOG.warn("upstream '{}': not all host names were resolved within the connect timeout", name);

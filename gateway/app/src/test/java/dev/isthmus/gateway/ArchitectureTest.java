@@ -28,6 +28,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** The dependency rules of docs/explanation/architecture.md. */
@@ -37,6 +38,9 @@ class ArchitectureTest {
             // Test fixtures shared between modules.
             .withImportOption(location -> !location.contains("-tests.jar"))
             .importPackages("dev.isthmus");
+
+    private static final Path ROOT = Path.of(System.getProperty("isthmus.root", ".."));
+    private static final int MAX_LINES = 400;
 
     @Test
     void modules_dependDownwards() {
@@ -229,13 +233,29 @@ class ArchitectureTest {
     /** Every package is listed in docs/explanation/architecture.md. */
     @Test
     void packages_areOnTheMap() throws IOException {
-        Path root = Path.of(System.getProperty("isthmus.root", ".."));
-        String map = Files.readString(root.resolve("docs/explanation/architecture.md"));
+        String map = Files.readString(ROOT.resolve("docs/explanation/architecture.md"));
         assertThat(CLASSES.stream()
                         .map(JavaClass::getPackageName)
                         .filter(name ->
                                 !name.startsWith("dev.isthmus.proto") && !name.startsWith("dev.isthmus.testing")))
                 .allSatisfy(name -> assertThat(map).contains("| `" + name + "` |"));
+    }
+
+    @Test
+    void sourceFiles_areShort() throws IOException {
+        List<Path> sources;
+        try (Stream<Path> folders = Files.walk(ROOT, 2)) {
+            sources = folders.map(folder -> folder.resolve("src/main/java"))
+                    .filter(Files::isDirectory)
+                    .toList();
+        }
+        assertThat(sources).hasSizeGreaterThan(6);
+        for (Path module : sources) {
+            try (Stream<Path> files = Files.walk(module)) {
+                assertThat(files.filter(Files::isRegularFile)).allSatisfy(file -> assertThat(Files.readAllLines(file))
+                        .hasSizeLessThanOrEqualTo(MAX_LINES));
+            }
+        }
     }
 
     @Test

@@ -4,9 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.memory.MemoryBudget;
@@ -19,7 +18,6 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.shadow.DifferenceListener;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
-import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
@@ -90,18 +88,7 @@ class GenerationTest {
                 Map.of(),
                 new EmbeddedChannel().eventLoop(),
                 ByteBufAllocator.DEFAULT);
-        return generation.entry().calls().open(call, new Reply() {
-            @Override
-            public void message(ReplyMessage answer) {
-                answer.release();
-            }
-
-            @Override
-            public void complete() {}
-
-            @Override
-            public void fail(OipException failure) {}
-        });
+        return generation.entry().calls().open(call, new DiscardingReply());
     }
 
     private boolean closesSoon() throws InterruptedException {

@@ -113,7 +113,7 @@ final class TranslatorJar implements AutoCloseable {
         if (translator instanceof ServingTranslator serving) {
             serving.setArguments(Map.of());
         }
-        if (!(translator instanceof Translator<?, ?> any) || !takesInput(any)) {
+        if (!(translator instanceof Translator<?, ?> any) || !acceptsInput(any)) {
             throw refusal(
                     made.getClass().getName()
                             + " is not an ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>",
@@ -125,7 +125,7 @@ final class TranslatorJar implements AutoCloseable {
     }
 
     /** A best effort: type arguments are erased at run time, but the parameter types of methods are not. */
-    private static boolean takesInput(Translator<?, ?> translator) {
+    private static boolean acceptsInput(Translator<?, ?> translator) {
         return Arrays.stream(translator.getClass().getMethods())
                 .filter(method -> method.getName().equals("processInput") && !method.isBridge())
                 .map(Method::getParameterTypes)

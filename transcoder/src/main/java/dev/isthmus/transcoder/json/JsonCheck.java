@@ -48,7 +48,7 @@ public final class JsonCheck {
     }
 
     /** A check for a server's response that is passed through; many servers write non-finite numbers as Python does. */
-    public static JsonCheck answer() {
+    public static JsonCheck response() {
         return new JsonCheck(WireLimits.DEFAULT, Long.MAX_VALUE, false, true);
     }
 

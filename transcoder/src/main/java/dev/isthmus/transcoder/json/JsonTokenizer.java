@@ -196,41 +196,23 @@ public final class JsonTokenizer {
     }
 
     private JsonToken value(byte c) {
-        switch (c) {
-            case '{' -> {
-                return open(true);
-            }
-            case '[' -> {
-                return open(false);
-            }
+        return switch (c) {
+            case '{' -> open(true);
+            case '[' -> open(false);
             case ']' -> {
                 if (expect == Expect.VALUE_OR_END) {
-                    return close();
+                    yield close();
                 }
                 throw failure("a value is expected, got ']'");
             }
-            case '"' -> {
-                return string(limits.stringBytes()) ? after(JsonToken.STRING) : JsonToken.NEED_MORE;
-            }
-            case 't' -> {
-                return word("true", JsonToken.TRUE);
-            }
-            case 'f' -> {
-                return word("false", JsonToken.FALSE);
-            }
-            case 'n' -> {
-                return word("null", JsonToken.NULL);
-            }
-            case 'N' -> {
-                return word("NaN", JsonToken.NAN);
-            }
-            case 'I' -> {
-                return word("Infinity", JsonToken.POSITIVE_INFINITY);
-            }
-            default -> {
-                return number(c);
-            }
-        }
+            case '"' -> string(limits.stringBytes()) ? after(JsonToken.STRING) : JsonToken.NEED_MORE;
+            case 't' -> word("true", JsonToken.TRUE);
+            case 'f' -> word("false", JsonToken.FALSE);
+            case 'n' -> word("null", JsonToken.NULL);
+            case 'N' -> word("NaN", JsonToken.NAN);
+            case 'I' -> word("Infinity", JsonToken.POSITIVE_INFINITY);
+            default -> number(c);
+        };
     }
 
     private JsonToken open(boolean object) {

@@ -60,7 +60,7 @@ public enum Dialect {
     }
 
     /** Whether models of a REST server may inspect an input's JSON, so that inputs received as plain JSON stay JSON. */
-    public boolean keepsJson() {
+    public boolean mayInspectJson() {
         return this == KSERVE;
     }
 
@@ -93,7 +93,7 @@ public enum Dialect {
      * Whether a server accepts this id: MLServer puts it into a header, and fails or hangs if it is not a valid header
      * value.
      */
-    public boolean takesId(String id) {
+    public boolean acceptsId(String id) {
         return this != MLSERVER || id.chars().allMatch(c -> c > 0x20 && c < 0x7f);
     }
 

@@ -45,8 +45,8 @@ public final class ProtobufReader {
 
         /** Whether a response without tensors must mark the end of a stream's responses (Triton's decoupled models). */
         public boolean emptyFinal() {
-            return parameters.get("triton_enable_empty_final_response") instanceof Parameter.Bool asked
-                    && asked.value();
+            return parameters.get("triton_enable_empty_final_response") instanceof Parameter.Bool requested
+                    && requested.value();
         }
     }
 

@@ -50,7 +50,7 @@ public final class ProtobufWriter {
         ByteBuf head = allocator.buffer();
         string(head, 1, request.model().name());
         string(head, 2, request.model().version());
-        string(head, 3, dialect.takesId(request.id()) ? request.id() : "");
+        string(head, 3, dialect.acceptsId(request.id()) ? request.id() : "");
         parameters(head, 4, request.parameters(), wideParameters);
         tensors(allocator, head, request.inputs(), wideParameters);
         for (RequestedOutput output : request.outputs()) {

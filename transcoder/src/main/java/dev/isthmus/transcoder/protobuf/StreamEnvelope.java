@@ -71,7 +71,7 @@ public final class StreamEnvelope {
      *
      * @param message borrowed
      */
-    public static boolean looksEnveloped(ByteBuf message) {
+    public static boolean isEnvelope(ByteBuf message) {
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.BAD_UPSTREAM_ANSWER);
         while (cursor.more()) {
             if (ProtoCursor.field(cursor.tag()) > ProtoCursor.field(INFER_RESPONSE)) {

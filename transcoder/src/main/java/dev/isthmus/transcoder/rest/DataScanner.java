@@ -2,27 +2,19 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.NumberScanner;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Validates one tensor's {@code data} without reading its numbers: the nesting, the number of elements, and that all
  * are numbers. Data that it refuses may still be valid; {@link DataReader} decides.
  */
-final class DataScanner implements TensorData {
-    private final TensorCheck check;
-    private final String tensor;
+final class DataScanner extends CountedData {
     private final DataType type;
-    private final WireLimits limits;
-    private final int outerDepth;
-    private final ArrayNesting nesting;
     private @Nullable NumberScanner numbers;
 
     /**
@@ -32,12 +24,8 @@ final class DataScanner implements TensorData {
      * @param outerDepth the depth of the tensor's object in the document
      */
     DataScanner(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
-        this.check = check;
-        this.tensor = tensor;
+        super(check, tensor, limits, outerDepth);
         this.type = type;
-        this.limits = limits;
-        this.outerDepth = outerDepth;
-        this.nesting = new ArrayNesting(check, tensor);
     }
 
     /** Whether a request's elements of this type may be skimmed: not integers, which servers silently convert. */
@@ -68,27 +56,4 @@ final class DataScanner implements TensorData {
     private OipException refused() {
         return check.failure(tensor, "data: an array of " + type + " is expected, got something else");
     }
-
-    @Override
-    public void requireShape(Shape shape) {
-        nesting.requireShape(shape);
-    }
-
-    @Override
-    public boolean contested() {
-        return false;
-    }
-
-    @Override
-    public ByteBuf take() {
-        return Unpooled.EMPTY_BUFFER;
-    }
-
-    @Override
-    public long held() {
-        return 0;
-    }
-
-    @Override
-    public void release() {}
 }

@@ -1,14 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
-import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.NumberScanner;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,13 +13,8 @@ import org.jspecify.annotations.Nullable;
  * does. The elements themselves are not checked: servers write null for non-finite numbers. Numbers are skimmed by a
  * {@link NumberScanner} until it refuses.
  */
-final class ElementCounter implements TensorData {
-    private final TensorCheck check;
-    private final String tensor;
+final class ElementCounter extends CountedData {
     private final boolean bytes;
-    private final WireLimits limits;
-    private final int outerDepth;
-    private final ArrayNesting nesting;
     /** Whether numbers are expected and no array has been opened yet. */
     private boolean skims;
 
@@ -32,13 +24,9 @@ final class ElementCounter implements TensorData {
 
     /** @param outerDepth the depth of the tensor's object in the document */
     ElementCounter(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
-        this.check = check;
-        this.tensor = tensor;
+        super(check, tensor, limits, outerDepth);
         this.bytes = type == DataType.BYTES;
         this.skims = !bytes && type != DataType.BOOL;
-        this.limits = limits;
-        this.outerDepth = outerDepth;
-        this.nesting = new ArrayNesting(check, tensor);
     }
 
     @Override
@@ -117,27 +105,4 @@ final class ElementCounter implements TensorData {
             nesting.elements(level, 1);
         }
     }
-
-    @Override
-    public void requireShape(Shape shape) {
-        nesting.requireShape(shape);
-    }
-
-    @Override
-    public boolean contested() {
-        return false;
-    }
-
-    @Override
-    public ByteBuf take() {
-        return Unpooled.EMPTY_BUFFER;
-    }
-
-    @Override
-    public long held() {
-        return 0;
-    }
-
-    @Override
-    public void release() {}
 }

@@ -41,7 +41,7 @@ public final class RestWriter {
         try {
             json.open('{');
             // An id left out here is restored later: responses get the request's id.
-            if (!request.id().isEmpty() && peer.dialect().takesId(request.id())) {
+            if (!request.id().isEmpty() && peer.dialect().acceptsId(request.id())) {
                 json.key("id").text(request.id());
             }
             boolean allBinary =

@@ -5,7 +5,7 @@ import dev.isthmus.transcoder.json.ValueReader;
 import io.netty.buffer.ByteBuf;
 
 /** Reads one tensor's {@code data}; owns the result until {@link #take()}. */
-sealed interface TensorData extends ValueReader permits DataReader, DataScanner, ElementCounter {
+sealed interface TensorData extends ValueReader permits DataReader, CountedData {
 
     /** Requires that the data has this shape; a flat array matches any shape with as many elements. */
     void requireShape(Shape shape);

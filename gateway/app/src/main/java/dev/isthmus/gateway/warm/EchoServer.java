@@ -88,24 +88,24 @@ final class EchoServer implements AutoCloseable {
         @Override
         public void end() {
             switch (operation) {
-                case Operation.ServerLive ask -> reply.only(new ReplyMessage.Live(true));
-                case Operation.ServerReady ask -> reply.only(new ReplyMessage.Ready(true));
-                case Operation.GatewayReady ask -> reply.only(new ReplyMessage.Ready(true));
-                case Operation.ReadServerMetadata ask -> reply.only(new ReplyMessage.Server(SELF));
-                case Operation.ModelReady ask -> reply.only(new ReplyMessage.ModelReadyState(ask.model(), true));
-                case Operation.Infer ask -> reply.only(new ReplyMessage.Inference(answer(ask.form())));
-                case Operation.ReadModelMetadata ask -> refuse();
-                case Operation.InferStream ask -> refuse();
-                case Operation.Generate ask -> refuse();
-                case Operation.Manage ask -> refuse();
+                case Operation.ServerLive operation -> reply.only(new ReplyMessage.Live(true));
+                case Operation.ServerReady operation -> reply.only(new ReplyMessage.Ready(true));
+                case Operation.GatewayReady operation -> reply.only(new ReplyMessage.Ready(true));
+                case Operation.ReadServerMetadata operation -> reply.only(new ReplyMessage.Server(SELF));
+                case Operation.ModelReady ready -> reply.only(new ReplyMessage.ModelReadyState(ready.model(), true));
+                case Operation.Infer infer -> reply.only(new ReplyMessage.Inference(response(infer.form())));
+                case Operation.ReadModelMetadata operation -> refuse();
+                case Operation.InferStream operation -> refuse();
+                case Operation.Generate operation -> refuse();
+                case Operation.Manage operation -> refuse();
             }
         }
 
-        private InferMessage answer(BodyForm form) {
+        private InferMessage response(BodyForm form) {
             WarmUpMessages size = sizes.of(bytes);
             return switch (form) {
-                case BodyForm.ProtobufForm protobuf -> size.answer(Wire.PROTOBUF, false);
-                case BodyForm.RestForm rest -> size.answer(Wire.REST, rest.jsonLength() >= 0);
+                case BodyForm.ProtobufForm protobuf -> size.response(Wire.PROTOBUF, false);
+                case BodyForm.RestForm rest -> size.response(Wire.REST, rest.jsonLength() >= 0);
             };
         }
 

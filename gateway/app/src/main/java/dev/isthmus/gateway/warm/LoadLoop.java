@@ -99,7 +99,7 @@ final class LoadLoop {
         }
 
         /** Continues in a new task: the response may have arrived within {@link #next}. */
-        void answered() {
+        void responded() {
             inFlight--;
             loop.execute(this::next);
         }
@@ -113,13 +113,13 @@ final class LoadLoop {
     /** Receives one response. */
     private record LoadReply(LoadRound round) implements Reply {
         @Override
-        public void message(ReplyMessage answer) {
-            answer.release();
+        public void message(ReplyMessage message) {
+            message.release();
         }
 
         @Override
         public void complete() {
-            round.answered();
+            round.responded();
         }
 
         @Override

@@ -60,7 +60,7 @@ final class WarmUpMessages implements AutoCloseable {
     }
 
     /** As {@link #request}. */
-    InferMessage answer(Wire wire, boolean binary) {
+    InferMessage response(Wire wire, boolean binary) {
         InferResponse response = new InferResponse(ModelRef.of(MODEL), "", Map.of(), List.of(tensor("out")));
         ResponseForm form = new ResponseForm(
                 wire, false, binary ? OutputForms.BINARY : OutputForms.JSON, false, Map.of(), null, null);

@@ -94,7 +94,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         }
         try {
             busy = true;
-            executor.execute(() -> handOver(ctx, answer(pending), keepAlive));
+            executor.execute(() -> handOver(ctx, handle(pending), keepAlive));
             return null;
         } catch (RejectedExecutionException full) {
             busy = false;
@@ -109,12 +109,12 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
                 : AdminResponse.error(405, "method " + String.join(" or ", methods) + " is expected, got " + method);
     }
 
-    private AdminResponse answer(PendingRequest pending) {
+    private AdminResponse handle(PendingRequest pending) {
         try {
             if (pending.guarded()) {
                 token.require(pending.authorization());
             }
-            return pending.route().handler().answer(pending.request());
+            return pending.route().handler().handle(pending.request());
         } catch (OipException refused) {
             return AdminResponse.error(refused.code().httpStatus(), refused.message());
         } catch (RuntimeException fault) {
@@ -125,25 +125,25 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
 
     private void handOver(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
         try {
-            ctx.executor().execute(() -> answered(ctx, response, keepAlive));
+            ctx.executor().execute(() -> respond(ctx, response, keepAlive));
         } catch (RejectedExecutionException ended) {
             LOG.debug("the event loop terminated before an admin response was sent", ended);
         }
     }
 
-    private void answered(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
+    private void respond(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
         busy = false;
         if (ctx.channel().isActive()) {
             write(ctx, response, keepAlive);
         }
     }
 
-    private static void write(ChannelHandlerContext ctx, AdminResponse answer, boolean keepAlive) {
-        byte[] body = answer.body().getBytes(StandardCharsets.UTF_8);
+    private static void write(ChannelHandlerContext ctx, AdminResponse result, boolean keepAlive) {
+        byte[] body = result.body().getBytes(StandardCharsets.UTF_8);
         FullHttpResponse response = new DefaultFullHttpResponse(
-                HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(answer.status()), Unpooled.wrappedBuffer(body));
+                HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(result.status()), Unpooled.wrappedBuffer(body));
         response.headers()
-                .set(HttpHeaderNames.CONTENT_TYPE, answer.contentType())
+                .set(HttpHeaderNames.CONTENT_TYPE, result.contentType())
                 .set(HttpHeaderNames.CACHE_CONTROL, "no-store")
                 .setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
         HttpUtil.setKeepAlive(response, keepAlive);

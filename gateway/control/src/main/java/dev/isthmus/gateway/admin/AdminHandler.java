@@ -11,5 +11,5 @@ public interface AdminHandler {
      *
      * @throws OipException to reject the request with the HTTP status of its code
      */
-    AdminResponse answer(AdminRequest request);
+    AdminResponse handle(AdminRequest request);
 }

@@ -193,7 +193,7 @@ public final class Catalogue implements AutoCloseable {
         if (location.configured() && model.version().isEmpty()) {
             Boolean ready = snapshots.now().models().get(model.name());
             if (ready != null) {
-                return answered(reply, new ReplyMessage.ModelReadyState(model, ready));
+                return replied(reply, new ReplyMessage.ModelReadyState(model, ready));
             }
         }
         Consumer<Target> forward = target -> target.upstream().modelReady(call, target.model(), reply);
@@ -245,8 +245,8 @@ public final class Catalogue implements AutoCloseable {
         return failure.code() == ErrorCode.UNAUTHENTICATED || failure.code() == ErrorCode.PERMISSION_DENIED;
     }
 
-    private static Subscription answered(Reply reply, ReplyMessage answer) {
-        reply.only(answer);
+    private static Subscription replied(Reply reply, ReplyMessage message) {
+        reply.only(message);
         return Subscription.NONE;
     }
 

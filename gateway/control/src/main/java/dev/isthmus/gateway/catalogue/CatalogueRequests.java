@@ -26,7 +26,7 @@ record CatalogueRequests(
     /** Receives the result of a request: one of the two methods is called, once. */
     interface ResultHandler {
         /** The response, taken. */
-        void answer(ReplyMessage answer);
+        void received(ReplyMessage message);
 
         void failed(OipException failure);
     }
@@ -41,7 +41,7 @@ record CatalogueRequests(
     }
 
     void repositoryIndex(Upstream server, ResultHandler handler) {
-        index.ask(call(new Operation.ServerReady()), server, once(server, "repository_index", handler));
+        index.send(call(new Operation.ServerReady()), server, once(server, "repository_index", handler));
     }
 
     void modelNames(Upstream server, ResultHandler handler) {
@@ -72,12 +72,12 @@ record CatalogueRequests(
         }
 
         @Override
-        public void message(ReplyMessage answer) {
+        public void message(ReplyMessage message) {
             if (ended) {
-                answer.release();
+                message.release();
             } else {
                 ended = true;
-                handler.answer(answer);
+                handler.received(message);
             }
         }
 

@@ -54,7 +54,7 @@ public final class FleetExtensions {
 
     private static Stream<String> merged() {
         return Stream.of(Extension.values())
-                .filter(extension -> !extension.fanOut().passedOn())
+                .filter(extension -> !extension.fanOut().forwardsResponse())
                 .map(Extension::advertisedName)
                 .distinct()
                 .sorted();
@@ -64,7 +64,7 @@ public final class FleetExtensions {
         return Stream.concat(
                         INFERENCE.stream(),
                         Stream.of(Extension.values())
-                                .filter(extension -> extension.fanOut().passedOn())
+                                .filter(extension -> extension.fanOut().forwardsResponse())
                                 .map(Extension::advertisedName))
                 .collect(Collectors.toUnmodifiableSet());
     }

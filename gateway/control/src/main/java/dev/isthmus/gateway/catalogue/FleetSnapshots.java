@@ -65,7 +65,7 @@ final class FleetSnapshots {
                 report,
                 known,
                 FleetExtensions.of(settings.self(), records.extensions()),
-                records.settled());
+                records.allChecked());
     }
 
     private ReadyCount readyCount(ModelLocation location) {

@@ -10,5 +10,5 @@ import dev.isthmus.gateway.upstream.Upstream;
  */
 @FunctionalInterface
 public interface IndexRequest {
-    void ask(Call call, Upstream server, Reply reply);
+    void send(Call call, Upstream server, Reply reply);
 }

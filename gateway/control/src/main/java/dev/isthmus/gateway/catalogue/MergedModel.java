@@ -45,7 +45,7 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
     /** Compares only replicas with each other; targets with other names or versions differ on purpose. */
     private static List<Drift> drift(String name, List<ModelDescription> sources) {
         Map<ModelRef, List<ModelDescription>> replicas = new LinkedHashMap<>();
-        sources.forEach(source -> replicas.computeIfAbsent(source.asked(), asked -> new ArrayList<>())
+        sources.forEach(source -> replicas.computeIfAbsent(source.requested(), requested -> new ArrayList<>())
                 .add(source));
         List<Drift> drift = new ArrayList<>();
         replicas.values().forEach(same -> {

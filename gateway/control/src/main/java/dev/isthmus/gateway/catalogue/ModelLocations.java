@@ -13,7 +13,7 @@ public interface ModelLocations {
      *
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a model that no upstream serves
      */
-    ModelLocation of(ModelRef asked);
+    ModelLocation of(ModelRef requested);
 
     /** Whether calls for a model of this name have somewhere to go. */
     boolean routes(ModelRef asked);

@@ -136,7 +136,7 @@ final class ModelMetadataCache {
 
         abstract void request(ServerModel server, CatalogueRequests.ResultHandler handler);
 
-        abstract void received(int server, ReplyMessage answer);
+        abstract void received(int server, ReplyMessage message);
 
         abstract void ended();
 
@@ -151,9 +151,9 @@ final class ModelMetadataCache {
 
     private record MetadataHandler(MetadataLookup lookup, int server) implements CatalogueRequests.ResultHandler {
         @Override
-        public void answer(ReplyMessage answer) {
-            lookup.received(server, answer);
-            answer.release();
+        public void received(ReplyMessage message) {
+            lookup.received(server, message);
+            message.release();
             lookup.completed();
         }
 
@@ -189,8 +189,8 @@ final class ModelMetadataCache {
         }
 
         @Override
-        void received(int server, ReplyMessage answer) {
-            if (answer instanceof ReplyMessage.Model is) {
+        void received(int server, ReplyMessage message) {
+            if (message instanceof ReplyMessage.Model is) {
                 descriptions[server] = is.metadata();
             }
         }
@@ -215,9 +215,9 @@ final class ModelMetadataCache {
             if (model.version().isEmpty()) {
                 drift.record(model.name(), merged.drift());
             }
-            ModelMetadata answer =
+            ModelMetadata metadata =
                     described.size() == 1 ? named(described.getFirst().metadata(), model.name()) : merged.metadata();
-            found.accept(new LookupResult.Value<>(answer, location.configured() ? CONFIGURED_TTL : TTL));
+            found.accept(new LookupResult.Value<>(metadata, location.configured() ? CONFIGURED_TTL : TTL));
         }
 
         /** The description of a single server is returned under the client's name, otherwise unchanged. */

@@ -28,11 +28,11 @@ final class ModelReadinessLookup {
         List<ModelOnServer> checked = servers.of(location, ModelServers.MAX_SERVERS).stream()
                 .map(server -> new ModelOnServer(server.record().server(), server.model()))
                 .toList();
-        checks.check(checked, found -> then.accept(judged(location, found)));
+        checks.check(checked, found -> then.accept(readiness(location, found)));
     }
 
     /** An unreachable server has no ready model; other failures are reported to the client. */
-    private static LookupResult<Boolean> judged(ModelLocation location, LookupResult<CheckResults> found) {
+    private static LookupResult<Boolean> readiness(ModelLocation location, LookupResult<CheckResults> found) {
         return switch (found) {
             case LookupResult.Failure<CheckResults> failure ->
                 new LookupResult.Failure<>(failure.failure(), failure.keep());
@@ -47,6 +47,6 @@ final class ModelReadinessLookup {
 
     private static ReadyCount count(CheckResults results) {
         return new ReadyCount(
-                results.ready(), results.answered() + results.failures().size());
+                results.ready(), results.responses() + results.failures().size());
     }
 }

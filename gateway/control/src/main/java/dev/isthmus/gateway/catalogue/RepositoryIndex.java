@@ -13,11 +13,11 @@ import java.util.Optional;
  *
  * @param models by name and version, at most 100,000
  * @param failures of servers whose request failed, in the order of the sources
- * @param asked the number of servers
+ * @param servers the number of servers
  * @param cut whether there were more models
  */
 public record RepositoryIndex(
-        List<IndexedModel> models, List<IndexListing.FailedListing> failures, int asked, boolean cut) {
+        List<IndexedModel> models, List<IndexListing.FailedListing> failures, int servers, boolean cut) {
 
     public RepositoryIndex {
         models = List.copyOf(models);
@@ -36,7 +36,7 @@ public record RepositoryIndex(
 
     /** The failure for the client if the requests to all servers failed. */
     public Optional<OipException> failure() {
-        return asked == 0 || failures.size() < asked
+        return servers == 0 || failures.size() < servers
                 ? Optional.empty()
                 : Optional.of(FailureSeverity.worst(failures.stream()
                         .map(IndexListing.FailedListing::failure)

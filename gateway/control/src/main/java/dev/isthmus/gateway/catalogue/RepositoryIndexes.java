@@ -102,7 +102,7 @@ final class RepositoryIndexes {
     void tick() {
         for (ServerRecord server : listing()) {
             if (schedule.begin(server.server())) {
-                server.askedNanos = nanoTime.getAsLong();
+                server.requestedNanos = nanoTime.getAsLong();
                 limiter.submit(() -> request(server));
             }
         }
@@ -133,7 +133,7 @@ final class RepositoryIndexes {
         long since = nanoTime.getAsLong() - FRESH_NANOS;
         waiters.add(new PendingIndex(since, then));
         for (ServerRecord server : listing()) {
-            if (server.askedNanos - since < 0 || server.listing == null) {
+            if (server.requestedNanos - since < 0 || server.listing == null) {
                 schedule.pollNow(server.server());
             }
         }
@@ -146,7 +146,7 @@ final class RepositoryIndexes {
         for (ServerRecord server : listing()) {
             if (upstreams.contains(server.upstream)) {
                 server.listedNanos = old;
-                server.askedNanos = old;
+                server.requestedNanos = old;
                 schedule.pollNow(server.server());
             }
         }
@@ -225,28 +225,28 @@ final class RepositoryIndexes {
 
         IndexReader(ServerRecord server, boolean names) {
             this.server = server;
-            this.requestedNanos = server.askedNanos;
+            this.requestedNanos = server.requestedNanos;
             this.names = names;
         }
 
         @Override
-        public void answer(ReplyMessage answer) {
+        public void received(ReplyMessage message) {
             try {
-                received(read(answer));
+                received(read(message));
             } catch (InvalidProtocolBufferException e) {
                 failed(new OipException(
                         ErrorCode.BAD_UPSTREAM_ANSWER,
                         "upstream '" + server.upstream.name() + "' sent an index that violates the protocol",
                         e));
             } finally {
-                answer.release();
+                message.release();
             }
         }
 
-        private IndexListing read(ReplyMessage answer) throws InvalidProtocolBufferException {
-            if (!(answer instanceof ReplyMessage.Document document)) {
+        private IndexListing read(ReplyMessage message) throws InvalidProtocolBufferException {
+            if (!(message instanceof ReplyMessage.Document document)) {
                 throw new InvalidProtocolBufferException(
-                        "expected a document, got " + answer.getClass().getSimpleName());
+                        "expected a document, got " + message.getClass().getSimpleName());
             }
             byte[] content = ByteBufUtil.getBytes(document.content());
             return names

@@ -66,13 +66,13 @@ final class ServerMetadataPolls {
         }
 
         @Override
-        public void answer(ReplyMessage answer) {
-            if (answer instanceof ReplyMessage.Server server
+        public void received(ReplyMessage message) {
+            if (message instanceof ReplyMessage.Server server
                     && !server.metadata().equals(record.metadata)) {
                 record.metadata = server.metadata();
                 changed.run();
             }
-            answer.release();
+            message.release();
             ended();
         }
 

@@ -26,7 +26,7 @@ final class ServerRecord {
     /** When the request for the current listing was sent. */
     long listedNanos;
     /** When the latest request for its index was sent. */
-    long askedNanos;
+    long requestedNanos;
     /** The models in its latest successful listing. */
     Set<String> names = Set.of();
 
@@ -50,13 +50,13 @@ final class ServerRecord {
 
     /** Whether it was checked and is ready. */
     boolean isReady() {
-        return member.asked() && member.ready();
+        return member.checked() && member.ready();
     }
 
     /** Whether the model's state on it is known. On an unreachable server no model is ready. */
     boolean knows(ModelRef model) {
-        boolean answers = !member.asked() || member.ready();
-        return !answers || member.models().containsKey(model);
+        boolean responds = !member.checked() || member.ready();
+        return !responds || member.models().containsKey(model);
     }
 
     boolean isReady(ModelRef model) {
@@ -65,12 +65,12 @@ final class ServerRecord {
 
     /** The status for operators: not ready before the first check. */
     ReplicaStatus seen() {
-        String reason = member.asked() ? MetadataLimits.reason(member.reason()) : "not checked yet";
+        String reason = member.checked() ? MetadataLimits.reason(member.reason()) : "not checked yet";
         return new ReplicaStatus(
                 member.upstream(),
                 member.label(),
                 member.server(),
-                member.asked(),
+                member.checked(),
                 isReady(),
                 isReady() ? "" : reason,
                 member.models(),

@@ -81,8 +81,8 @@ final class ServerRecords {
     }
 
     /** Whether every server has been checked. */
-    boolean settled() {
-        return byServer.values().stream().allMatch(record -> record.member.asked());
+    boolean allChecked() {
+        return byServer.values().stream().allMatch(record -> record.member.checked());
     }
 
     Map<Upstream, ReplicaStatus> seen() {

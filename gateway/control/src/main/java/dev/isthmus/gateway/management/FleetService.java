@@ -43,19 +43,19 @@ public final class FleetService implements Service {
     @Override
     public RequestSink open(Call call, Reply reply) {
         return switch (call.operation()) {
-            case Operation.ServerReady request -> EmptyBodySink.answering(reply, ready());
+            case Operation.ServerReady request -> EmptyBodySink.replying(reply, ready());
             case Operation.ReadServerMetadata request ->
-                EmptyBodySink.answering(reply, new ReplyMessage.Server(metadata(call)));
+                EmptyBodySink.replying(reply, new ReplyMessage.Server(metadata(call)));
             case Operation.ModelReady request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelReady(call, request.model(), reply));
             case Operation.ReadModelMetadata request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
             case Operation.Manage manage -> management.open(call, manage, reply);
-            case Operation.ServerLive other -> throw notOfTheFleet(other);
-            case Operation.GatewayReady other -> throw notOfTheFleet(other);
-            case Operation.Infer other -> throw notOfTheFleet(other);
-            case Operation.InferStream other -> throw notOfTheFleet(other);
-            case Operation.Generate other -> throw notOfTheFleet(other);
+            case Operation.ServerLive other -> throw unexpected(other);
+            case Operation.GatewayReady other -> throw unexpected(other);
+            case Operation.Infer other -> throw unexpected(other);
+            case Operation.InferStream other -> throw unexpected(other);
+            case Operation.Generate other -> throw unexpected(other);
         };
     }
 
@@ -75,7 +75,7 @@ public final class FleetService implements Service {
         return new ServerMetadata(all.name(), all.version(), shown);
     }
 
-    private static IllegalArgumentException notOfTheFleet(Operation operation) {
+    private static IllegalArgumentException unexpected(Operation operation) {
         return new IllegalArgumentException("expected an operation on the fleet, got " + operation);
     }
 

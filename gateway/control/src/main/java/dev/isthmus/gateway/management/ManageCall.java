@@ -193,7 +193,7 @@ public final class ManageCall {
         try {
             return IndexListing.of(reply.server().source(), RepositoryIndexResponse.parseFrom(reply.content()));
         } catch (InvalidProtocolBufferException e) {
-            return new IndexListing.FailedListing(reply.server().source(), notTheProtocols(reply, e));
+            return new IndexListing.FailedListing(reply.server().source(), invalidResponse(reply, e));
         }
     }
 
@@ -207,7 +207,7 @@ public final class ManageCall {
         List<FanOutTarget> servers = servers(targets, RepositoryUpstreams::loads);
         Set<Upstream> upstreams = targets.stream().map(Target::upstream).collect(Collectors.toUnmodifiableSet());
         Reply hooked = new CompletionHook(reply, () -> catalogue.changed(upstreams));
-        if (alone(servers, manage)) {
+        if (isSingleServer(servers, manage)) {
             return passed(call, manage, servers.getFirst().member().server(), manage.model(), hooked);
         }
         String operation =
@@ -222,7 +222,7 @@ public final class ManageCall {
     }
 
     /** Whether there is only one server, and its name for the model is the client's. */
-    private static boolean alone(List<FanOutTarget> servers, Operation.Manage manage) {
+    private static boolean isSingleServer(List<FanOutTarget> servers, Operation.Manage manage) {
         return servers.size() == 1 && servers.getFirst().model().equals(manage.model());
     }
 
@@ -253,7 +253,7 @@ public final class ManageCall {
         if (servers.isEmpty()) {
             return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }
-        if (alone(servers, manage)) {
+        if (isSingleServer(servers, manage)) {
             return passed(call, manage, servers.getFirst().member().server(), manage.model(), reply);
         }
         return read(
@@ -279,7 +279,7 @@ public final class ManageCall {
                     failed.add(new ServerOutcome.Failed(serverReply.server().source(), failure));
                 }
             } catch (InvalidProtocolBufferException e) {
-                failed.add(new ServerOutcome.Failed(serverReply.server().source(), notTheProtocols(serverReply, e)));
+                failed.add(new ServerOutcome.Failed(serverReply.server().source(), invalidResponse(serverReply, e)));
             }
         }
         if (responses.isEmpty()) {
@@ -296,26 +296,26 @@ public final class ManageCall {
     /** The statistics of one model under the client's name. */
     private static ModelStatisticsResponse statistics(ByteString content, String there, String client)
             throws InvalidProtocolBufferException {
-        ModelStatisticsResponse.Builder answer =
+        ModelStatisticsResponse.Builder response =
                 ModelStatisticsResponse.newBuilder().mergeFrom(content);
-        for (ModelStatistics.Builder model : answer.getModelStatsBuilderList()) {
+        for (ModelStatistics.Builder model : response.getModelStatsBuilderList()) {
             if (model.getName().equals(there)) {
                 model.setName(client);
             }
         }
-        return answer.build();
+        return response.build();
     }
 
-    private static OipException notTheProtocols(ManageFanOut.ServerReply reply, IOException cause) {
+    private static OipException invalidResponse(ManageFanOut.ServerReply reply, IOException cause) {
         return new OipException(
                 ErrorCode.BAD_UPSTREAM_ANSWER,
                 "upstream '" + reply.server().member().upstream() + "' sent a response that violates the protocol",
                 cause);
     }
 
-    private static void deliver(Operation.Manage manage, Message answer, Reply reply) {
+    private static void deliver(Operation.Manage manage, Message response, Reply reply) {
         try {
-            byte[] content = answer.toByteArray();
+            byte[] content = response.toByteArray();
             byte[] encoded = manage.json() ? ManagementJson.toJson(manage.extension(), content) : content;
             reply.only(new ReplyMessage.Document(Unpooled.wrappedBuffer(encoded)));
         } catch (IOException e) {

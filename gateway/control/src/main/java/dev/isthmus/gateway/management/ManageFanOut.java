@@ -107,8 +107,7 @@ final class ManageFanOut implements Subscription {
             ByteBuf body = manage.extension().renamed(request, server.model());
             Operation.Manage operation = manage.to(server.model());
             ManageBridge bridge = new ManageBridge(operation, server.member().server(), this);
-            Subscription started = bridge.send(call, body);
-            subscription = ended ? Subscription.NONE : started;
+            subscription = bridge.send(call, body).cancelIf(finished);
         }
 
         ServerReply result() {

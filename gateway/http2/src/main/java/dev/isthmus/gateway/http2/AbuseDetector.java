@@ -15,7 +15,7 @@ final class AbuseDetector {
      */
     private long credit;
 
-    private long answered;
+    private long completed;
     private long resets;
     private long errors;
     private long control;
@@ -37,7 +37,7 @@ final class AbuseDetector {
 
     /** A response to one of the peer's streams is complete. */
     void streamCompleted() {
-        answered++;
+        completed++;
         resetTokens.refund(1);
     }
 
@@ -47,7 +47,7 @@ final class AbuseDetector {
         if (!resetTokens.take(1)) {
             throw new Http2Violation(
                     AbuseRule.STREAM_RESETS,
-                    resets + " streams reset before a response, " + answered + " completed; the limit is "
+                    resets + " streams reset before a response, " + completed + " completed; the limit is "
                             + limits.streamResets() + ", plus one for each completed stream");
         }
     }

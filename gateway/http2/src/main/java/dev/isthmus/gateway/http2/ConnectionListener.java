@@ -13,7 +13,7 @@ public interface ConnectionListener {
     /** The peer accepts no new streams (GOAWAY). Streams that it will not process were closed; the others continue. */
     default void goingAway(long errorCode) {}
 
-    /** A stream has ended, or the peer's limit grew: {@link Http2Connection#takesStreams} may have become true. */
+    /** A stream has ended, or the peer's limit grew: {@link Http2Connection#acceptsStreams} may have become true. */
     default void streamClosed() {}
 
     /**

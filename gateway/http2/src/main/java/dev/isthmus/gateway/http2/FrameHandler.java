@@ -265,7 +265,7 @@ final class FrameHandler implements FrameSink {
         session.abort(stream, new StreamEnd(kind, errorCode, null));
         if (server && stream.is(StreamFlag.LOCAL_ENDED)) {
             session.abuse().control();
-        } else if (!stream.is(StreamFlag.ANSWERED)) {
+        } else if (!stream.is(StreamFlag.DATA_SENT)) {
             session.abuse().reset();
         }
     }

@@ -67,11 +67,11 @@ final class GracefulShutdown {
     }
 
     /** Sends a keepalive PING; returns false while an earlier one is not acknowledged. */
-    boolean ping(Runnable whenAnswered) {
+    boolean ping(Runnable whenAcknowledged) {
         if (onPong != null) {
             return false;
         }
-        onPong = whenAnswered;
+        onPong = whenAcknowledged;
         session.writer().ping(false, KEEPALIVE);
         session.flusher().schedule();
         return true;

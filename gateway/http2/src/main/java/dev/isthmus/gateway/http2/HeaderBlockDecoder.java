@@ -77,7 +77,7 @@ final class HeaderBlockDecoder {
             return known;
         }
         checkFields(in, from, length);
-        boolean cacheable = HeaderBlockScanner.leavesTableAlone(in, from, length);
+        boolean cacheable = HeaderBlockScanner.keepsDynamicTable(in, from, length);
         HeaderBlock block = decodeAnew(streamId, in, length);
         if (!cacheable) {
             clearCache();

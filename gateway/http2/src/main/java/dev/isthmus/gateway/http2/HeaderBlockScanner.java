@@ -11,7 +11,7 @@ final class HeaderBlockScanner {
     private HeaderBlockScanner() {}
 
     /** Whether no representation of the block changes the dynamic table. Also false for a truncated block. */
-    static boolean leavesTableAlone(ByteBuf in, int from, int length) {
+    static boolean keepsDynamicTable(ByteBuf in, int from, int length) {
         int end = from + length;
         int at = from;
         while (at < end) {

@@ -59,16 +59,16 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     /**
      * Opens a stream by sending a request's headers.
      *
-     * @return null if {@link #takesStreams} is false
+     * @return null if {@link #acceptsStreams} is false
      */
     public @Nullable Http2Stream open(HeaderFieldList head, boolean end, StreamListener events) {
         Http2Session open = session;
-        return open != null && open.takesStreams() ? open.open(head, end, events) : null;
+        return open != null && open.acceptsStreams() ? open.open(head, end, events) : null;
     }
 
     /** Whether {@link #open} may open a stream: the channel is active, no GOAWAY, below the peer's stream limit. */
-    public boolean takesStreams() {
-        return session != null && session.takesStreams();
+    public boolean acceptsStreams() {
+        return session != null && session.acceptsStreams();
     }
 
     public int openStreams() {
@@ -78,11 +78,11 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     /**
      * Sends a keepalive PING.
      *
-     * @param answered called when it is acknowledged
+     * @param acknowledged called when it is acknowledged
      * @return false, without effect, while an earlier PING is not acknowledged or the connection is closed
      */
-    public boolean ping(Runnable answered) {
-        return session != null && !session.isClosed() && session.shutdown().ping(answered);
+    public boolean ping(Runnable acknowledged) {
+        return session != null && !session.isClosed() && session.shutdown().ping(acknowledged);
     }
 
     /**

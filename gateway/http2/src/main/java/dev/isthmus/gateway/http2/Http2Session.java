@@ -105,7 +105,7 @@ final class Http2Session {
         flusher.schedule();
     }
 
-    boolean takesStreams() {
+    boolean acceptsStreams() {
         return !closed && ctx.channel().isActive() && shutdown.acceptsNewStreams() && streams.mayOpen();
     }
 

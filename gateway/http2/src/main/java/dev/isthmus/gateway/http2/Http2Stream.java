@@ -56,7 +56,7 @@ public final class Http2Stream {
         AWAITING(32),
         CLOSED(64),
         /** DATA was sent. */
-        ANSWERED(128),
+        DATA_SENT(128),
         /** The request's headers exceed the limit and were not read in full. */
         HEAD_TOO_LARGE(256);
 

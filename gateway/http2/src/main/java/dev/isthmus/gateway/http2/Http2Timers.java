@@ -41,7 +41,7 @@ final class Http2Timers {
         }
         if (incompleteFor(timeouts.requestHeaders(), now)) {
             end(TimeoutRule.REQUEST_HEADERS, Http2Error.ENHANCE_YOUR_CALM, expired);
-        } else if (unanswered(timeouts, now)) {
+        } else if (keepaliveExpired(timeouts, now)) {
             end(TimeoutRule.KEEPALIVE, Http2Error.NO_ERROR, expired);
         } else {
             idle(timeouts, now, expired);
@@ -62,7 +62,7 @@ final class Http2Timers {
         return ConnectionTimeouts.passed(timeout, incompleteSince, now);
     }
 
-    private boolean unanswered(ConnectionTimeouts timeouts, long now) {
+    private boolean keepaliveExpired(ConnectionTimeouts timeouts, long now) {
         if (pinged) {
             return ConnectionTimeouts.passed(timeouts.keepaliveTimeout(), pingedAt, now);
         }

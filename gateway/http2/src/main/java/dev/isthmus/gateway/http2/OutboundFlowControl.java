@@ -187,7 +187,7 @@ final class OutboundFlowControl {
         window -= length;
         stream.sent(length);
         if (length > 0) {
-            stream.set(StreamFlag.ANSWERED);
+            stream.set(StreamFlag.DATA_SENT);
             abuse.progress();
         }
     }

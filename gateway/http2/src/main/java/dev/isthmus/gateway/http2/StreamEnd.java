@@ -24,7 +24,7 @@ public record StreamEnd(
     }
 
     /** Whether the cause is a protocol error of the peer, or a limit that it exceeded. */
-    public boolean peerBrokeRules() {
+    public boolean isPeerViolation() {
         return cause instanceof Http2Violation;
     }
 

@@ -140,13 +140,13 @@ class BothRolesTest {
             first.stream = connection.open(HEAD, false, first);
             assertThat(connection.open(HEAD, false, new RecordingStreamListener()))
                     .isNotNull();
-            assertThat(connection.takesStreams()).isFalse();
+            assertThat(connection.acceptsStreams()).isFalse();
             assertThat(connection.open(HEAD, false, new RecordingStreamListener()))
                     .isNull();
             requireNonNull(first.stream).data(Unpooled.EMPTY_BUFFER, true);
         });
         first.await();
-        await().until(() -> loopback.call(connection::takesStreams));
+        await().until(() -> loopback.call(connection::acceptsStreams));
         assertThat(watch.ended.get()).isPositive();
     }
 
@@ -159,7 +159,7 @@ class BothRolesTest {
         await().until(() -> loopback.call(() -> server().openStreams()) == 1);
         loopback.run(() -> server().goAway());
         await().until(() -> watch.goingAway);
-        assertThat(loopback.call(connection::takesStreams)).isFalse();
+        assertThat(loopback.call(connection::acceptsStreams)).isFalse();
         assertThat(watch.closed).isFalse();
 
         loopback.run(() -> requireNonNull(heard.stream).data(Unpooled.wrappedBuffer(random(10)), true));

@@ -95,7 +95,7 @@ class ClientTest {
         bench.send(RawFrames.frame(FrameType.GOAWAY, 0, 0, "00000001" + "00000000"));
         assertThat(requireNonNull(second.closed).unprocessed()).isTrue();
         assertThat(first.closed).isNull();
-        assertThat(bench.connection.takesStreams()).isFalse();
+        assertThat(bench.connection.acceptsStreams()).isFalse();
         assertThat(bench.connectionEvents).containsExactly("ready", "goingAway 0");
         bench.send(response(1, true, RawFrames.RESPONSE));
         assertThat(first.events).containsExactly("headers end");
@@ -108,7 +108,7 @@ class ClientTest {
     void ownGoAway_waitsForOpenStreams() {
         RecordingStreamListener heard = bench.ask(true);
         bench.connection.goAway();
-        assertThat(bench.connection.takesStreams()).isFalse();
+        assertThat(bench.connection.acceptsStreams()).isFalse();
         assertThat(bench.written()).contains("GOAWAY 0 0");
         assertThat(bench.channel.isOpen()).isTrue();
         bench.send(response(1, true, RawFrames.RESPONSE));
@@ -140,9 +140,9 @@ class ClientTest {
     void limitOfStreams_isThePeers_5_1_2() {
         bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, "000300000001"));
         bench.ask(true);
-        assertThat(bench.connection.takesStreams()).isFalse();
+        assertThat(bench.connection.acceptsStreams()).isFalse();
         bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, "000300000002"));
-        assertThat(bench.connection.takesStreams()).isTrue();
+        assertThat(bench.connection.acceptsStreams()).isTrue();
     }
 
     @ParameterizedTest
@@ -197,7 +197,7 @@ class ClientTest {
             bench.ask(true);
             bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000007"));
         }
-        assertThat(bench.connection.takesStreams()).isTrue();
+        assertThat(bench.connection.acceptsStreams()).isTrue();
     }
 
     @Test

@@ -69,7 +69,7 @@ class SuddenEndsTest {
         }
         channel.closeFuture().await(10, TimeUnit.SECONDS);
         assertThat(loopback.call(client::openStreams)).isZero();
-        assertThat(loopback.call(client::takesStreams)).isFalse();
+        assertThat(loopback.call(client::acceptsStreams)).isFalse();
     }
 
     /** Valid frames with changed bytes: the connection continues or fails cleanly. */

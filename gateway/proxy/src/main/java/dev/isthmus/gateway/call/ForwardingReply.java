@@ -44,8 +44,8 @@ public abstract class ForwardingReply implements Reply {
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
-        return delegate.takesParts(wire, length);
+    public boolean acceptsParts(Wire wire, long length) {
+        return delegate.acceptsParts(wire, length);
     }
 
     @Override

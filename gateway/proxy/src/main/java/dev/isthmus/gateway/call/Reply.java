@@ -38,7 +38,7 @@ public interface Reply {
      *
      * @param length of the response, or of its tensors, in bytes; {@link ReplyMessage.Part#UNKNOWN} if it is not known
      */
-    default boolean takesParts(Wire wire, long length) {
+    default boolean acceptsParts(Wire wire, long length) {
         return false;
     }
 

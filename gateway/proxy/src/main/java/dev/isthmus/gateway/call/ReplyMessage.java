@@ -47,8 +47,8 @@ public sealed interface ReplyMessage {
 
     /**
      * The next bytes of an inference response that is forwarded as it arrives, to a reply that {@linkplain
-     * Reply#takesParts() accepts parts}; owned by the receiver. When the reply completes, the parts make up the encoded
-     * ModelInferResponse or the REST body; if it fails, they are to be discarded.
+     * Reply#acceptsParts() accepts parts}; owned by the receiver. When the reply completes, the parts make up the
+     * encoded ModelInferResponse or the REST body; if it fails, they are to be discarded.
      *
      * @param length of the whole message or body in bytes, the same in all its parts; {@link #UNKNOWN} for a body
      *     without a length

@@ -6,7 +6,7 @@ import dev.isthmus.oip.OipException;
 /**
  * A receiver of calls: a layer of the gateway that forwards them to the next one, or the end of the stack.
  *
- * <p>A reply may end before {@link #open} returns: callers must handle that.
+ * <p>A reply may end before {@link #open} returns, and the sink is then without effect: it releases what it receives.
  */
 @FunctionalInterface
 public interface Service {

@@ -68,8 +68,8 @@ final class Dispatcher implements Service {
         }
         try {
             return switch (call.operation()) {
-                case Operation.ServerLive live -> EmptyBodySink.answering(reply, live());
-                case Operation.GatewayReady request -> EmptyBodySink.answering(reply, gatewayReady());
+                case Operation.ServerLive live -> EmptyBodySink.replying(reply, live());
+                case Operation.GatewayReady request -> EmptyBodySink.replying(reply, gatewayReady());
                 case Operation.ServerReady request -> fleet.open(call, reply);
                 case Operation.ReadServerMetadata request -> fleet.open(call, reply);
                 case Operation.ModelReady request -> fleet.open(call, reply);

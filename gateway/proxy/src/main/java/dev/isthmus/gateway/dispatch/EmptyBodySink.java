@@ -35,7 +35,7 @@ public final class EmptyBodySink implements RequestSink {
     }
 
     /** Completes the reply at the end of the request. */
-    public static RequestSink answering(Reply reply, ReplyMessage message) {
+    public static RequestSink replying(Reply reply, ReplyMessage message) {
         return new EmptyBodySink(() -> {
             reply.only(message);
             return Subscription.NONE;

@@ -101,7 +101,7 @@ final class GenericErrorTexts implements Service {
             }
             String requestId = call.context().requestId();
             log(failure.code(), requestId, part, failure.message());
-            return failure.saying(fixed + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
+            return failure.withMessage(fixed + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
         }
 
         private GenericEventErrors events() {

@@ -14,12 +14,9 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
-import dev.isthmus.transcoder.rest.JsonResponseText;
-import dev.isthmus.transcoder.rest.RestBody;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,17 +32,11 @@ final class InferCall implements Reply {
     private final Operation.Infer infer;
     private final RouteCall routed;
     private final Reply client;
-    private final Transcoder transcoder;
     private final RequestBody body;
+    private final OutgoingResponse response;
     private Call call;
     private @Nullable Target fallback;
-    private ResponseForm form = ResponseForm.DECODED;
     private Subscription inFlight = Subscription.NONE;
-    private @Nullable PassThroughJson passThrough;
-    private @Nullable JsonResponseWriter text;
-    /** Whether the target's response is complete. */
-    private boolean ended;
-
     private boolean callEnded;
 
     /** @param body the client's request, released when it is not needed any more */
@@ -55,7 +46,7 @@ final class InferCall implements Reply {
         this.infer = infer;
         this.routed = routed;
         this.client = client;
-        this.transcoder = transcoder;
+        this.response = new OutgoingResponse(call.context(), routed, transcoder, client);
         this.fallback = routed.route().fallback(infer.model());
         this.body = body;
     }
@@ -90,7 +81,7 @@ final class InferCall implements Reply {
             return null;
         }
         applyAffinity(selection);
-        form = started.form();
+        response.form(started.form());
         routed.sending();
         RequestUpload upload = new RequestUpload(streamed, this);
         inFlight = upload;
@@ -121,7 +112,7 @@ final class InferCall implements Reply {
         try {
             Upstream upstream = target.upstream();
             UpstreamMessage prepared = body.prepare(upstream.peer(), target.model());
-            form = prepared.form();
+            response.form(prepared.form());
             routed.sending();
             Subscription started = infer.stream()
                     ? upstream.inferEvents(call, target.model(), prepared.message(), this)
@@ -134,10 +125,8 @@ final class InferCall implements Reply {
 
     /** The request was sent; before this it may have completed, or failed over to the fallback. */
     private void inferStarted(Subscription started, boolean first) {
-        if (callEnded) {
-            releaseIfUnused();
-        } else if (!first) {
-            inFlight = started;
+        if (callEnded || !first) {
+            inFlight = started.cancelIf(callEnded);
             releaseIfUnused();
         } else if (!routed.failedOver()) {
             inFlight = started;
@@ -187,16 +176,13 @@ final class InferCall implements Reply {
 
     /** The client is ready for more of the response. */
     void onReplyReady() {
-        JsonResponseWriter writing = text;
-        if (callEnded || writing == null) {
+        if (callEnded || !response.isWriting()) {
             inFlight.onReady();
             return;
         }
         try {
-            writing.write();
-            if (ended) {
-                complete();
-            }
+            response.write();
+            completeIfSent();
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(failure(e));
         }
@@ -222,8 +208,8 @@ final class InferCall implements Reply {
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
-        return form.passesParts(wire) && !routed.compared() && client.takesParts(wire, length);
+    public boolean acceptsParts(Wire wire, long length) {
+        return response.acceptsParts(wire, length);
     }
 
     @Override
@@ -239,74 +225,21 @@ final class InferCall implements Reply {
             client.message(message);
             return;
         }
-        if (!callEnded && message instanceof ReplyMessage.Part part) {
-            responseStarted();
-            routed.responseStarted();
-            part(part);
-            return;
-        }
-        if (callEnded || !(message instanceof ReplyMessage.Inference inference)) {
+        if (callEnded || !(message instanceof ReplyMessage.Part || message instanceof ReplyMessage.Inference)) {
             message.release();
             return;
         }
-        routed.responded(inference.message());
         responseStarted();
         try {
-            if (infer.stream() || !Transcoder.writesText(inference.message(), form)) {
-                InferMessage response =
-                        transcoder.response(call.allocator(), inference.message(), form, call.memory()::source);
-                call.memory().source(0);
-                client.message(new ReplyMessage.Inference(response));
-            } else {
-                respond(transcoder.text(call.allocator(), inference.message(), form, call.memory()::source));
+            if (message instanceof ReplyMessage.Part part) {
+                response.part(part);
+            } else if (message instanceof ReplyMessage.Inference inference) {
+                routed.responded(inference.message());
+                response.message(inference.message(), infer.stream());
             }
         } catch (RuntimeException | OutOfMemoryError e) {
             inFlight.cancel();
             fail(failure(e));
-        }
-    }
-
-    private void respond(JsonResponseText response) {
-        if (response.inParts() && client.takesParts(Wire.REST, response.bytes())) {
-            routed.responseStarted();
-            text = new JsonResponseWriter(response, call.memory(), client);
-            text.begin();
-        } else {
-            RestBody whole = response.whole();
-            call.memory().source(0);
-            client.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
-        }
-    }
-
-    private void part(ReplyMessage.Part part) {
-        if (form.wire() != Wire.REST) {
-            client.message(part);
-            return;
-        }
-        try {
-            if (passThrough == null) {
-                passThrough = new PassThroughJson(call.allocator(), call.memory(), transcoder, part.jsonLength(), form);
-            }
-            ReplyMessage.Part checked = passThrough.add(part);
-            if (checked != null) {
-                client.message(checked);
-            }
-        } catch (RuntimeException | OutOfMemoryError e) {
-            inFlight.cancel();
-            fail(failure(e));
-        }
-    }
-
-    /** Whether the response is complete, if it was forwarded in parts; if not, the call has failed. */
-    private boolean whole() {
-        try {
-            if (passThrough != null) {
-                passThrough.end();
-            }
-            return true;
-        } catch (RuntimeException e) {
-            fail(failure(e));
-            return false;
         }
     }
 
@@ -318,16 +251,23 @@ final class InferCall implements Reply {
 
     @Override
     public void complete() {
-        ended = true;
-        if (text != null && !text.written()) {
+        response.complete();
+        completeIfSent();
+    }
+
+    private void completeIfSent() {
+        try {
+            if (callEnded || !response.isComplete()) {
+                return;
+            }
+        } catch (RuntimeException e) {
+            fail(failure(e));
             return;
         }
-        if (!callEnded && whole()) {
-            callEnded = true;
-            routed.ended(null);
-            releaseIfUnused();
-            client.complete();
-        }
+        callEnded = true;
+        routed.ended(null);
+        releaseIfUnused();
+        client.complete();
     }
 
     @Override
@@ -355,18 +295,15 @@ final class InferCall implements Reply {
     private boolean shouldFallBack(OipException failure) {
         return switch (failure.code()) {
             case UNAVAILABLE, OVERLOADED, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
-                !failure.dropsAnswer() && (!call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0);
+                !failure.isResponseDropped() && (!call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0);
             default -> false;
         };
     }
 
     /** Releases the request, unless copies of it are still to be made or parts of it still to be received. */
     private void releaseIfUnused() {
-        if (callEnded && passThrough != null) {
-            passThrough.release();
-        }
-        if (callEnded && text != null) {
-            text.release();
+        if (callEnded) {
+            response.release();
         }
         boolean passes = inFlight instanceof RequestUpload && !callEnded;
         if (!routed.copying() && !passes) {

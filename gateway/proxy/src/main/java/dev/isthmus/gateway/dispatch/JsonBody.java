@@ -114,7 +114,7 @@ final class JsonBody implements RequestBody {
         // A server-sent event cannot contain binary data.
         OutputForms outputs = events ? requestedForms.withoutBinary() : requestedForms;
         ByteBuf original = text.text();
-        boolean unchanged = original != null && PassThroughRule.goesTo(peer, complete);
+        boolean unchanged = original != null && PassThroughRule.appliesTo(peer, complete);
         boolean responseUnchanged = unchanged && nonFinite == NonFinite.TOKEN && outputs.equals(requestedForms);
         ResponseForm form = form(complete, model, outputs, responseUnchanged);
         if (original != null && unchanged) {

@@ -48,7 +48,7 @@ record JsonReadMode(boolean anyParameter, boolean original, boolean sharedMemory
         }
         boolean json = jsonLength == RestBody.ALL_JSON;
         return peer.binaryTensorData()
-                ? !json || !peer.dialect().lossyJson() || peer.dialect().keepsJson()
+                ? !json || !peer.dialect().lossyJson() || peer.dialect().mayInspectJson()
                 : json;
     }
 

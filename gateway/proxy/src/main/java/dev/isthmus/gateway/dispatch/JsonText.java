@@ -73,7 +73,7 @@ final class JsonText {
             if (reader.complete()) {
                 RestRequest complete = reader.finish();
                 parsed = complete;
-                return PassThroughRule.goesTo(mode.skimmedFor(), complete);
+                return PassThroughRule.appliesTo(mode.skimmedFor(), complete);
             }
             return true;
         } catch (OipException refused) {

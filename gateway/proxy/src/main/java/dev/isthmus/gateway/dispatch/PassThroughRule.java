@@ -14,9 +14,9 @@ final class PassThroughRule {
     private PassThroughRule() {}
 
     /** Whether it is forwarded to all of these servers as received. */
-    static boolean goesTo(List<ServerFeatures> peers, RestRequest read) {
+    static boolean appliesTo(List<ServerFeatures> peers, RestRequest read) {
         for (ServerFeatures peer : peers) {
-            if (!goesTo(peer, read)) {
+            if (!appliesTo(peer, read)) {
                 return false;
             }
         }
@@ -27,13 +27,13 @@ final class PassThroughRule {
      * Whether the server reads the body as the client sent it without losing anything, and responds in the requested
      * form.
      */
-    static boolean goesTo(ServerFeatures peer, RestRequest read) {
+    static boolean appliesTo(ServerFeatures peer, RestRequest read) {
         OutputForms outputs = read.outputForms();
         if (peer.wire() != Wire.REST
                 || read.contestedInputs()
                 || (read.base64Inputs() && !peer.dialect().base64())
                 || !outputs.base64().isEmpty()
-                || !peer.dialect().takesId(read.request().id())
+                || !peer.dialect().acceptsId(read.request().id())
                 || (read.foreignParameter() != null && !peer.anyParameter())
                 || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
             return false;
@@ -42,7 +42,7 @@ final class PassThroughRule {
             return !outputs.anyBinary();
         }
         if (peer.dialect().lossyJson()) {
-            return (read.allBinary() || peer.dialect().keepsJson())
+            return (read.allBinary() || peer.dialect().mayInspectJson())
                     && outputs.allBinary(read.request().outputs())
                     && (outputs.binaryByDefault() || !peer.dialect().binaryOutputTwice());
         }

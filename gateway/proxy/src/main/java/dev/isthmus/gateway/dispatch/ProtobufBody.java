@@ -111,7 +111,7 @@ final class ProtobufBody implements RequestBody {
 
     private ResponseForm form(ServerFeatures peer, ModelRef model) {
         boolean typed = !outline.raw() && !peer.dialect().alwaysRaw();
-        boolean unchanged = peer.dialect().takesId(outline.id());
+        boolean unchanged = peer.dialect().acceptsId(outline.id());
         String responseModel = model.name().equals(outline.model().name())
                 ? null
                 : outline.model().name();
@@ -195,7 +195,7 @@ final class ProtobufBody implements RequestBody {
 
         @Override
         public @Nullable StreamedMessage start(ServerFeatures peer, ModelRef model) {
-            if (!Transcoder.takesAsItIs(raw, peer)) {
+            if (!Transcoder.acceptsUnchanged(raw, peer)) {
                 return null;
             }
             started = true;

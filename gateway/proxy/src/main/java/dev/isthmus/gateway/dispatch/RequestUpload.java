@@ -31,10 +31,12 @@ final class RequestUpload implements Subscription {
     /** Opens the call, which may end before this returns. */
     void open(Call call, Target target, long length) {
         RequestSink opened = target.upstream().inferParts(call, target.model(), length, new UploadReply());
-        if (!done) {
-            server = opened;
-            forward();
+        if (done) {
+            opened.cancel();
+            return;
         }
+        server = opened;
+        forward();
     }
 
     /** Forwards what was received, as far as the server accepts it. */

@@ -133,8 +133,8 @@ final class RouteCall {
     }
 
     /** The first target has responded (borrowed). */
-    void responded(InferMessage answer) {
-        observation.answered(answer);
+    void responded(InferMessage response) {
+        observation.responded(response);
     }
 
     /** The first target failed, and the fallback takes over. */
@@ -188,7 +188,7 @@ final class RouteCall {
         if (time.isKnown()) {
             boolean failed = failure != null && Ramps.counts(failure.code());
             if (target != null && !failed) {
-                target.answered(time.nanos());
+                target.responded(time.nanos());
             }
             policies.ramps().record(route.key(), arm, failed, time.nanos());
         }

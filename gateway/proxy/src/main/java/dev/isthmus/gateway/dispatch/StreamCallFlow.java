@@ -138,13 +138,13 @@ final class StreamCallFlow implements RequestSink {
      * The key of a substream, in which requests stay in order.
      *
      * @param server one of the target's servers; any for requests without affinity
-     * @param asked the model as the client names it
+     * @param requested the model as the client names it
      */
-    private record StreamTarget(Target target, Object server, String asked) {
+    private record StreamTarget(Target target, Object server, String requested) {
         /** The model name to set in responses; null for the server's. */
         @Nullable
         String responseModel() {
-            return target.model().name().equals(asked) ? null : asked;
+            return target.model().name().equals(requested) ? null : requested;
         }
     }
 

@@ -89,7 +89,7 @@ public enum Extension {
                     "LogSettings",
                     RequestMessage.of(LogSettingsRequest.getDefaultInstance()),
                     LogSettingsResponse.getDefaultInstance()),
-            new Body(SettingsJson.LOG_REQUEST, SettingsJson.LOG_RESPONSE),
+            new Body(SettingsJson.LOG, SettingsJson.LOG),
             FanOut.ONE_SERVER,
             Repetition.NEVER),
     REPOSITORY_INDEX(

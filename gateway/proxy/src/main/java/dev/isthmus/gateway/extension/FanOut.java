@@ -14,7 +14,7 @@ public enum FanOut {
     EVERY_SERVER;
 
     /** Whether the client gets one server's response unchanged, so that all servers must have the extension. */
-    public boolean passedOn() {
+    public boolean forwardsResponse() {
         return this == ONE_SERVER || this == ONE_READY_SERVER;
     }
 }

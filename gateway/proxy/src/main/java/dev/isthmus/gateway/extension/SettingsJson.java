@@ -3,10 +3,10 @@ package dev.isthmus.gateway.extension;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.LogSettingsRequest;
-import dev.isthmus.proto.LogSettingsResponse;
 import dev.isthmus.proto.TraceSettingRequest;
 import dev.isthmus.proto.TraceSettingResponse;
 
@@ -34,10 +34,8 @@ final class SettingsJson {
                 return json;
             });
 
-    static final JsonForm LOG_REQUEST = new JsonForm(
-            (json, into) -> ((LogSettingsRequest.Builder) into).mergeFrom(log(json)), SettingsJson::logRequest);
-
-    static final JsonForm LOG_RESPONSE = new JsonForm(SettingsJson::logResponse, SettingsJson::logResponse);
+    /** Requests and responses are encoded alike. */
+    static final JsonForm LOG = new JsonForm(SettingsJson::log, SettingsJson::log);
 
     private SettingsJson() {}
 
@@ -76,9 +74,9 @@ final class SettingsJson {
         }
     }
 
-    private static LogSettingsRequest log(JsonNode settings) {
+    private static void log(JsonNode json, Message.Builder into) throws InvalidProtocolBufferException {
         LogSettingsRequest.Builder request = LogSettingsRequest.newBuilder();
-        settings.properties().forEach(setting -> {
+        json.properties().forEach(setting -> {
             var value = LogSettingsRequest.SettingValue.newBuilder();
             if (setting.getValue().isBoolean()) {
                 value.setBoolParam(setting.getValue().booleanValue());
@@ -92,7 +90,7 @@ final class SettingsJson {
             }
             request.putSettings(setting.getKey(), value.build());
         });
-        return request.build();
+        into.mergeFrom(request.build().toByteString());
     }
 
     private static int unsigned(String name, JsonNode value) {
@@ -103,9 +101,9 @@ final class SettingsJson {
         return value.intValue();
     }
 
-    private static JsonNode logRequest(Message message) {
+    private static JsonNode log(Message settings) throws InvalidProtocolBufferException {
         ObjectNode json = ProtobufJson.object();
-        ((LogSettingsRequest) message).getSettingsMap().forEach((name, value) -> {
+        LogSettingsRequest.parseFrom(settings.toByteString()).getSettingsMap().forEach((name, value) -> {
             switch (value.getParameterChoiceCase()) {
                 case BOOL_PARAM -> json.put(name, value.getBoolParam());
                 case UINT32_PARAM -> json.put(name, Integer.toUnsignedLong(value.getUint32Param()));
@@ -114,32 +112,5 @@ final class SettingsJson {
             }
         });
         return json;
-    }
-
-    private static JsonNode logResponse(Message message) {
-        ObjectNode json = ProtobufJson.object();
-        ((LogSettingsResponse) message).getSettingsMap().forEach((name, value) -> {
-            switch (value.getParameterChoiceCase()) {
-                case BOOL_PARAM -> json.put(name, value.getBoolParam());
-                case UINT32_PARAM -> json.put(name, Integer.toUnsignedLong(value.getUint32Param()));
-                case STRING_PARAM -> json.put(name, value.getStringParam());
-                case PARAMETERCHOICE_NOT_SET -> json.putNull(name);
-            }
-        });
-        return json;
-    }
-
-    private static void logResponse(JsonNode json, Message.Builder into) {
-        LogSettingsResponse.Builder response = (LogSettingsResponse.Builder) into;
-        log(json).getSettingsMap().forEach((name, value) -> {
-            var copy = LogSettingsResponse.SettingValue.newBuilder();
-            switch (value.getParameterChoiceCase()) {
-                case BOOL_PARAM -> copy.setBoolParam(value.getBoolParam());
-                case UINT32_PARAM -> copy.setUint32Param(value.getUint32Param());
-                case STRING_PARAM -> copy.setStringParam(value.getStringParam());
-                case PARAMETERCHOICE_NOT_SET -> {}
-            }
-            response.putSettings(name, copy.build());
-        });
     }
 }

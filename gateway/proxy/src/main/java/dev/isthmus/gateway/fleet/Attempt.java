@@ -46,17 +46,12 @@ final class Attempt extends ForwardingReply {
 
     /** Sends the request. The attempt may end before this returns. */
     void start(Upstream server, ReplayableRequest request, Call call, boolean last) {
-        Subscription started = request.send(server, call, this, last);
-        if (ended) {
-            started.cancel();
-        } else {
-            subscription = started;
-        }
+        subscription = request.send(server, call, this, last).cancelIf(ended);
     }
 
     /** Fails the attempt unless a response arrives within this time. */
     void startTimer(long nanos, OipException late, ScheduledExecutorService loop) {
-        if (!ended && !tracked.answered()) {
+        if (!ended && !tracked.hasResponse()) {
             timer = loop.schedule(() -> abandon(late), nanos, TimeUnit.NANOSECONDS);
         }
     }
@@ -111,7 +106,7 @@ final class Attempt extends ForwardingReply {
         if (ended || received.isEmpty()) {
             return;
         }
-        if (tracked.answered()) {
+        if (tracked.hasResponse()) {
             super.headers(received);
             return;
         }
@@ -126,14 +121,14 @@ final class Attempt extends ForwardingReply {
             response.release();
             return;
         }
-        if (!tracked.answered()) {
+        if (!tracked.hasResponse()) {
             if (response instanceof ReplyMessage.StreamError error && upstreamCall.reason(error.failure()) != null) {
                 abandon(error.failure());
                 return;
             }
             stopTimer();
-            tracked.answer();
-            upstreamCall.answered();
+            tracked.responded();
+            upstreamCall.responded();
             forwardHeaders();
         }
         super.message(response);
@@ -154,10 +149,10 @@ final class Attempt extends ForwardingReply {
         }
         CallOutcome outcome = CallOutcome.of(failure, fullTimeout && !waitsForClient());
         end(outcome);
-        if (tracked.answered()) {
+        if (tracked.hasResponse()) {
             upstreamCall.failed(failure, outcome);
         } else {
-            upstreamCall.failedUnanswered(failure, outcome);
+            upstreamCall.failedBeforeResponse(failure, outcome);
         }
     }
 
@@ -165,11 +160,11 @@ final class Attempt extends ForwardingReply {
      * Whether the elapsed time is due to a slow client: one that is slow to read the response or to send the request.
      */
     private boolean waitsForClient() {
-        return tracked.answered() ? !isReady() : upstreamCall.waitsForClient();
+        return tracked.hasResponse() ? !isReady() : upstreamCall.waitsForClient();
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
-        return !inOnePiece && super.takesParts(wire, length);
+    public boolean acceptsParts(Wire wire, long length) {
+        return !inOnePiece && super.acceptsParts(wire, length);
     }
 }

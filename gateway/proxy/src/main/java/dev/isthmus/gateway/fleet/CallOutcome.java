@@ -25,7 +25,7 @@ enum CallOutcome {
         if (failure.processed() == Processed.REFUSED) {
             return CANCELLED;
         }
-        if (failure.dropsAnswer()) {
+        if (failure.isResponseDropped()) {
             return ANSWERED;
         }
         return switch (failure.code()) {

@@ -150,7 +150,7 @@ final class CircuitBreakers {
         }
 
         /** The first response message has arrived, which the breaker counts as success. */
-        void answered() {
+        void responded() {
             if (breaking() && !counted) {
                 counted = true;
                 breaker.onSuccess(0, TimeUnit.NANOSECONDS);

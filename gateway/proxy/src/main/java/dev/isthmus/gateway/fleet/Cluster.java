@@ -77,8 +77,8 @@ public final class Cluster implements Upstream {
     }
 
     /** Completes when each host name among the endpoints has been resolved or has failed to resolve once. */
-    public CompletableFuture<Void> lookedUp() {
-        return replicas.lookedUp();
+    public CompletableFuture<Void> resolved() {
+        return replicas.resolved();
     }
 
     /** The servers and their current state. */

@@ -65,8 +65,8 @@ final class HealthChecker implements AutoCloseable {
         replica.server().serverReady(call(), new HealthReply());
     }
 
-    /** @param answered whether the server responded at all */
-    private void record(boolean healthy, boolean answered, String reason) {
+    /** @param responded whether the server responded at all */
+    private void record(boolean healthy, boolean responded, String reason) {
         if (probe.closed()) {
             return;
         }
@@ -81,7 +81,7 @@ final class HealthChecker implements AutoCloseable {
         if (threshold.record(healthy)) {
             changed(healthy, reason, first);
         }
-        if (answered) {
+        if (responded) {
             // A server that reports itself not ready may still have ready models.
             models.probe();
         } else if (replica.readiness().server() == ReplicaReadiness.ServerState.NOT_READY) {

@@ -27,7 +27,7 @@ final class LatencyEstimate {
     /** The estimate in nanoseconds; 0 if nothing was measured. */
     double at(long now) {
         long seen = measured.get();
-        return seen == NOTHING ? 0 : average(seen) * fading(seen, now);
+        return seen == NOTHING ? 0 : average(seen) * decay(seen, now);
     }
 
     /** @param mayLower false for calls that ended without a response: their latency is at least this */
@@ -41,7 +41,7 @@ final class LatencyEstimate {
             if (sample < average && !mayLower) {
                 return seen;
             }
-            double kept = sample < average ? fading(seen, now) : 0;
+            double kept = sample < average ? decay(seen, now) : 0;
             return packed((float) (average * kept + sample * (1 - kept)), now);
         });
     }
@@ -54,7 +54,7 @@ final class LatencyEstimate {
         return Float.intBitsToFloat((int) seen);
     }
 
-    private static double fading(long seen, long now) {
+    private static double decay(long seen, long now) {
         int units = Math.max(0, (int) (unit(now) - (seen >>> Integer.SIZE)));
         return Math.exp(-((long) units << UNIT_BITS) / DECAY_NANOS);
     }

@@ -8,7 +8,7 @@ import dev.isthmus.oip.OipException;
 /** Receives a server's response to one model readiness request. */
 final class ModelReadyReply implements Reply {
     private final ModelReadyListener listener;
-    private boolean answered;
+    private boolean hasResponse;
     private boolean ready;
     private boolean ended;
 
@@ -31,14 +31,14 @@ final class ModelReadyReply implements Reply {
 
     @Override
     public void message(ReplyMessage response) {
-        answered = true;
+        hasResponse = true;
         ready = response instanceof ReplyMessage.ModelReadyState is && is.ready();
         response.release();
     }
 
     @Override
     public void complete() {
-        if (!answered) {
+        if (!hasResponse) {
             fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the server sent no response"));
         } else if (!ended) {
             ended = true;

@@ -45,10 +45,10 @@ public final class OnDemandChecks {
      * The servers' responses.
      *
      * @param ready the number of servers on which the model is ready
-     * @param answered the number of servers that reported the model's state
+     * @param responses the number of servers that reported the model's state
      * @param failures of the servers that did not
      */
-    public record CheckResults(int ready, int answered, List<OipException> failures) {
+    public record CheckResults(int ready, int responses, List<OipException> failures) {
 
         public CheckResults {
             failures = List.copyOf(failures);
@@ -56,7 +56,7 @@ public final class OnDemandChecks {
 
         /** Whether no server reported a state, for a reason other than being unreachable. */
         public boolean unknown() {
-            return answered == 0 && !failures.isEmpty() && failures.stream().noneMatch(ModelReadyReply::unreachable);
+            return responses == 0 && !failures.isEmpty() && failures.stream().noneMatch(ModelReadyReply::unreachable);
         }
     }
 
@@ -99,7 +99,7 @@ public final class OnDemandChecks {
         private final List<OipException> failures = new ArrayList<>();
         private int pending;
         private int ready;
-        private int answered;
+        private int responses;
 
         CheckRound(List<ModelOnServer> servers, Consumer<LookupResult<CheckResults>> found) {
             this.servers = servers;
@@ -120,7 +120,7 @@ public final class OnDemandChecks {
             at.server().modelReady(call, at.model(), new ModelReadyReply(new ModelReadyReply.ModelReadyListener() {
                 @Override
                 public void ready(boolean isReady) {
-                    answered++;
+                    responses++;
                     ready += isReady ? 1 : 0;
                     completed();
                 }
@@ -146,7 +146,7 @@ public final class OnDemandChecks {
         }
 
         private void end() {
-            found.accept(new LookupResult.Value<>(new CheckResults(ready, answered, failures), RESULT_TTL));
+            found.accept(new LookupResult.Value<>(new CheckResults(ready, responses, failures), RESULT_TTL));
         }
     }
 }

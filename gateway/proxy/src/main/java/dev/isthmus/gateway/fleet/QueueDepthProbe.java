@@ -25,10 +25,10 @@ final class QueueDepthProbe implements AutoCloseable {
 
     private void probe() {
         long sentBefore = replica.load().sent();
-        resources.pending().read(metrics, pending -> answered(pending, sentBefore));
+        resources.pending().read(metrics, pending -> received(pending, sentBefore));
     }
 
-    private void answered(long pending, long sentBefore) {
+    private void received(long pending, long sentBefore) {
         if (pending != QueueDepthSource.UNKNOWN) {
             replica.load().read(pending, sentBefore, resources.nanoTime().getAsLong());
         }

@@ -85,7 +85,7 @@ final class ReplicaMembership implements AutoCloseable {
                 address.authority(),
                 server,
                 resources.nanoTime(),
-                new Ejection(config.outliers(), ejectionLock, this::oneMoreMayBeEjected),
+                new Ejection(config.outliers(), ejectionLock, this::canEject),
                 joining ? SlowStart.joining(window, now) : SlowStart.full(window, now));
         boolean queue = config.balance().policy() == BalancePolicy.QUEUE_AWARE;
         HealthChecker checker = new HealthChecker(upstream, replica, config.checks(), models, resources);
@@ -99,7 +99,7 @@ final class ReplicaMembership implements AutoCloseable {
         return new WatchedAddress(replica, checker, queueProbe, meters);
     }
 
-    private boolean oneMoreMayBeEjected() {
+    private boolean canEject() {
         return Ejection.mayEject(
                 replicas, config.outliers(), resources.nanoTime().getAsLong());
     }

@@ -68,7 +68,7 @@ public final class ReplicaSet implements AutoCloseable {
      * Completes when each host name among the endpoints has been resolved or has failed to resolve once; at once
      * without host names.
      */
-    public CompletableFuture<Void> lookedUp() {
+    public CompletableFuture<Void> resolved() {
         return registration == null ? CompletableFuture.completedFuture(null) : registration.first();
     }
 

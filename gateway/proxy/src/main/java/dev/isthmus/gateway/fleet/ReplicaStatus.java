@@ -14,7 +14,7 @@ import java.util.Set;
  * @param upstream the cluster's name
  * @param label host and port as configured and resolved: for operators, never for clients
  * @param server sends requests to this server only
- * @param asked whether it was checked at all
+ * @param checked whether it was checked at all
  * @param ready the result of the last check; true before the first
  * @param reason why it is not ready; empty if it is
  * @param models which of the checked models are ready on it
@@ -24,7 +24,7 @@ public record ReplicaStatus(
         String upstream,
         String label,
         Upstream server,
-        boolean asked,
+        boolean checked,
         boolean ready,
         String reason,
         Map<ModelRef, Boolean> models,

@@ -12,7 +12,7 @@ final class TrackedRequest {
     private final LongSupplier nanoTime;
     private long start;
     private long nanos;
-    private boolean answered;
+    private boolean hasResponse;
     private boolean ended;
 
     /** Records the start of the request. */
@@ -30,15 +30,15 @@ final class TrackedRequest {
     }
 
     /** A response message has arrived; only the first one counts. */
-    void answer() {
-        if (!answered) {
-            answered = true;
+    void responded() {
+        if (!hasResponse) {
+            hasResponse = true;
             nanos = nanoTime.getAsLong() - start;
         }
     }
 
-    boolean answered() {
-        return answered;
+    boolean hasResponse() {
+        return hasResponse;
     }
 
     void end(CallOutcome outcome) {
@@ -52,7 +52,7 @@ final class TrackedRequest {
         if (!ended) {
             ended = true;
             long elapsed = clientSends ? 0 : nanoTime.getAsLong() - start;
-            long latency = answered ? nanos : elapsed;
+            long latency = hasResponse ? nanos : elapsed;
             replica.ended(outcome, latency);
             metrics.attempted(outcome, latency);
         }

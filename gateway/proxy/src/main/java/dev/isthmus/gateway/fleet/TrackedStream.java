@@ -88,8 +88,8 @@ final class TrackedStream implements UpstreamStream {
                 response.release();
                 return;
             }
-            tracked.answer();
-            permit.answered();
+            tracked.responded();
+            permit.responded();
             super.message(response);
         }
 

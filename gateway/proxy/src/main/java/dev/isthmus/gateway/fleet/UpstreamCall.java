@@ -145,10 +145,10 @@ final class UpstreamCall implements Subscription {
     }
 
     /** The first response message has arrived: nothing is retried from here on. */
-    void answered() {
+    void responded() {
         request.release();
         if (permit != null) {
-            permit.answered();
+            permit.responded();
         }
         if (tried.size() == 1) {
             shared.budget().earn();
@@ -162,7 +162,7 @@ final class UpstreamCall implements Subscription {
     }
 
     /** An attempt has failed before any response. */
-    void failedUnanswered(OipException failure, CallOutcome outcome) {
+    void failedBeforeResponse(OipException failure, CallOutcome outcome) {
         lost.failed(tried.getLast(), failure);
         RetryOn reason = reason(failure);
         if (reason == null || !retry(reason, failure, outcome)) {

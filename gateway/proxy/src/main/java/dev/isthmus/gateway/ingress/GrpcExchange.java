@@ -279,7 +279,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
+    public boolean acceptsParts(Wire wire, long length) {
         OpenedCall call = opened;
         return !ended && call != null && !call.stream() && call.coding() == null;
     }
@@ -322,10 +322,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     /** Sends the message (taken). */
     private void send(OpenedCall call, ByteBuf message) {
-        boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
-        ContentCoding coding = small ? call.coding() : null;
-        ByteBuf out = coding == null ? MessagePrefix.before(message, channel.alloc()) : compressed(coding, message);
-        write(call, out);
+        write(call, GrpcResponses.frame(message, call.coding(), channel.alloc()));
     }
 
     /** Writes the bytes (taken). Fails the call if there is no memory for them. */
@@ -353,13 +350,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private void forward(OpenedCall call, ReplyMessage.Part part) {
         ByteBuf bytes = part.bytes();
         write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc()));
-    }
-
-    private ByteBuf compressed(ContentCoding coding, ByteBuf message) {
-        ByteBuf packed = coding.compress(channel.alloc(), message);
-        ByteBuf prefix = channel.alloc().buffer(MessagePrefix.BYTES, MessagePrefix.BYTES);
-        prefix.writeByte(1).writeInt(packed.readableBytes());
-        return channel.alloc().compositeBuffer(2).addComponents(true, prefix, packed);
     }
 
     /** The upstream's headers: sent in the response headers if received by then, else in the trailers. */

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.ingress;
 
 import com.google.protobuf.MessageLite;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.ServerMetadata;
@@ -13,9 +15,11 @@ import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import org.jspecify.annotations.Nullable;
 
-/** Encodes messages as protobuf. */
+/** Encodes messages as protobuf, and frames them for gRPC. */
 final class GrpcResponses {
     private GrpcResponses() {}
 
@@ -36,6 +40,21 @@ final class GrpcResponses {
             case ReplyMessage.StreamError error -> throw new IllegalArgumentException("a status, not a message");
             case ReplyMessage.Events events -> throw new IllegalArgumentException("events exist over REST only");
         };
+    }
+
+    /**
+     * Frames a message (taken) with its prefix; the result is owned by the caller.
+     *
+     * @param coding compresses the message, unless it is too large; null for none
+     */
+    static ByteBuf frame(ByteBuf message, @Nullable ContentCoding coding, ByteBufAllocator allocator) {
+        if (coding == null || message.readableBytes() > ContentCoding.MOST_COMPRESSED) {
+            return MessagePrefix.before(message, allocator);
+        }
+        ByteBuf packed = coding.compress(allocator, message);
+        ByteBuf prefix = allocator.buffer(MessagePrefix.BYTES, MessagePrefix.BYTES);
+        prefix.writeByte(1).writeInt(packed.readableBytes());
+        return allocator.compositeBuffer(2).addComponents(true, prefix, packed);
     }
 
     private static ByteBuf wrap(MessageLite message) {

@@ -18,16 +18,9 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpContent;
-import io.netty.handler.codec.http.DefaultHttpHeaders;
-import io.netty.handler.codec.http.DefaultHttpResponse;
-import io.netty.handler.codec.http.EmptyHttpHeaders;
-import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpRequest;
-import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
@@ -47,8 +40,6 @@ import org.slf4j.LoggerFactory;
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
-
-    private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
     private final ListenerContext listener;
     private final ClientConnection connection;
@@ -298,23 +289,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void respond(RestResponse response) {
-            FullHttpResponse full = new DefaultFullHttpResponse(
-                    HttpVersion.HTTP_1_1,
-                    HttpResponseStatus.valueOf(response.status()),
-                    response.body(),
-                    new DefaultHttpHeaders(),
-                    EmptyHttpHeaders.INSTANCE);
-            full.headers()
-                    .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
-            head(full, response);
-            finished(ctx.writeAndFlush(full));
-        }
-
-        private void head(HttpResponse head, RestResponse response) {
-            response.headers().forEach(head.headers()::set);
-            if (!keepAlive) {
-                head.headers().set(HttpHeaderNames.CONNECTION, "close");
-            }
+            finished(ctx.writeAndFlush(Http1Responses.full(response, keepAlive)));
         }
 
         private void finished(ChannelFuture written) {
@@ -334,16 +309,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void begin(RestResponse head) {
-            HttpResponse begun =
-                    new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(head.status()));
-            boolean length = head.headers().containsKey(CONTENT_LENGTH);
-            if (http10 && !length) {
+            if (http10 && !Http1Responses.hasLength(head)) {
                 keepAlive = false;
-            } else if (!length) {
-                begun.headers().set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
             }
-            head(begun, head);
-            ctx.write(begun, ctx.voidPromise());
+            ctx.write(Http1Responses.head(head, keepAlive, http10), ctx.voidPromise());
         }
 
         @Override

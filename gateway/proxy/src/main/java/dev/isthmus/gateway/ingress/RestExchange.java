@@ -14,35 +14,26 @@ import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One REST request and its response, the same over HTTP/1.1 and HTTP/2. The response may start before the request's
- * body has ended; the rest of the body is then released. A streamed response becomes server-sent events: its status is
- * sent with the first one, so a later failure is an event.
+ * body has ended; the rest of the body is then released.
  */
 final class RestExchange implements Reply {
     private final ResponseWriter writer;
     private final IngressSettings settings;
-    private final RestRendering rendering;
     private final CallContext context;
     private final Service calls;
     private final MemoryBudget.MemoryReservation memory;
+    private final RestResponseSender response;
     private @Nullable OpenedRequest opened;
     private @Nullable RequestSink sink;
-    private @Nullable RestResponse response;
-    private Map<String, String> returned = Map.of();
     private long bodyBytes;
-    private boolean headOnly;
-    private boolean headWritten;
-    private boolean forwarding;
     private boolean responded;
     /** The request's body is complete. */
     private boolean ended;
@@ -50,18 +41,10 @@ final class RestExchange implements Reply {
     /**
      * The values of the request's head.
      *
-     * @param events whether the response is a stream of events
      * @param maxBytes limit on the body
      * @param decoder of a compressed body
-     * @param accepted the content coding that the client accepts; null if there is none, or the response is not
-     *     compressed
      */
-    private record OpenedRequest(
-            Channel channel,
-            boolean events,
-            long maxBytes,
-            @Nullable CompressedBody decoder,
-            @Nullable ContentCoding accepted) {}
+    private record OpenedRequest(long maxBytes, @Nullable CompressedBody decoder) {}
 
     /** @param calls receives the call, or the rejection of the request */
     RestExchange(ResponseWriter writer, IngressSettings settings, CallContext context, Service calls) {
@@ -69,12 +52,11 @@ final class RestExchange implements Reply {
         this.context = context;
         this.calls = calls;
         this.settings = settings;
-        this.rendering = new RestRendering(settings);
         this.memory = context.memory();
+        this.response = new RestResponseSender(writer, settings, context);
     }
 
     void open(RequestHead head, Channel channel) {
-        headOnly = head.method().equals("HEAD");
         try {
             PathRoute route = head.route();
             if (!route.accepts(head.method())) {
@@ -94,11 +76,11 @@ final class RestExchange implements Reply {
                     || (operation instanceof Operation.Generate generate && generate.stream());
             // As Triton does: some clients always accept compression but expect it for inference only.
             boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
-            ContentCoding accepted = compresses ? head.acceptedCoding() : null;
+            response.form(events, compresses ? head.acceptedCoding() : null);
             Call call = new Call(operation, head.deadline(), head.forwarded(settings.forwarded()), context);
             HopCount.check(call.headers(), settings.maxHops());
             CompressedBody decoder = decoder(head, channel, limits);
-            opened = new OpenedRequest(channel, events, limits.maxBytes(), decoder, accepted);
+            opened = new OpenedRequest(limits.maxBytes(), decoder);
             memory.gathered(decoder == null ? 0 : decoder.held());
             sink = calls.open(call, this);
         } catch (OipException failure) {
@@ -108,7 +90,6 @@ final class RestExchange implements Reply {
 
     /** Rejects the request before it becomes a call. */
     void reject(OipException refusal) {
-        headOnly = context.headers().method().equals("HEAD");
         calls.reject(context, refusal, this);
     }
 
@@ -210,7 +191,7 @@ final class RestExchange implements Reply {
         memory.release();
         if (!responded) {
             endRequest();
-            drop();
+            response.release();
             if (sink != null) {
                 sink.cancel();
             }
@@ -274,12 +255,8 @@ final class RestExchange implements Reply {
     }
 
     @Override
-    public boolean takesParts(Wire wire, long length) {
-        OpenedRequest request = opened;
-        return request != null
-                && !request.events()
-                && writer.abortable()
-                && (request.accepted() == null || length > ContentCoding.MOST_COMPRESSED);
+    public boolean acceptsParts(Wire wire, long length) {
+        return opened != null && response.acceptsParts(length);
     }
 
     @Override
@@ -289,94 +266,22 @@ final class RestExchange implements Reply {
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!responded && !headWritten && !headers.isEmpty()) {
-            returned = returned.isEmpty() ? new LinkedHashMap<>() : returned;
-            returned.putAll(headers);
+        if (!responded) {
+            response.headers(headers);
         }
     }
 
     @Override
     public void message(ReplyMessage message) {
-        OpenedRequest request = opened;
-        if (responded || response != null || request == null) {
+        if (responded || opened == null) {
             message.release();
-        } else if (message instanceof ReplyMessage.Part part) {
-            forward(part);
-        } else if (request.events()) {
-            event(request, message);
-        } else if (message instanceof ReplyMessage.StreamError error) {
-            fail(error.failure());
-        } else {
-            response = rendering.of(message);
-            fits(response.body().readableBytes());
+            return;
         }
-    }
-
-    /** Whether there is memory for this many more bytes of the response; if not, the call has failed. */
-    private boolean fits(int bytes) {
         try {
-            memory.response(writer.queued() + bytes);
-            return true;
-        } catch (OipException refused) {
-            cancelWith(refused);
-            return false;
+            response.add(message);
+        } catch (OipException failure) {
+            cancelWith(failure);
         }
-    }
-
-    /** Writes the part (taken). */
-    private void part(ByteBuf part) {
-        if (fits(part.readableBytes())) {
-            writer.part(part);
-            memory.response(writer.queued());
-        } else {
-            part.release();
-        }
-    }
-
-    private void event(OpenedRequest request, ReplyMessage message) {
-        switch (message) {
-            case ReplyMessage.Inference inference -> {
-                begin();
-                ByteBuf json =
-                        ((InferMessage.RestMessage) inference.message()).body().content();
-                part(EventWriter.event(request.channel().alloc(), json));
-            }
-            case ReplyMessage.Events events -> {
-                begin();
-                part(events.content());
-            }
-            case ReplyMessage.StreamError error -> {
-                if (headWritten) {
-                    writer.part(errorEvent(request, error.failure()));
-                } else {
-                    cancelWith(error.failure());
-                }
-            }
-            // A server that does not stream sent one complete response.
-            default -> response = rendering.of(message);
-        }
-    }
-
-    private void begin() {
-        begin(RestResponse.events());
-    }
-
-    private void begin(RestResponse head) {
-        if (!headWritten) {
-            headWritten = true;
-            writer.begin(head.with(returned));
-        }
-    }
-
-    private void forward(ReplyMessage.Part part) {
-        forwarding = true;
-        begin(RestResponse.passed(part));
-        part(part.bytes());
-    }
-
-    private static ByteBuf errorEvent(OpenedRequest request, OipException failure) {
-        return EventWriter.event(
-                request.channel().alloc(), Unpooled.wrappedBuffer(JsonResponses.error(failure.message())));
     }
 
     @Override
@@ -384,57 +289,19 @@ final class RestExchange implements Reply {
         if (responded) {
             return;
         }
-        RestResponse complete = response;
-        response = null;
-        if (complete != null) {
-            endRequest();
-            respond(compressed(complete.with(returned)));
-        } else if (opened != null && (forwarding || opened.events())) {
-            begin();
-            endRequest();
-            writer.endBody();
-        } else {
+        if (opened == null || !response.hasMessage()) {
             fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's response has no message"));
+            return;
         }
-    }
-
-    private RestResponse compressed(RestResponse plain) {
-        OpenedRequest request = opened;
-        return request == null
-                ? plain
-                : rendering.compressed(
-                        plain, request.accepted(), request.channel().alloc());
+        endRequest();
+        response.complete();
     }
 
     @Override
     public void fail(OipException failure) {
-        OpenedRequest request = opened;
-        if (responded) {
-            return;
-        }
-        endRequest();
-        drop();
-        if (forwarding) {
-            writer.abort();
-            memory.release();
-        } else if (headWritten && request != null) {
-            writer.part(errorEvent(request, failure));
-            writer.endBody();
-        } else {
-            respond(RestResponse.error(failure).with(returned));
-        }
-    }
-
-    /** A body after HEAD would be parsed as the next response. */
-    private void respond(RestResponse whole) {
-        writer.respond(headOnly ? whole.withoutBody() : whole);
-        memory.response(writer.queued());
-    }
-
-    private void drop() {
-        if (response != null) {
-            response.body().release();
-            response = null;
+        if (!responded) {
+            endRequest();
+            response.fail(failure);
         }
     }
 

@@ -198,7 +198,7 @@ public final class MemoryBudget {
                 budget.used.addAndGet(more);
             } else if (!budget.reserved(more, total, executed ? more <= SMALL_RESPONSE : total < SmallParts.SMALL)) {
                 throw executed
-                        ? OipException.answerDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
+                        ? OipException.responseDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
                         : OipException.refused(ErrorCode.OVERLOADED, budget.full(), SOON);
             }
         }

@@ -69,7 +69,7 @@ public final class TargetMeters implements AutoCloseable {
         }
 
         /** Records the time from sending the request to receiving the response, if the route's targets are timed. */
-        public void answered(long nanos) {
+        public void responded(long nanos) {
             if (responses != null) {
                 responses.record(nanos, TimeUnit.NANOSECONDS);
             }

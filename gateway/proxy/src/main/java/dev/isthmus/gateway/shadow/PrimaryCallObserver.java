@@ -4,7 +4,7 @@ import dev.isthmus.transcoder.InferMessage;
 
 /**
  * Notifies the copies of a call of its end, on the call's event loop, before the client's reply ends. Only the first of
- * {@link #answered} and {@link #ended} counts. Throws nothing.
+ * {@link #responded} and {@link #ended} counts. Throws nothing.
  */
 public interface PrimaryCallObserver {
 
@@ -16,7 +16,7 @@ public interface PrimaryCallObserver {
         }
 
         @Override
-        public void answered(InferMessage response) {}
+        public void responded(InferMessage response) {}
 
         @Override
         public void ended() {}
@@ -30,7 +30,7 @@ public interface PrimaryCallObserver {
      *
      * @param response on the server's wire, borrowed: parts that are kept are retained, not copied
      */
-    void answered(InferMessage response);
+    void responded(InferMessage response);
 
     /** There is no response to compare with: the call failed, or the client has disconnected. */
     void ended();

@@ -38,8 +38,8 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
     }
 
     @Override
-    public void answered(InferMessage response) {
-        notifyCopies(copy -> copy.primaryAnswered(response));
+    public void responded(InferMessage response) {
+        notifyCopies(copy -> copy.primaryResponded(response));
     }
 
     @Override

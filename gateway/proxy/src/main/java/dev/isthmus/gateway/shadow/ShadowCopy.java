@@ -115,7 +115,7 @@ final class ShadowCopy implements Reply {
             return;
         }
         ended = true;
-        shadow.figures().answeredAfter(shadow.runtime().now() - started);
+        shadow.figures().respondedAfter(shadow.runtime().now() - started);
         compareIfComplete();
     }
 
@@ -130,7 +130,7 @@ final class ShadowCopy implements Reply {
     }
 
     /** @param response borrowed */
-    void primaryAnswered(InferMessage response) {
+    void primaryResponded(InferMessage response) {
         if (closed || !responses.wanted || responses.primary != null) {
             return;
         }
@@ -157,7 +157,7 @@ final class ShadowCopy implements Reply {
     /** Reserves memory to keep a response; otherwise the comparison is left out. */
     private boolean keep(InferMessage response) {
         long size = size(response);
-        if (size > shadow.runtime().limits().answerBytes()) {
+        if (size > shadow.runtime().limits().responseBytes()) {
             responses.wanted = false;
             shadow.figures().count(ComparisonResult.LEFT_OUT);
             return false;

@@ -53,7 +53,7 @@ final class ShadowFigures implements AutoCloseable {
         counter(requests, outcome).increment();
     }
 
-    void answeredAfter(long nanos) {
+    void respondedAfter(long nanos) {
         count(ShadowOutcome.ANSWERED);
         latency.record(nanos, TimeUnit.NANOSECONDS);
     }

@@ -100,9 +100,8 @@ public final class UnaryStream implements UpstreamStream {
             waitingBytes -= first.bytes();
             inFlightBytes = first.bytes();
             inFlight = true;
-            UnaryReply unaryReply = new UnaryReply(first);
-            Subscription started = upstream.inferEvents(call, first.model(), first.message(), unaryReply);
-            subscription = unaryReply.done ? Subscription.NONE : started;
+            subscription = upstream.inferEvents(call, first.model(), first.message(), new UnaryReply(first))
+                    .cancelIf(closed);
         }
         draining = false;
         if (ended && !inFlight && !closed && waiting.isEmpty()) {
@@ -114,7 +113,6 @@ public final class UnaryStream implements UpstreamStream {
     /** Receives the response to one request. */
     private final class UnaryReply implements Reply {
         private final PendingMessage request;
-        private boolean done;
 
         UnaryReply(PendingMessage request) {
             this.request = request;
@@ -130,7 +128,7 @@ public final class UnaryStream implements UpstreamStream {
             if (closed) {
                 response.release();
             } else if (response instanceof ReplyMessage.Inference inference
-                    && !upstream.peer().dialect().takesId(request.id())) {
+                    && !upstream.peer().dialect().acceptsId(request.id())) {
                 reply.message(new ReplyMessage.Inference(inference.message(), request.id()));
             } else if (response instanceof ReplyMessage.StreamError error
                     && error.id().isEmpty()) {
@@ -171,7 +169,6 @@ public final class UnaryStream implements UpstreamStream {
         }
 
         private void finished() {
-            done = true;
             inFlight = false;
             inFlightBytes = 0;
             subscription = Subscription.NONE;

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -67,19 +68,6 @@ class CallTrackingTest {
         public void cancel() {}
     }
 
-    private static final class Client implements Reply {
-        @Override
-        public void message(ReplyMessage answer) {
-            answer.release();
-        }
-
-        @Override
-        public void complete() {}
-
-        @Override
-        public void fail(OipException failure) {}
-    }
-
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final Dispatch dispatch = new Dispatch();
 
@@ -90,7 +78,7 @@ class CallTrackingTest {
     }
 
     private RequestSink open(Operation operation) {
-        return tracking.open(call(operation), new Client());
+        return tracking.open(call(operation), new DiscardingReply());
     }
 
     private Call call(Operation operation) {
@@ -193,14 +181,14 @@ class CallTrackingTest {
             throw new IllegalStateException("a fault");
         });
         Call call = call(infer("m"));
-        assertThatThrownBy(() -> faulty.open(call, new Client())).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> faulty.open(call, new DiscardingReply())).isInstanceOf(IllegalStateException.class);
         assertThat(ended).hasValue(1);
         assertThat(requests("m", "INTERNAL").count()).isEqualTo(1);
     }
 
     @Test
     void requestThatIsRefused_isACallOfNoKnownOperation() {
-        tracking.reject(context(), new OipException(ErrorCode.NOT_FOUND, "nothing is here"), new Client());
+        tracking.reject(context(), new OipException(ErrorCode.NOT_FOUND, "nothing is here"), new DiscardingReply());
         Timer refused = requests(CallContext.NO_ROUTE, "NOT_FOUND");
         assertThat(refused.count()).isEqualTo(1);
         assertThat(refused.getId().getTag("operation")).isEqualTo("unknown");
@@ -211,7 +199,7 @@ class CallTrackingTest {
     @Test
     void callThatIngressEnds_isCountedByTheReason() {
         Call call = call(infer("m"));
-        RequestSink sink = tracking.open(call, new Client());
+        RequestSink sink = tracking.open(call, new DiscardingReply());
         call.context().failed(new OipException(ErrorCode.PAYLOAD_TOO_LARGE, "too large"));
         sink.cancel();
         assertThat(requests("m", "PAYLOAD_TOO_LARGE").count()).isEqualTo(1);

@@ -80,7 +80,7 @@ final class FleetBench implements AutoCloseable {
         }
 
         @Override
-        public boolean takesParts(Wire wire, long length) {
+        public boolean acceptsParts(Wire wire, long length) {
             return true;
         }
 

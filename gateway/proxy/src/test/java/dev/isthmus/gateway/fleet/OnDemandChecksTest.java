@@ -96,7 +96,7 @@ class OnDemandChecksTest {
         ask(one, two);
         one.last().fail(ErrorCode.PERMISSION_DENIED, Processed.YES);
         two.last().fail(ErrorCode.NOT_FOUND, Processed.YES);
-        assertThat(results().answered()).isZero();
+        assertThat(results().responses()).isZero();
         assertThat(results().unknown()).isTrue();
         assertThat(results().failures())
                 .extracting(OipException::code)

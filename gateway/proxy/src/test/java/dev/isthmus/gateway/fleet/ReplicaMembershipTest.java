@@ -102,12 +102,12 @@ class ReplicaMembershipTest {
         try (ReplicaSet set = start(BalancePolicy.ROUND_ROBIN, NAME)) {
             assertThat(set.pick(ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, List.of()))
                     .isNull();
-            assertThat(set.lookedUp()).isNotDone();
+            assertThat(set.resolved()).isNotDone();
 
             find(ONE);
             first.complete(null);
 
-            assertThat(set.lookedUp()).isDone();
+            assertThat(set.resolved()).isDone();
             assertThat(set.all()).extracting(Replica::label).containsExactly("10.0.0.1:8001");
         }
     }
@@ -115,7 +115,7 @@ class ReplicaMembershipTest {
     @Test
     void literalAddresses_areThereAtOnce() {
         try (ReplicaSet set = start(BalancePolicy.ROUND_ROBIN, ONE, TWO)) {
-            assertThat(set.lookedUp()).isDone();
+            assertThat(set.resolved()).isDone();
             assertThat(set.all()).extracting(Replica::label).containsExactly("10.0.0.1:8001", "10.0.0.2:8001");
         }
     }

@@ -63,8 +63,8 @@ class TriesAnsweredInPartsTest {
                 var fast = FleetBench.of(hurried)) {
             bench.infer();
             fast.infer();
-            assertThat(only(bench).reply.takesParts(Wire.PROTOBUF, 100)).isTrue();
-            assertThat(only(fast).reply.takesParts(Wire.PROTOBUF, 100)).isFalse();
+            assertThat(only(bench).reply.acceptsParts(Wire.PROTOBUF, 100)).isTrue();
+            assertThat(only(fast).reply.acceptsParts(Wire.PROTOBUF, 100)).isFalse();
             only(bench).answer();
             only(fast).answer();
         }

@@ -59,7 +59,7 @@ class TargetMetersTest {
         target.ended(null);
         target.ended(ErrorCode.INVALID_ARGUMENT);
         target.ended(ErrorCode.UNAVAILABLE);
-        target.answered(5);
+        target.responded(5);
         assertThat(List.of(count("ok"), count("client_error"), count("server_error")))
                 .containsExactly(2.0, 1.0, 1.0);
         assertThat(registry.get("isthmus.target.answer")

@@ -187,7 +187,7 @@ final class ShadowStage implements AutoCloseable {
 
     /** Reports the primary response, which is then passed to the client's reply. */
     static void answer(PrimaryCallObserver observation, InferMessage main) {
-        observation.answered(main);
+        observation.responded(main);
         main.release();
     }
 

@@ -20,6 +20,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** An upstream that records its requests, so that a test responds when it wants. Bodies are released at once. */
@@ -34,6 +35,9 @@ public final class FakeUpstream implements Upstream {
 
     /** Whether inferences throw an unexpected exception. */
     public boolean broken;
+
+    /** Runs before the method that starts a request returns. */
+    public Consumer<Asked> beforeReturn = question -> {};
 
     /** How often it was closed. */
     public int closed;
@@ -128,6 +132,7 @@ public final class FakeUpstream implements Upstream {
     private Asked keep(Call call, @Nullable ModelRef model, Reply reply) {
         Asked question = new Asked(call, model, reply);
         asked.add(question);
+        beforeReturn.accept(question);
         return question;
     }
 

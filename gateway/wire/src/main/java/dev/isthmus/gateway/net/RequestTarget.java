@@ -45,7 +45,7 @@ public record RequestTarget(String scheme, String authority, String path) {
         }
         String host = hosts.isEmpty() ? null : hosts.getFirst();
         RequestTarget target = absolute(request.uri());
-        if (target == null || target.agrees(host)) {
+        if (target == null || target.matchesHost(host)) {
             return null;
         }
         return OipException.invalid(
@@ -53,7 +53,7 @@ public record RequestTarget(String scheme, String authority, String path) {
     }
 
     /** Whether the Host header, null if absent, names the same server. User information is never accepted. */
-    private boolean agrees(@Nullable String host) {
+    private boolean matchesHost(@Nullable String host) {
         boolean plain = !authority.isEmpty() && authority.indexOf('@') < 0;
         return plain && (host == null || same(scheme, authority, host));
     }

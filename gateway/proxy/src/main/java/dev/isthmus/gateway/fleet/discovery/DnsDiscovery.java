@@ -38,7 +38,7 @@ public final class DnsDiscovery implements Discovery {
     }
 
     /** @param searchDomains appended to names; if empty, those of this machine */
-    static DnsDiscovery asking(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains) {
+    static DnsDiscovery using(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains) {
         return new DnsDiscovery(loop, servers, searchDomains);
     }
 

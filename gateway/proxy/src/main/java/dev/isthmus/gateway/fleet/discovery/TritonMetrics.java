@@ -41,8 +41,8 @@ public final class TritonMetrics implements QueueDepthSource {
     }
 
     @Override
-    public void read(Endpoint metrics, LongConsumer answer) {
-        MetricsReader reader = new MetricsReader(metrics.authority(), answer);
+    public void read(Endpoint metrics, LongConsumer result) {
+        MetricsReader reader = new MetricsReader(metrics.authority(), result);
         bootstrap
                 .clone()
                 .handler(new ChannelInitializer<>() {
@@ -74,18 +74,18 @@ public final class TritonMetrics implements QueueDepthSource {
 
     private static final class MetricsReader extends SimpleChannelInboundHandler<FullHttpResponse> {
         private final String authority;
-        private final LongConsumer answer;
+        private final LongConsumer result;
         private boolean ended;
 
-        MetricsReader(String authority, LongConsumer answer) {
+        MetricsReader(String authority, LongConsumer result) {
             this.authority = authority;
-            this.answer = answer;
+            this.result = result;
         }
 
         void end(long pending) {
             if (!ended) {
                 ended = true;
-                answer.accept(pending);
+                result.accept(pending);
             }
         }
 

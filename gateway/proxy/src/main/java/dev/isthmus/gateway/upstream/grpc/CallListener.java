@@ -27,7 +27,7 @@ interface CallListener {
      * Whether the next message, which is large, may be delivered in parts: {@link #opened} announces it, then its
      * {@link #part}s follow.
      */
-    default boolean takesParts() {
+    default boolean acceptsParts() {
         return false;
     }
 
@@ -44,7 +44,7 @@ interface CallListener {
     }
 
     /** Whether it is ready for a message or a part; if not, {@link GrpcCall#resume()} continues delivery. */
-    default boolean takesMessages() {
+    default boolean acceptsMessages() {
         return true;
     }
 

@@ -315,7 +315,7 @@ final class GrpcCall implements StreamListener {
             ByteBuf next;
             try {
                 part = open(from);
-                if (!listener.takesMessages()) {
+                if (!listener.acceptsMessages()) {
                     return;
                 }
                 next = part ? from.part(PART_BYTES) : from.next();
@@ -337,7 +337,7 @@ final class GrpcCall implements StreamListener {
 
     /** Whether a message is open now: its parts follow. */
     private boolean open(GrpcDeframer from) {
-        if (from.missing() == 0 && listener.takesParts()) {
+        if (from.missing() == 0 && listener.acceptsParts()) {
             long length = from.open(GrpcDeframer.LARGE);
             if (length != GrpcDeframer.NOT_OPENED) {
                 listener.opened(length);

@@ -82,7 +82,7 @@ final class GrpcConnection implements ConnectionListener {
 
     /** Opens a stream for the call; false if the connection accepts no more streams. */
     boolean openStream(GrpcCall call) {
-        if (!http2.takesStreams() || !call.openOn(http2)) {
+        if (!http2.acceptsStreams() || !call.openOn(http2)) {
             return false;
         }
         used = true;
@@ -107,7 +107,7 @@ final class GrpcConnection implements ConnectionListener {
         if (http2.openStreams() == 0) {
             return;
         }
-        if (received || !http2.ping(this::pingAnswered)) {
+        if (received || !http2.ping(this::pingAcknowledged)) {
             watch();
         } else {
             timer = loop().schedule(this::pingTimeout, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
@@ -122,7 +122,7 @@ final class GrpcConnection implements ConnectionListener {
         }
     }
 
-    private void pingAnswered() {
+    private void pingAcknowledged() {
         stopTimer();
         if (http2.openStreams() > 0) {
             watch();

@@ -169,7 +169,7 @@ public final class GrpcUpstream implements Upstream {
     public Subscription serverReady(Call call, Reply reply) {
         GrpcResponseReader reader = message -> new ReplyMessage.Ready(
                 parse(ServerReadyResponse.parser(), message).getReady());
-        return ask(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
+        return send(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
     }
 
     @Override
@@ -179,7 +179,7 @@ public final class GrpcUpstream implements Upstream {
             capabilities.learn(metadata);
             return new ReplyMessage.Server(metadata);
         };
-        return ask(call, methods.serverMetadata(), ServerMetadataRequest.getDefaultInstance(), reader, reply);
+        return send(call, methods.serverMetadata(), ServerMetadataRequest.getDefaultInstance(), reader, reply);
     }
 
     @Override
@@ -188,7 +188,7 @@ public final class GrpcUpstream implements Upstream {
                 .setName(model.name())
                 .setVersion(model.version())
                 .build();
-        return ask(call, methods.modelReady(), request, new ModelReadyReader(model), reply);
+        return send(call, methods.modelReady(), request, new ModelReadyReader(model), reply);
     }
 
     @Override
@@ -199,7 +199,7 @@ public final class GrpcUpstream implements Upstream {
                 .setName(model.name())
                 .setVersion(model.version())
                 .build();
-        return ask(call, methods.modelMetadata(), request, reader, reply);
+        return send(call, methods.modelMetadata(), request, reader, reply);
     }
 
     /** Servers disagree about an unknown model: Triton answers "not ready", KServe NOT_FOUND, MLServer UNKNOWN. */
@@ -227,7 +227,7 @@ public final class GrpcUpstream implements Upstream {
         return parsed;
     }
 
-    private Subscription ask(
+    private Subscription send(
             Call call, GrpcMethods.MethodHead method, MessageLite request, GrpcResponseReader reader, Reply reply) {
         return send(call, method, Unpooled.wrappedBuffer(request.toByteArray()), reader, reply);
     }

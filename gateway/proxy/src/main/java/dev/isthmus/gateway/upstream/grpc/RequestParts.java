@@ -34,7 +34,7 @@ final class RequestParts implements RequestSink {
             part.release();
         } else if (bytes > missing) {
             part.release();
-            wrong("more");
+            lengthMismatch("more");
         } else {
             boolean first = missing == length;
             missing -= bytes;
@@ -52,15 +52,15 @@ final class RequestParts implements RequestSink {
             return;
         }
         if (missing > 0) {
-            wrong((length - missing) + " bytes");
+            lengthMismatch((length - missing) + " bytes");
         } else {
             stream.end();
         }
     }
 
-    private void wrong(String got) {
+    private void lengthMismatch(String got) {
         stream.fail(new OipException(
-                ErrorCode.INTERNAL, "a message of " + length + " bytes was begun, and given are " + got));
+                ErrorCode.INTERNAL, "a message of " + length + " bytes was announced, got " + got));
     }
 
     @Override

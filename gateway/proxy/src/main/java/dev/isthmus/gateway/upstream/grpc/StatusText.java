@@ -51,7 +51,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         if (end.cause() instanceof OipException own) {
             return own;
         }
-        return end.peerBrokeRules() ? failures.protocolViolation(end.cause()) : failures.connectionClosed(end.cause());
+        return end.isPeerViolation() ? failures.protocolViolation(end.cause()) : failures.connectionClosed(end.cause());
     }
 
     /**

@@ -127,7 +127,7 @@ final class StreamCall implements UpstreamStream, CallListener {
     }
 
     @Override
-    public boolean takesMessages() {
+    public boolean acceptsMessages() {
         return reply.isReady();
     }
 
@@ -135,7 +135,7 @@ final class StreamCall implements UpstreamStream, CallListener {
     public void message(ByteBuf message) {
         ReplyMessage response;
         try {
-            response = answer(message);
+            response = decode(message);
         } catch (OipException e) {
             call.fail(texts.failures().badResponse("sent a message that violates the protocol", e));
             return;
@@ -143,7 +143,7 @@ final class StreamCall implements UpstreamStream, CallListener {
         reply.message(response);
     }
 
-    private ReplyMessage answer(ByteBuf message) {
+    private ReplyMessage decode(ByteBuf message) {
         if (!enveloped(message)) {
             return new ReplyMessage.Inference(new InferMessage.ProtobufMessage(message));
         }
@@ -160,7 +160,7 @@ final class StreamCall implements UpstreamStream, CallListener {
             return switch (dialect) {
                 case TRITON -> true;
                 case MLSERVER, KSERVE -> false;
-                case GENERIC -> StreamEnvelope.looksEnveloped(message);
+                case GENERIC -> StreamEnvelope.isEnvelope(message);
             };
         } catch (OipException malformed) {
             message.release();

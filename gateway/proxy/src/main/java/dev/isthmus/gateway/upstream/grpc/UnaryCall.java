@@ -137,11 +137,11 @@ final class UnaryCall implements CallListener, Subscription {
     }
 
     @Override
-    public boolean takesParts() {
+    public boolean acceptsParts() {
         return reader.passesParts()
                 && message == null
                 && length == 0
-                && reply.takesParts(Wire.PROTOBUF, ReplyMessage.Part.UNKNOWN);
+                && reply.acceptsParts(Wire.PROTOBUF, ReplyMessage.Part.UNKNOWN);
     }
 
     @Override
@@ -151,7 +151,7 @@ final class UnaryCall implements CallListener, Subscription {
     }
 
     @Override
-    public boolean takesMessages() {
+    public boolean acceptsMessages() {
         // Only a forwarded response waits for the client.
         return remaining == 0 || reply.isReady();
     }
@@ -174,13 +174,13 @@ final class UnaryCall implements CallListener, Subscription {
             refused(code, status.message());
             return;
         }
-        ByteBuf answer = message;
+        ByteBuf response = message;
         message = null;
         finish();
         if (length > 0) {
             reply.complete();
         } else {
-            succeeded(answer);
+            succeeded(response);
         }
     }
 
@@ -193,16 +193,16 @@ final class UnaryCall implements CallListener, Subscription {
         }
     }
 
-    private void succeeded(@Nullable ByteBuf answer) {
-        if (answer == null) {
+    private void succeeded(@Nullable ByteBuf response) {
+        if (response == null) {
             reply.fail(texts.failures().badResponse("sent no response message", null));
             return;
         }
         ReplyMessage read;
         try {
-            read = reader.read(answer);
+            read = reader.read(response);
         } catch (InvalidProtocolBufferException e) {
-            answer.release();
+            response.release();
             reply.fail(texts.failures().badResponse("sent a message that violates the protocol", e));
             return;
         }

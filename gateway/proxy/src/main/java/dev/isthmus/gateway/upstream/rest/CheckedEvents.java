@@ -57,11 +57,11 @@ final class CheckedEvents implements PartReader {
         completeEnd = from;
         try {
             try {
-                look(part);
+                scan(part);
             } finally {
                 // Also the events before an invalid one.
                 if (completeEnd > from) {
-                    pass(part.readRetainedSlice(completeEnd - from));
+                    forward(part.readRetainedSlice(completeEnd - from));
                 }
             }
             int open = part.readableBytes() + (held == null ? 0 : held.readableBytes());
@@ -73,10 +73,10 @@ final class CheckedEvents implements PartReader {
             part.release();
             throw e;
         }
-        hold(part);
+        buffer(part);
     }
 
-    private void hold(ByteBuf part) {
+    private void buffer(ByteBuf part) {
         if (part.isReadable()) {
             held = held == null ? part : SmallParts.join(call.allocator(), held, part);
         } else {
@@ -85,8 +85,8 @@ final class CheckedEvents implements PartReader {
     }
 
     /** Forwards the buffered bytes and this part. */
-    private void pass(ByteBuf part) {
-        hold(part);
+    private void forward(ByteBuf part) {
+        buffer(part);
         ByteBuf events = held;
         held = null;
         if (events != null) {
@@ -94,7 +94,7 @@ final class CheckedEvents implements PartReader {
         }
     }
 
-    private void look(ByteBuf part) {
+    private void scan(ByteBuf part) {
         int data = part.readerIndex();
         for (int at = data; at < part.writerIndex(); at++) {
             byte b = part.getByte(at);
@@ -146,7 +146,7 @@ final class CheckedEvents implements PartReader {
 
     private void json(ByteBuf part, int from, int to) {
         if (from < to) {
-            JsonCheck open = check == null ? JsonCheck.answer() : check;
+            JsonCheck open = check == null ? JsonCheck.response() : check;
             check = open;
             wellFormed(() -> open.feed(part.slice(from, to - from)));
         }
@@ -173,7 +173,7 @@ final class CheckedEvents implements PartReader {
     public void end() {
         endEvent();
         if (held != null) {
-            pass(Unpooled.EMPTY_BUFFER);
+            forward(Unpooled.EMPTY_BUFFER);
         }
     }
 

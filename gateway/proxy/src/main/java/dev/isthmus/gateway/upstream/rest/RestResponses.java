@@ -51,7 +51,7 @@ record RestResponses(UpstreamFailures failures) {
     ReplyMessage generated(int status, ByteBuf body) {
         ReplyMessage document = document(status, body);
         try {
-            JsonCheck check = JsonCheck.answer();
+            JsonCheck check = JsonCheck.response();
             if (body instanceof CompositeByteBuf parts) {
                 parts.forEach(check::feed);
             } else {
@@ -127,7 +127,7 @@ record RestResponses(UpstreamFailures failures) {
     /** The receiver that forwards the body of an inference response; null to buffer the body. */
     @Nullable
     PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
-        if (status != OK || !reply.takesParts(Wire.REST, length)) {
+        if (status != OK || !reply.acceptsParts(Wire.REST, length)) {
             return null;
         }
         long jsonLength = jsonLength(headers, length == ReplyMessage.Part.UNKNOWN ? Long.MAX_VALUE : length);

@@ -46,7 +46,7 @@ class AnswerInPartsTest {
         volatile boolean writable = true;
 
         @Override
-        public boolean takesParts(Wire wire, long length) {
+        public boolean acceptsParts(Wire wire, long length) {
             return true;
         }
 

@@ -1,0 +1,141 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.rest.JsonResponseText;
+import dev.isthmus.transcoder.rest.RestBody;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The response of one inference: converted to the form that the client asked for, and sent to it as a whole, while it
+ * arrives, or as fast as the client reads.
+ */
+final class OutgoingResponse {
+    private final CallContext context;
+    private final RouteCall routed;
+    private final Transcoder transcoder;
+    private final Reply client;
+    private ResponseForm form = ResponseForm.DECODED;
+    private @Nullable PassThroughJson passThrough;
+    private @Nullable JsonResponseWriter text;
+    /** Whether the server's response is complete. */
+    private boolean received;
+
+    OutgoingResponse(CallContext context, RouteCall routed, Transcoder transcoder, Reply client) {
+        this.context = context;
+        this.routed = routed;
+        this.transcoder = transcoder;
+        this.client = client;
+    }
+
+    /** Sets the form of the response to the request that is about to be sent. */
+    void form(ResponseForm requested) {
+        form = requested;
+    }
+
+    /** Whether it may arrive in parts, see {@link Reply#acceptsParts}. */
+    boolean acceptsParts(Wire wire, long length) {
+        return form.passesParts(wire) && !routed.compared() && client.acceptsParts(wire, length);
+    }
+
+    /**
+     * Sends a complete message.
+     *
+     * @param message taken
+     * @param streamed whether further messages may follow
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it cannot be converted, OVERLOADED if there is no
+     *     memory
+     */
+    void message(InferMessage message, boolean streamed) {
+        if (streamed || !Transcoder.writesText(message, form)) {
+            InferMessage converted =
+                    transcoder.response(context.allocator(), message, form, context.memory()::source);
+            context.memory().source(0);
+            client.message(new ReplyMessage.Inference(converted));
+        } else {
+            text(transcoder.text(context.allocator(), message, form, context.memory()::source));
+        }
+    }
+
+    private void text(JsonResponseText json) {
+        if (json.inParts() && client.acceptsParts(Wire.REST, json.bytes())) {
+            routed.responseStarted();
+            text = new JsonResponseWriter(json, context.memory(), client);
+            text.begin();
+        } else {
+            RestBody whole = json.whole();
+            context.memory().source(0);
+            client.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
+        }
+    }
+
+    /**
+     * Forwards a part.
+     *
+     * @param part taken
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it violates the protocol, OVERLOADED if there is no
+     *     memory
+     */
+    void part(ReplyMessage.Part part) {
+        routed.responseStarted();
+        if (form.wire() != Wire.REST) {
+            client.message(part);
+            return;
+        }
+        if (passThrough == null) {
+            passThrough =
+                    new PassThroughJson(context.allocator(), context.memory(), transcoder, part.jsonLength(), form);
+        }
+        ReplyMessage.Part checked = passThrough.add(part);
+        if (checked != null) {
+            client.message(checked);
+        }
+    }
+
+    /** Whether it is written as fast as the client reads. */
+    boolean isWriting() {
+        return text != null;
+    }
+
+    /** Writes as much as the client accepts now. */
+    void write() {
+        if (text != null) {
+            text.write();
+        }
+    }
+
+    /** The server's response is complete. */
+    void complete() {
+        received = true;
+    }
+
+    /**
+     * Whether all of it was received and sent.
+     *
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if parts of it were sent and it is not complete
+     */
+    boolean isComplete() {
+        if (!received || (text != null && !text.written())) {
+            return false;
+        }
+        if (passThrough != null) {
+            passThrough.end();
+        }
+        return true;
+    }
+
+    /** Releases everything. Idempotent. */
+    void release() {
+        if (passThrough != null) {
+            passThrough.release();
+        }
+        if (text != null) {
+            text.release();
+        }
+    }
+}

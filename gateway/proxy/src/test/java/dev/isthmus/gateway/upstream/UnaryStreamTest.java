@@ -1,0 +1,46 @@
+package dev.isthmus.gateway.upstream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.DiscardingReply;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class UnaryStreamTest {
+    private final FakeUpstream upstream = new FakeUpstream();
+    private final UnaryStream stream = new UnaryStream(
+            upstream,
+            new Call(
+                    new Operation.InferStream(false),
+                    Call.NO_DEADLINE,
+                    Map.of(),
+                    new EmbeddedChannel().eventLoop(),
+                    ByteBufAllocator.DEFAULT),
+            new DiscardingReply());
+
+    private void send() {
+        stream.send(ModelRef.of("m"), "", false, new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));
+    }
+
+    @Test
+    void cancelledWhileACallIsStarted_cancelsThatCall() {
+        upstream.beforeReturn = question -> stream.cancel();
+        send();
+        assertThat(upstream.only().cancelled).isTrue();
+    }
+
+    @Test
+    void endedBeforeTheCallReturns_sendsTheNextRequest() {
+        upstream.beforeReturn = FakeUpstream.Asked::answer;
+        send();
+        send();
+        assertThat(upstream.asked).hasSize(2).allMatch(question -> !question.cancelled);
+    }
+}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
-#   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec ...]
+#   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
+#               grpcurl|ghz|grpc_health_probe ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -81,6 +82,18 @@ h2spec() {
   GOBIN=$1 go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible >&2
 }
 
+grpcurl() {
+  GOBIN=$1 go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4 >&2
+}
+
+ghz() {
+  GOBIN=$1 go install github.com/bojand/ghz/cmd/ghz@v0.93.0 >&2
+}
+
+grpc_health_probe() {
+  GOBIN=$1 go install github.com/grpc-ecosystem/grpc-health-probe@v0.4.61 >&2
+}
+
 need() { # a program, its Debian package, why
   type -P "$1" >/dev/null || debian "$2" "$3"
 }
@@ -89,7 +102,7 @@ check() { # what a component needs at run time, each time: packages may be remov
   case $1 in
     grpc-go) need go golang-go "Go 1.19 or later builds the grpc-go client" ;;
     grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
-    h2spec) need go golang-go "Go 1.19 or later builds h2spec" ;;
+    h2spec | grpcurl | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
     h2load) need h2load nghttp2-client "h2load is a client of the tests" ;;
   esac
   [ "$1" != triton ] && return
@@ -106,10 +119,10 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
-      grpc-go | grpc-js | h2load | h2spec) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

@@ -3,12 +3,7 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.GatewayReadiness;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.identity.Authenticator;
@@ -30,9 +25,9 @@ import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.ConfigDiff;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigSource;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
-import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.RampsConfig;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.oip.OipException;
@@ -197,7 +192,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        "", new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
+                        "", new CurrentStack(this::current), () -> current().entry().settings().get(), connections, memory));
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = first(config);
     }
@@ -212,7 +207,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         }
     }
 
-    private static RampStateStore store(GatewayConfig.RampsConfig config) {
+    private static RampStateStore store(RampsConfig config) {
         Path file = config.stateFile();
         return file == null ? RampStateStore.NONE : new RampStateFile(file);
     }
@@ -225,34 +220,6 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         listeners.prepare(config.listeners()).commit();
         current.start();
         phase = null;
-    }
-
-    /** The current generation; it stays open until the call has ended. */
-    private Generation enter() {
-        Generation now = current;
-        while (!now.enter()) {
-            // It was retired after it was read, so there is a newer one.
-            now = current;
-        }
-        return now;
-    }
-
-    /** The stack of the generation that is current when a call starts. */
-    private final class CurrentStack implements Service {
-        @Override
-        public RequestSink open(Call call, Reply reply) {
-            return enter().entry().calls().open(call, reply);
-        }
-
-        @Override
-        public void checkHead(CallContext call, Permission permission) {
-            current().entry().calls().checkHead(call, permission);
-        }
-
-        @Override
-        public void reject(CallContext call, OipException refusal, Reply reply) {
-            enter().entry().calls().reject(call, refusal, reply);
-        }
     }
 
     Generation current() {

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
-import dev.isthmus.gateway.settings.GatewayConfig.ManagementAccess;
+import dev.isthmus.gateway.settings.ManagementAccess;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;

@@ -32,6 +32,9 @@ final class MessageParser {
     private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
     private static final int TENSORS = 5 << 3 | ProtoCursor.BYTES;
 
+    /** As many fields as a tensor has, but for its parameters and extents. */
+    private static final int FEW_FIELDS = 8;
+
     /** Fields of a tensor; its parameters have the same number as the message's. */
     private static final int NAME = 1 << 3 | ProtoCursor.BYTES;
 
@@ -186,8 +189,12 @@ final class MessageParser {
                 case MODEL_NAME -> texts = new Texts(cursor.string(), texts.version, texts.id);
                 case MODEL_VERSION -> texts = new Texts(texts.name, cursor.string(), texts.id);
                 case ID -> texts = new Texts(texts.name, texts.version, cursor.string());
-                case PARAMETERS -> parameters = entries.read(cursor.nested(), parameters);
-                case TENSORS -> tensor(cursor.nested());
+                case PARAMETERS -> parameters = entries.readIn(cursor, parameters);
+                case TENSORS -> {
+                    ProtoCursor tensor = cursor.nested();
+                    tensor(tensor);
+                    cursor.read(tensor);
+                }
                 default -> last(cursor, tag);
             }
         }
@@ -206,9 +213,11 @@ final class MessageParser {
             requireAtMost(limits.tensors(), raws.size() + 1, "raw contents");
             raws.add(cursor.retainedBytes());
         } else if (tag == kind.requestedOutputs()) {
-            requestedOutput(cursor.nested());
+            ProtoCursor output = cursor.nested();
+            requestedOutput(output);
+            cursor.read(output);
         } else {
-            cursor.skip();
+            cursor.skipUnexpected();
         }
     }
 
@@ -219,20 +228,21 @@ final class MessageParser {
         long[] extents = NONE;
         Map<String, Parameter> own = Map.of();
         ProtoCursor contents = null;
-        while (cursor.more()) {
+        for (int fields = 1; cursor.more(); fields++) {
+            cursor.expect(FEW_FIELDS + own.size() + extents.length, fields);
             int start = cursor.position();
             switch (cursor.tag()) {
                 case NAME -> name = cursor.string();
                 case DATATYPE -> type = cursor.string();
                 case SHAPE -> extents = appended(extents, cursor.varint());
                 case PACKED_SHAPE -> extents = unpacked(cursor.nested(), extents);
-                case PARAMETERS -> own = entries.read(cursor.nested(), own);
+                case PARAMETERS -> own = entries.readIn(cursor, own);
                 case TypedContents.TAG -> {
                     contents = contents == null ? cursor.from(start) : contents;
                     contentsGiven = true;
                     cursor.skip();
                 }
-                default -> cursor.skip();
+                default -> cursor.skipUnexpected();
             }
         }
         kind.check().requireName(name, limits);
@@ -285,11 +295,12 @@ final class MessageParser {
         requireAtMost(limits.tensors(), outputs.size() + 1, "requested outputs");
         String name = "";
         Map<String, Parameter> own = Map.of();
-        while (cursor.more()) {
+        for (int fields = 1; cursor.more(); fields++) {
+            cursor.expect(FEW_FIELDS + own.size(), fields);
             switch (cursor.tag()) {
                 case NAME -> name = cursor.string();
-                case OUTPUT_PARAMETERS -> own = entries.read(cursor.nested(), own);
-                default -> cursor.skip();
+                case OUTPUT_PARAMETERS -> own = entries.readIn(cursor, own);
+                default -> cursor.skipUnexpected();
             }
         }
         entries.requireValues(own);

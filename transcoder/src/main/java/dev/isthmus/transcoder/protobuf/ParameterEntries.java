@@ -43,23 +43,35 @@ final class ParameterEntries {
     }
 
     /**
-     * Reads one entry.
+     * Reads the entry that is the next field of a message.
      *
      * @param before the previous entries; empty and immutable, or a result of this method
      * @return those and the new entry, which replaces one with the same key
      * @throws OipException if it is malformed, or exceeds a limit
      */
-    Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
+    Map<String, Parameter> readIn(ProtoCursor message, Map<String, Parameter> before) {
+        ProtoCursor entry = message.nested();
+        Map<String, Parameter> all = read(entry, before);
+        message.read(entry);
+        return all;
+    }
+
+    private Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
         entries++;
         if (entries > MAX) {
             throw new OipException(check.code(), "parameters: at most " + MAX + " are accepted in one message");
         }
         String key = "";
         Parameter value = UNSET;
-        while (entry.more()) {
+        for (int fields = 1; entry.more(); fields++) {
+            entry.expect(2, fields);
             switch (entry.tag()) {
                 case KEY -> key = entry.string();
-                case VALUE -> value = value(entry.nested(), value);
+                case VALUE -> {
+                    ProtoCursor nested = entry.nested();
+                    value = value(nested, value);
+                    entry.read(nested);
+                }
                 // Parsers disagree: some accept the entry, others treat all of it as an unknown field.
                 default ->
                     throw new OipException(
@@ -88,7 +100,8 @@ final class ParameterEntries {
     /** The value if one is set, else {@code before}: protobuf merges a message field that occurs twice. */
     private Parameter value(ProtoCursor cursor, Parameter before) {
         Parameter value = before;
-        while (cursor.more()) {
+        for (int fields = 1; cursor.more(); fields++) {
+            cursor.expect(1, fields);
             switch (cursor.tag()) {
                 case BOOL -> value = new Parameter.Bool(cursor.varint() != 0);
                 case INT64 -> value = new Parameter.Int64(cursor.varint());
@@ -101,7 +114,7 @@ final class ParameterEntries {
                     value = new Parameter.Uint64(cursor.varint());
                     wide = true;
                 }
-                default -> cursor.skip();
+                default -> cursor.skipUnexpected();
             }
         }
         return value;

@@ -24,6 +24,9 @@ final class ProtoCursor {
     /** The maximum nesting of messages and groups, which is the limit of all parsers. */
     private static final int MAX_DEPTH = 100;
 
+    /** The maximum number of fields in a message, nested ones included, that are skipped as unexpected. */
+    static final int MAX_UNEXPECTED = 1 << 14;
+
     /** The highest value of the fifth byte of a 32-bit varint, and of the tenth byte of a 64-bit one. */
     private static final int LAST_OF_32_BITS = 0x0f;
 
@@ -32,11 +35,14 @@ final class ProtoCursor {
     private final ByteBuf buffer;
     private final ErrorCode code;
     private final int end;
+    /** The number of unexpected fields so far. */
+    private int unexpected;
     private int depth;
     private int at;
     private int tag;
 
-    private ProtoCursor(ByteBuf buffer, int start, int end, int depth, ErrorCode code) {
+    private ProtoCursor(ByteBuf buffer, int start, int end, int depth, ErrorCode code, int unexpected) {
+        this.unexpected = unexpected;
         this.buffer = buffer;
         this.at = start;
         this.end = end;
@@ -45,7 +51,7 @@ final class ProtoCursor {
     }
 
     static ProtoCursor of(ByteBuf message, ErrorCode code) {
-        return new ProtoCursor(message, message.readerIndex(), message.writerIndex(), 0, code);
+        return new ProtoCursor(message, message.readerIndex(), message.writerIndex(), 0, code, 0);
     }
 
     boolean more() {
@@ -112,16 +118,21 @@ final class ProtoCursor {
         return buffer.getIntLE(advance(Integer.BYTES));
     }
 
+    /** The nested message was read: its unexpected fields are those of this one, too. */
+    void read(ProtoCursor nested) {
+        unexpected = nested.unexpected;
+    }
+
     /** A nested message or a packed list. */
     ProtoCursor nested() {
         int length = length();
         int start = advance(length);
-        return new ProtoCursor(buffer, start, at, depth + 1, code);
+        return new ProtoCursor(buffer, start, at, depth + 1, code, unexpected);
     }
 
     /** A cursor over the same range, starting at a field's position. */
     ProtoCursor from(int position) {
-        return new ProtoCursor(buffer, position, end, depth, code);
+        return new ProtoCursor(buffer, position, end, depth, code, unexpected);
     }
 
     /** The current index in the buffer. */
@@ -205,12 +216,39 @@ final class ProtoCursor {
         }
     }
 
+    /** Skips an unknown field, and {@linkplain #unexpected() counts} it. */
+    void skipUnexpected() {
+        unexpected();
+        skip();
+    }
+
+    /**
+     * Counts a field of which messages have few: an unknown one, or one whose value is replaced by the next.
+     *
+     * @throws OipException if there are more than {@value #MAX_UNEXPECTED} in the message: they would occupy the event
+     *     loop
+     */
+    void unexpected() {
+        unexpected++;
+        if (unexpected > MAX_UNEXPECTED) {
+            throw new OipException(
+                    code, "protobuf message: at most " + MAX_UNEXPECTED + " unknown or repeated fields are accepted");
+        }
+    }
+
+    /** Counts the field as unexpected if there are more in its message than a valid one has. */
+    void expect(int most, int fields) {
+        if (fields > most) {
+            unexpected();
+        }
+    }
+
     private void skipGroup(int field) {
         if (++depth > MAX_DEPTH) {
             throw malformed("messages and groups are nested more than " + MAX_DEPTH + " deep");
         }
         while (tag() != (field << 3 | END_GROUP)) {
-            skip();
+            skipUnexpected();
         }
         depth--;
     }

@@ -19,6 +19,12 @@ public final class ProtobufReader {
     private static final int ID = 3 << 3 | ProtoCursor.BYTES;
     private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
 
+    private static final int INPUTS = 5 << 3 | ProtoCursor.BYTES;
+    private static final int OUTPUTS = 6 << 3 | ProtoCursor.BYTES;
+
+    /** The maximum number of fields of a message, without nested ones. */
+    private static final int MAX_FIELDS = 1 << 18;
+
     private ProtobufReader() {}
 
     /**
@@ -72,7 +78,10 @@ public final class ProtobufReader {
         String id = "";
         boolean raw = false;
         boolean parameters = false;
-        while (cursor.more()) {
+        for (int fields = 1; cursor.more(); fields++) {
+            if (fields > MAX_FIELDS) {
+                throw OipException.invalid("protobuf message: at most " + MAX_FIELDS + " fields are accepted");
+            }
             switch (cursor.tag()) {
                 case MODEL_NAME -> name = cursor.string();
                 case MODEL_VERSION -> version = cursor.string();
@@ -85,7 +94,8 @@ public final class ProtobufReader {
                     raw = true;
                     cursor.skip();
                 }
-                default -> cursor.skip();
+                case INPUTS, OUTPUTS -> cursor.skip();
+                default -> cursor.skipUnexpected();
             }
         }
         return new Outline(new ModelRef(name, version), id, raw, parameters ? readable(message) : Map.of());
@@ -104,7 +114,7 @@ public final class ProtobufReader {
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
         while (cursor.more()) {
             if (cursor.tag() == PARAMETERS) {
-                parameters = entries.read(cursor.nested(), parameters);
+                parameters = entries.readIn(cursor, parameters);
             } else {
                 cursor.skip();
             }

@@ -62,7 +62,7 @@ final class TypedContents {
             if (elements(contents, contents.tag())) {
                 return true;
             }
-            contents.skip();
+            contents.skipUnexpected();
         }
         return false;
     }
@@ -130,7 +130,7 @@ final class TypedContents {
         while (contents.more()) {
             int tag = contents.tag();
             if (!elements(contents, tag)) {
-                contents.skip();
+                contents.skipUnexpected();
                 continue;
             }
             if (ProtoCursor.field(tag) != wanted) {

@@ -66,6 +66,55 @@ class WireFormatTest {
                 .hasMessageContaining(text);
     }
 
+    /** Fields of two bytes each, of which one message may have thousands, but not millions. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            unknown                           |                               | 78 00 | 16384
+            unknown in a group                | 7b 7c                         | 78 00 | 16384
+            name of an input                  | 2a                            | 0a 00 | 16384
+            empty shape of an input           | 2a                            | 1a 00 | 16384
+            unknown in an input               | 2a                            | 78 00 | 16384
+            name of an output                 | 32                            | 0a 00 | 16384
+            value of a parameter              | 22                            | 12 00 | 16384
+            model                             |                               | 0a 00 | 262144
+            """)
+    void manyFields_areRefused(String what, String around, String field, int most) {
+        for (int count : new int[] {most / 2, most + 20}) {
+            byte[] fields = hex(field.repeat(count));
+            ByteBuf message = Unpooled.buffer().writeBytes(hex(REQUEST_HEX));
+            String outer = around == null ? "" : around;
+            if (outer.startsWith("7b")) {
+                message.writeByte(0x7b).writeBytes(fields).writeByte(0x7c);
+            } else if (outer.length() == 2) {
+                message.writeBytes(hex(outer));
+                for (int length = fields.length; ; length >>>= 7) {
+                    message.writeByte(length < 0x80 ? length : length & 0x7f | 0x80);
+                    if (length < 0x80) {
+                        break;
+                    }
+                }
+                message.writeBytes(fields);
+            } else {
+                message.writeBytes(fields);
+            }
+            String limit = "at most " + most + " ";
+            byte[] all = ByteBufUtil.getBytes(message);
+            assertThatThrownBy(() -> {
+                        read(all);
+                        throw OipException.invalid("read");
+                    })
+                    .isInstanceOfSatisfying(OipException.class, e -> {
+                        if (count > most) {
+                            assertThat(e).as(what).hasMessageContaining(limit);
+                        } else {
+                            assertThat(e.getMessage()).as(what).doesNotContain(limit);
+                        }
+                    });
+        }
+    }
+
+    private static final String REQUEST_HEX = HexFormat.of().formatHex(REQUEST.toByteArray());
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             tag of six bytes            | 8a 80 80 80 80 00 01 6e                | more than 32 bits

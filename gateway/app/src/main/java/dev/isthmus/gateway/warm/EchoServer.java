@@ -88,6 +88,8 @@ final class EchoServer implements AutoCloseable {
         @Override
         public void end() {
             switch (operation) {
+                case Operation.CheckHealth ask -> refuse();
+                case Operation.Reflect ask -> refuse();
                 case Operation.ServerLive operation -> reply.only(new ReplyMessage.Live(true));
                 case Operation.ServerReady operation -> reply.only(new ReplyMessage.Ready(true));
                 case Operation.GatewayReady operation -> reply.only(new ReplyMessage.Ready(true));

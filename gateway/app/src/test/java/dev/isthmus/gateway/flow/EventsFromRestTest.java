@@ -172,7 +172,7 @@ class EventsFromRestTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"{\"a\":1,}", "x", "[1]", "{\"a\":\"\u0001\"}", "{\"a\":1}\ndata:{}", "{\"a\":\"\ndata:\"}"})
+            strings = {"{\"a\":1,}", "x", "[1]", "[DONE", "[DONE]x", "[DONE] ", "[done]", "[DONE]\ndata:{}", "{}[DONE]", "{\"a\":\"\u0001\"}", "{\"a\":1}\ndata:{}", "{\"a\":\"\ndata:\"}"})
     void generate_answersThatAreNoJsonObject_areNotPassedOn(String wrong) throws Exception {
         String good = "data: {\"text_output\":\"\u00fc\", \"p\":NaN}\r\n\r\n";
         for (int pieces : new int[] {1, 1000}) {
@@ -191,6 +191,23 @@ class EventsFromRestTest {
                 Http1Client client = stage.http1()) {
             assertThat(client.post("/v2/models/m/generate", "{}").response().status())
                     .isEqualTo(502);
+        }
+    }
+
+    /** As servers end a stream that follow OpenAI's API. */
+    @ParameterizedTest
+    @ValueSource(strings = {"data: [DONE]\n\n", "data:[DONE]\r\n\r\n", "data: [DONE]"})
+    void generate_done_isPassedOn(String done) throws Exception {
+        String sent = "data: {\"text_output\":\"a\"}\n\n" + done;
+        for (int pieces : new int[] {1, 1000}) {
+            try (FakeRestServer server = sending(sent, pieces);
+                    Stage stage = stage(server);
+                    Http1Client client = stage.http1();
+                    Http2Client other = new Http2Client(stage.port())) {
+                client.post(GENERATE, "{}").head();
+                assertThat(client.chunks()).isEqualTo(sent);
+                assertThat(other.post(GENERATE, "{}").body()).isEqualTo(sent);
+            }
         }
     }
 

@@ -32,7 +32,7 @@ class GrpcCopiesTest {
     /** Bytes copied per call: headers, prefixes, the fields before a tensor. */
     private static final long SMALL = 8 * 1024;
     /** Bytes of heap that a small call may take, more than half of them for leak detection in tests. */
-    private static final long SMALL_CALL = 16 * 1024;
+    private static final long SMALL_CALL = 18 * 1024;
 
     private FakeGrpcServer server;
     private Gateway gateway;

@@ -4,13 +4,14 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.Endpoint;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -37,7 +38,7 @@ final class Stage implements AutoCloseable {
 
     /** A free loopback port, where everything is served. */
     static final GatewayConfig.Listener MANAGED =
-            new GatewayConfig.Listener("127.0.0.1", 0, null, GatewayConfig.ManagementAccess.ALLOW);
+            new GatewayConfig.Listener("127.0.0.1", 0, null, ManagementAccess.ALLOW);
 
     /** Limit of every body and message. */
     static final int LIMIT = 4 << 20;

@@ -51,6 +51,8 @@ public final class FleetService implements Service {
             case Operation.ReadModelMetadata request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
             case Operation.Manage manage -> management.open(call, manage, reply);
+            case Operation.CheckHealth other -> throw unexpected(other);
+            case Operation.Reflect other -> throw unexpected(other);
             case Operation.ServerLive other -> throw unexpected(other);
             case Operation.GatewayReady other -> throw unexpected(other);
             case Operation.Infer other -> throw unexpected(other);

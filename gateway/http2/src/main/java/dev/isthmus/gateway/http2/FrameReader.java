@@ -273,7 +273,6 @@ final class FrameReader {
         if (last) {
             skipPayload(padding);
         }
-        turn.tookBytes(length);
         sink.data(in.readRetainedSlice(length), last && head.has(END_STREAM));
     }
 

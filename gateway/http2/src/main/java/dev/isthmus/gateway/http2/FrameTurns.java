@@ -8,7 +8,8 @@ import java.util.Deque;
 
 /**
  * Handles received frames one {@link Turn} at a time. Buffers left over at the end of a turn are queued, and the socket
- * is not read until they have been handled.
+ * is not read until they have been handled. A stream whose data takes more than the turn goes on in a later one;
+ * frames and such streams come first alternately, so that neither waits for all of the other.
  */
 final class FrameTurns {
     private final Http2Session session;
@@ -17,6 +18,10 @@ final class FrameTurns {
     private final FrameReader reader;
     /** Buffers left over, followed by those read since. */
     private final Deque<ByteBuf> rest = new ArrayDeque<>(0);
+    /** Work that streams left over. */
+    private final Deque<Runnable> streams = new ArrayDeque<>(0);
+
+    private boolean streamsFirst;
 
     private long turns;
 
@@ -36,6 +41,15 @@ final class FrameTurns {
 
     FrameReader reader() {
         return reader;
+    }
+
+    Turn turn() {
+        return turn;
+    }
+
+    /** Runs the task in the next turn; the present one is over. */
+    void inNextTurn(Runnable task) {
+        streams.add(task);
     }
 
     /** The number of reads and of turns that handled left-over buffers. */
@@ -69,20 +83,37 @@ final class FrameTurns {
     }
 
     private void handleRest() {
-        if (rest.isEmpty()) {
+        if (rest.isEmpty() && streams.isEmpty()) {
             return;
         }
         turns++;
+        streamsFirst = !streamsFirst;
         session.flusher().readBegins();
         try {
-            while (!rest.isEmpty() && !turn.over()) {
-                handle(rest.remove());
+            if (streamsFirst) {
+                handleStreams();
+                handleBuffers();
+            } else {
+                handleBuffers();
+                handleStreams();
             }
         } finally {
             session.flusher().readComplete();
             if (rest.isEmpty() && ctx.channel().isActive()) {
                 ctx.channel().config().setAutoRead(true);
             }
+        }
+    }
+
+    private void handleBuffers() {
+        while (!rest.isEmpty() && !turn.over()) {
+            handle(rest.remove());
+        }
+    }
+
+    private void handleStreams() {
+        while (!streams.isEmpty() && !turn.over()) {
+            streams.remove().run();
         }
     }
 
@@ -108,6 +139,7 @@ final class FrameTurns {
      * them.
      */
     void channelClosed() {
+        streams.clear();
         while (!rest.isEmpty()) {
             if (session.connection().isServer()) {
                 rest.remove().release();

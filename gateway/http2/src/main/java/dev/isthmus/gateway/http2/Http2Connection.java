@@ -7,6 +7,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.util.ReferenceCountUtil;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -130,6 +131,10 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
             timers = started;
         }
         started.check(read.count(), now, timeouts, expired);
+    }
+
+    FrameTurns frames() {
+        return Objects.requireNonNull(frames, "the connection has no channel");
     }
 
     boolean isServer() {

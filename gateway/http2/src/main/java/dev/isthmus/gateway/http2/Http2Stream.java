@@ -2,6 +2,7 @@ package dev.isthmus.gateway.http2;
 
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.gateway.net.Turn;
 import io.netty.buffer.ByteBuf;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -131,6 +132,19 @@ public final class Http2Stream {
                 unacknowledged = 0;
             }
         }
+    }
+
+    /**
+     * The turn of the connection. A listener whose work on received data is more than the frame's is charged for it
+     * there, and when the turn is over, goes on {@linkplain #inNextTurn in a later one}.
+     */
+    public Turn turn() {
+        return session.connection().frames().turn();
+    }
+
+    /** Runs the task in the connection's next turn; the present {@link #turn} must be over. */
+    public void inNextTurn(Runnable task) {
+        session.connection().frames().inNextTurn(task);
     }
 
     /** Raises the stream's window to this many bytes; it never shrinks. */

@@ -10,6 +10,11 @@ public interface GatewayReadiness {
     @Nullable
     String obstacle();
 
+    /** Whether it is shutting down: it serves what has begun, and never becomes ready again. */
+    default boolean ending() {
+        return false;
+    }
+
     /** Why it has failed and needs a restart; null if it has not. */
     default @Nullable String failure() {
         return null;

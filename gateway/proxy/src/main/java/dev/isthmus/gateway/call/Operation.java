@@ -14,6 +14,7 @@ public sealed interface Operation {
         return switch (this) {
             case ModelReady request -> request.model();
             case ReadModelMetadata request -> request.model();
+            case CheckHealth check -> check.readiness().requestedModel();
             case Infer infer -> infer.model();
             case Generate generate -> generate.model();
             case Manage manage -> manage.model().name().isEmpty() ? null : manage.model();
@@ -22,6 +23,7 @@ public sealed interface Operation {
             case GatewayReady request -> null;
             case ReadServerMetadata request -> null;
             case InferStream stream -> null;
+            case Reflect request -> null;
         };
     }
 
@@ -32,7 +34,9 @@ public sealed interface Operation {
             case ServerReady request -> Permission.HEALTH;
             case GatewayReady request -> Permission.HEALTH;
             case ModelReady request -> Permission.HEALTH;
+            case CheckHealth check -> Permission.HEALTH;
             case ReadServerMetadata request -> Permission.METADATA;
+            case Reflect request -> Permission.METADATA;
             case ReadModelMetadata request -> Permission.METADATA;
             case Infer infer -> infer.stream() ? Permission.STREAM : Permission.INFER;
             case InferStream stream -> Permission.STREAM;
@@ -47,6 +51,17 @@ public sealed interface Operation {
 
     /** Whether the gateway itself accepts traffic, independent of its upstreams. */
     record GatewayReady() implements Operation {}
+
+    /**
+     * gRPC's health service.
+     *
+     * @param readiness the operation that tells the state
+     * @param watch whether changes are reported too, until the client cancels the call
+     */
+    record CheckHealth(Operation readiness, boolean watch) implements Operation {}
+
+    /** gRPC's server reflection: a stream of requests, each with one response. */
+    record Reflect() implements Operation {}
 
     record ReadServerMetadata() implements Operation {}
 

@@ -50,6 +50,8 @@ final class AdmissionControl implements Service {
             case Operation.InferStream stream -> true;
             case Operation.Generate generate -> true;
             case Operation.Manage manage -> true;
+            case Operation.Reflect request -> true;
+            case Operation.CheckHealth request -> false;
             case Operation.ServerLive request -> false;
             case Operation.GatewayReady request -> false;
             case Operation.ServerReady request -> false;

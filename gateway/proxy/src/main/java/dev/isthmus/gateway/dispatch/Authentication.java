@@ -68,11 +68,13 @@ final class Authentication implements Service {
             case Operation.ServerLive request -> true;
             case Operation.ServerReady request -> true;
             case Operation.GatewayReady request -> true;
+            case Operation.CheckHealth check -> probe(check.readiness());
             case Operation.ModelReady request -> false;
             case Operation.ReadServerMetadata request -> false;
             case Operation.ReadModelMetadata request -> false;
             case Operation.Infer infer -> false;
             case Operation.InferStream stream -> false;
+            case Operation.Reflect request -> false;
             case Operation.Generate generate -> false;
             case Operation.Manage manage -> false;
         };

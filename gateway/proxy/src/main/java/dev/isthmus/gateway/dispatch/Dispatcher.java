@@ -68,6 +68,8 @@ final class Dispatcher implements Service {
         }
         try {
             return switch (call.operation()) {
+                case Operation.CheckHealth check -> new HealthCheck(call, check, this, gateway, reply);
+                case Operation.Reflect request -> new ReflectionCall(reply);
                 case Operation.ServerLive live -> EmptyBodySink.replying(reply, live());
                 case Operation.GatewayReady request -> EmptyBodySink.replying(reply, gatewayReady());
                 case Operation.ServerReady request -> fleet.open(call, reply);

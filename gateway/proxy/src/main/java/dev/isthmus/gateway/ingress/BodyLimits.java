@@ -28,6 +28,8 @@ public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
             case Operation.InferStream stream -> large();
             case Operation.Generate generate -> large();
             case Operation.Manage manage -> manage.extension().carriesFiles() ? large() : small();
+            case Operation.CheckHealth request -> small();
+            case Operation.Reflect request -> small();
             case Operation.ServerLive request -> small();
             case Operation.ServerReady request -> small();
             case Operation.GatewayReady request -> small();

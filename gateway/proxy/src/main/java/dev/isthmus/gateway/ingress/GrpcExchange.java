@@ -34,38 +34,18 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private final CallContext context;
     private final Service calls;
     private final MemoryBudget.MemoryReservation memory;
-    private @Nullable OpenedCall opened;
+    private @Nullable OpenedGrpcCall opened;
     private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
     private int withheld;
     /** Requests of a stream without a response yet, assuming one response each. */
     private int pendingRequests;
 
+    /** The client has ended its request. */
+    private boolean requestEnded;
+
     private boolean headersSent;
     private boolean ended;
-
-    /**
-     * The state of a call whose headers were accepted.
-     *
-     * @param requestHead the values of the headers
-     */
-    private record OpenedCall(
-            Http2Head head,
-            GrpcRequestHead requestHead,
-            long deadline,
-            StreamMessageForm form,
-            GrpcDeframer deframer,
-            UnaryRequest request) {
-
-        boolean stream() {
-            return requestHead.method().streams();
-        }
-
-        @Nullable
-        ContentCoding coding() {
-            return requestHead.coding();
-        }
-    }
 
     /** @param calls receives the call, or the rejection of the request */
     GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
@@ -82,26 +62,26 @@ final class GrpcExchange implements Http2Exchange, Reply {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
             calls.checkHead(context, requestHead.method().permission());
-            StreamMessageForm requestedForm = requestHead.form();
             GrpcDeframer deframer = new GrpcDeframer(
                     channel.alloc(), requestHead.method().limits(settings.bodies()), requestHead.coding());
-            OpenedCall call = new OpenedCall(
+            OpenedGrpcCall call = new OpenedGrpcCall(
                     head,
                     requestHead,
                     requestHead.deadline(),
-                    requestedForm == null ? settings.streamForm() : requestedForm,
+                    requestHead.form(settings.streamForm()),
                     deframer,
+                    new RequestTurns(stream, deframer, this),
                     new UnaryRequest(deframer, requestHead.method().inference(), channel.alloc()));
             opened = call;
             if (call.stream()) {
-                sink = start(call, new Operation.InferStream(call.form() == StreamMessageForm.TRITON));
+                sink = start(call, requestHead.method().operation(call.form()));
             }
         } catch (OipException failure) {
             reject(failure);
         }
     }
 
-    private RequestSink start(OpenedCall call, Operation operation) {
+    private RequestSink start(OpenedGrpcCall call, Operation operation) {
         return calls.open(
                 new Call(operation, call.deadline(), call.head().forwarded(settings.forwarded()), context), this);
     }
@@ -113,39 +93,66 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void data(ByteBuf chunk) {
-        OpenedCall call = opened;
+        OpenedGrpcCall call = opened;
         if (ended || call == null) {
             chunk.release();
             return;
         }
         try {
             call.deframer().add(chunk);
-            if (call.stream()) {
-                stream(call);
-            } else {
-                unary(call);
-            }
-            if (!ended) {
+            if (call.turns().leftOver()) {
                 memory.gathered(call.request().bytes());
+            } else {
+                read(call);
             }
         } catch (OipException failure) {
             failCall(failure);
         }
     }
 
-    private void stream(OpenedCall call) {
+    /** Reads what was received, until the turn is over or the call accepts no more. */
+    private void read(OpenedGrpcCall call) {
+        RequestTurns turns = call.turns();
+        turns.begin();
         RequestSink to = sink;
-        ByteBuf message = to == null ? null : call.deframer().next();
-        while (to != null && message != null) {
-            pendingRequests++;
-            to.data(message);
-            message = ended ? null : call.deframer().next();
+        if (!call.stream()) {
+            unary(call);
+        } else if (to != null) {
+            for (ByteBuf message = turns.next(to); message != null; message = ended ? null : turns.next(to)) {
+                pendingRequests++;
+                to.data(message);
+            }
+        }
+        if (!ended) {
+            turns.end(call.stream() ? to : null);
+            memory.gathered(call.request().bytes());
+        }
+    }
+
+    /** Goes on with what was left over. */
+    void readOn() {
+        OpenedGrpcCall call = opened;
+        if (ended || call == null) {
+            return;
+        }
+        try {
+            read(call);
+        } catch (OipException failure) {
+            failCall(failure);
+        }
+        if (ended || call.turns().leftOver()) {
+            return;
+        }
+        if (requestEnded) {
+            end();
+        } else if (!paused()) {
+            openWindow();
         }
     }
 
     /** Dispatches a message when it is complete; a large one when its head is. */
-    private void unary(OpenedCall call) {
-        call.request().read();
+    private void unary(OpenedGrpcCall call) {
+        call.request().read(call.turns());
         RequestSink to = sink;
         if (to == null) {
             Operation early = call.request().early();
@@ -163,12 +170,12 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public boolean paused() {
-        return !ended && sink != null && !sink.isReady();
+        return !ended && (leftOver() || (sink != null && !sink.isReady()));
     }
 
     @Override
     public PeerWait awaited() {
-        OpenedCall call = opened;
+        OpenedGrpcCall call = opened;
         if (ended || call == null || paused()) {
             return PeerWait.NOTHING;
         }
@@ -192,6 +199,19 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void onReady() {
+        OpenedGrpcCall call = opened;
+        if (!ended && call != null && call.turns().leftOver()) {
+            call.turns().callIsReady();
+        } else {
+            openWindow();
+        }
+    }
+
+    private boolean leftOver() {
+        return opened != null && opened.turns().leftOver();
+    }
+
+    private void openWindow() {
         int bytes = withheld;
         if (bytes > 0) {
             withheld = 0;
@@ -201,8 +221,9 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void end() {
-        OpenedCall call = opened;
-        if (ended || call == null) {
+        OpenedGrpcCall call = opened;
+        requestEnded = true;
+        if (ended || call == null || call.turns().leftOver()) {
             return;
         }
         RequestSink to = sink;
@@ -215,7 +236,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    private void dispatch(OpenedCall call, ByteBuf message) {
+    private void dispatch(OpenedGrpcCall call, ByteBuf message) {
         Operation operation;
         try {
             operation = call.requestHead().method().operation(message);
@@ -280,7 +301,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public boolean acceptsParts(Wire wire, long length) {
-        OpenedCall call = opened;
+        OpenedGrpcCall call = opened;
         return !ended && call != null && !call.stream() && call.coding() == null;
     }
 
@@ -294,7 +315,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void message(ReplyMessage message) {
-        OpenedCall call = opened;
+        OpenedGrpcCall call = opened;
         if (ended || call == null) {
             message.release();
             return;
@@ -321,12 +342,12 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     /** Sends the message (taken). */
-    private void send(OpenedCall call, ByteBuf message) {
+    private void send(OpenedGrpcCall call, ByteBuf message) {
         write(call, GrpcResponses.frame(message, call.coding(), channel.alloc()));
     }
 
     /** Writes the bytes (taken). Fails the call if there is no memory for them. */
-    private void write(OpenedCall call, ByteBuf out) {
+    private void write(OpenedGrpcCall call, ByteBuf out) {
         try {
             memory.response(stream.queued() + out.readableBytes());
         } catch (OipException refused) {
@@ -339,7 +360,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         memory.response(stream.queued());
     }
 
-    private void head(OpenedCall call) {
+    private void head(OpenedGrpcCall call) {
         if (!headersSent) {
             headersSent = true;
             stream.headers(GrpcResponseFields.head(call.coding(), takeReturned()), false);
@@ -347,7 +368,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     /** Forwards the part (taken). */
-    private void forward(OpenedCall call, ReplyMessage.Part part) {
+    private void forward(OpenedGrpcCall call, ReplyMessage.Part part) {
         ByteBuf bytes = part.bytes();
         write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc()));
     }
@@ -361,7 +382,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void complete() {
-        OpenedCall call = opened;
+        OpenedGrpcCall call = opened;
         if (ended || call == null) {
             return;
         }
@@ -391,6 +412,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         memory.gathered(0);
         memory.request(0);
-        onReady();
+        openWindow();
     }
 }

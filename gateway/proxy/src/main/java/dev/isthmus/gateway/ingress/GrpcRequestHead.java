@@ -60,6 +60,14 @@ record GrpcRequestHead(
         return coding;
     }
 
+    /** The form of a stream's responses; only inferences have an envelope. */
+    StreamMessageForm form(StreamMessageForm configured) {
+        if (!method.infersStream()) {
+            return StreamMessageForm.OIP;
+        }
+        return form == null ? configured : form;
+    }
+
     private static @Nullable StreamMessageForm form(@Nullable String value) {
         if (value == null) {
             return null;

@@ -8,21 +8,25 @@ import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelReadyRequest;
+import dev.isthmus.proto.health.HealthCheckRequest;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Maps a gRPC request's method and message to its operation. */
 final class GrpcRoutes {
     private static final String SERVICE = "/inference.GRPCInferenceService/";
+    private static final String HEALTH = "/grpc.health.v1.Health/";
     private static final String INFER = "ModelInfer";
     private static final String STREAM = "ModelStreamInfer";
 
@@ -70,6 +74,16 @@ final class GrpcRoutes {
             return reader == null;
         }
 
+        /** The operation of a method that streams. */
+        Operation operation(StreamMessageForm form) {
+            return infersStream() ? new Operation.InferStream(form == StreamMessageForm.TRITON) : new Operation.Reflect();
+        }
+
+        /** Whether its messages are the requests of ModelStreamInfer. */
+        boolean infersStream() {
+            return streams() && large;
+        }
+
         /**
          * The operation of a unary method.
          *
@@ -90,6 +104,13 @@ final class GrpcRoutes {
 
     static {
         METHODS.put(SERVICE + STREAM, new GrpcMethod(null, Permission.STREAM, false, true));
+        for (String version : List.of("v1", "v1alpha")) {
+            METHODS.put(
+                    "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo",
+                    new GrpcMethod(null, Permission.METADATA, false, false));
+        }
+        METHODS.put(HEALTH + "Check", health(false));
+        METHODS.put(HEALTH + "Watch", health(true));
         unary("ServerLive", Permission.HEALTH, message -> new Operation.ServerLive());
         unary("ServerReady", Permission.HEALTH, message -> new Operation.ServerReady());
         unary("ServerMetadata", Permission.METADATA, message -> new Operation.ReadServerMetadata());
@@ -121,6 +142,30 @@ final class GrpcRoutes {
     private static void unary(String method, Permission permission, OperationReader reader) {
         boolean inference = method.equals(INFER);
         METHODS.put(SERVICE + method, new GrpcMethod(reader, permission, inference, inference));
+    }
+
+    private static GrpcMethod health(boolean watch) {
+        return new GrpcMethod(
+                message -> new Operation.CheckHealth(
+                        readiness(parsed(HealthCheckRequest.parser(), message).getService()), watch),
+                Permission.HEALTH,
+                false,
+                false);
+    }
+
+    /** Returns the operation that tells the state of a service: of the gateway, all of its models, or one of them. */
+    private static Operation readiness(String service) {
+        if (service.isEmpty()) {
+            return new Operation.GatewayReady();
+        }
+        if (SERVICE.equals("/" + service + "/")) {
+            return new Operation.ServerReady();
+        }
+        int slash = service.indexOf('/');
+        return new Operation.ModelReady(
+                slash < 0
+                        ? ModelRef.of(service)
+                        : new ModelRef(service.substring(0, slash), service.substring(slash + 1)));
     }
 
     /**

@@ -47,6 +47,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final Turn turn;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::isReady);
     private final DisconnectDetector disconnectDetector = new DisconnectDetector(decoder);
+    private final ResponseFlush flush = new ResponseFlush();
     private final Deque<HttpObject> pending = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
@@ -78,12 +79,14 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             ReferenceCountUtil.release(message);
             return;
         }
+        flush.reads();
         pending.add((HttpObject) message);
         process(ctx);
     }
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
+        flush.readComplete(ctx);
         turn.readComplete();
         disconnectDetector.readComplete(ctx);
         ctx.fireChannelReadComplete();
@@ -100,6 +103,15 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         if (processing) {
             return;
         }
+        flush.begin();
+        try {
+            processPending(ctx);
+        } finally {
+            flush.end(ctx);
+        }
+    }
+
+    private void processPending(ChannelHandlerContext ctx) {
         processing = true;
         while (ctx.channel().isActive()) {
             // Without keep-alive the connection closes after the response.
@@ -282,6 +294,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     /** Writes the responses of one request. */
     private final class Http1ResponseWriter implements ResponseWriter {
         private final ChannelHandlerContext ctx;
+        /** Bytes of earlier responses that are flushed together with this one. */
+        private long earlier;
 
         Http1ResponseWriter(ChannelHandlerContext ctx) {
             this.ctx = ctx;
@@ -289,7 +303,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void respond(RestResponse response) {
-            finished(ctx.writeAndFlush(Http1Responses.full(response, keepAlive)));
+            earlier = flush.isDeferred() ? pendingBytes() : 0;
+            ChannelFuture written = ctx.write(Http1Responses.full(response, keepAlive));
+            flush.flush(ctx);
+            finished(written);
         }
 
         private void finished(ChannelFuture written) {
@@ -338,6 +355,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public long queued() {
+            return Math.max(0, pendingBytes() - earlier);
+        }
+
+        private long pendingBytes() {
             ChannelOutboundBuffer waiting = ctx.channel().unsafe().outboundBuffer();
             return waiting == null ? 0 : waiting.totalPendingWriteBytes();
         }

@@ -47,6 +47,8 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
 
     @Override
     public void data(ByteBuf chunk) {
+        // It may be parsed.
+        stream.turn().tookBytes(chunk.readableBytes());
         exchange.data(chunk);
     }
 

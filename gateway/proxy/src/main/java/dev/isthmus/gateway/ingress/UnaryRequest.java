@@ -13,6 +13,7 @@ import dev.isthmus.transcoder.protobuf.RawRequest;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,9 +49,10 @@ final class UnaryRequest {
     /**
      * Reads what the deframer has received.
      *
+     * @param more as in {@link GrpcDeframer#next(BooleanSupplier)}
      * @throws OipException as {@link GrpcDeframer#next} does; INTERNAL for more than one message
      */
-    void read() {
+    void read(BooleanSupplier more) {
         if (length < 0 && head != null && !complete) {
             length = deframer.open(GrpcDeframer.LARGE);
         }
@@ -62,12 +64,12 @@ final class UnaryRequest {
             complete = deframer.missing() == 0;
         }
         if (length < 0 || complete) {
-            whole();
+            whole(more);
         }
     }
 
-    private void whole() {
-        for (ByteBuf message = deframer.next(); message != null; message = deframer.next()) {
+    private void whole(BooleanSupplier more) {
+        for (ByteBuf message = deframer.next(more); message != null; message = deframer.next(more)) {
             if (complete) {
                 message.release();
                 throw new OipException(ErrorCode.INTERNAL, "gRPC: one message is expected on a unary call, got more");

@@ -9,6 +9,8 @@ public enum OperationKind {
     SERVER_LIVE,
     SERVER_READY,
     GATEWAY_READY,
+    HEALTH,
+    REFLECTION,
     SERVER_METADATA,
     MODEL_READY,
     MODEL_METADATA,
@@ -31,6 +33,8 @@ public enum OperationKind {
         return switch (operation) {
             case null -> UNKNOWN;
             case Operation.ServerLive request -> SERVER_LIVE;
+            case Operation.CheckHealth request -> HEALTH;
+            case Operation.Reflect request -> REFLECTION;
             case Operation.ServerReady request -> SERVER_READY;
             case Operation.GatewayReady request -> GATEWAY_READY;
             case Operation.ReadServerMetadata request -> SERVER_METADATA;

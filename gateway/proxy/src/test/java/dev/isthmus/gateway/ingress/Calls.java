@@ -82,6 +82,8 @@ final class Calls implements Service {
                             Map.of())));
                 case Operation.Infer infer -> infer(infer);
                 case Operation.InferStream stream -> throw new UnsupportedOperationException();
+                case Operation.CheckHealth check -> throw new UnsupportedOperationException();
+                case Operation.Reflect reflect -> throw new UnsupportedOperationException();
                 case Operation.Generate generate -> answer(new ReplyMessage.Document(body.retainedSlice()));
                 case Operation.Manage manage -> answer(new ReplyMessage.Document(body.retainedSlice()));
             }

@@ -10,6 +10,8 @@ import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -34,8 +36,10 @@ class PipeliningTest {
      * ones included.
      */
     private boolean busy;
-    /** The memory of one request. */
+    /** The time that one request takes. */
     private long micros;
+
+    private int flushes;
 
     private final EmbeddedChannel channel = new EmbeddedChannel() {
         @Override
@@ -64,6 +68,13 @@ class PipeliningTest {
             channel.advanceTimeBy(micros, TimeUnit.MICROSECONDS);
             return calls.open(call, reply);
         };
+        channel.pipeline().addLast(new ChannelOutboundHandlerAdapter() {
+            @Override
+            public void flush(ChannelHandlerContext ctx) {
+                flushes++;
+                ctx.flush();
+            }
+        });
         new IngressPipelines(new ListenerContext(service, () -> settings))
                 .http1(
                         channel.pipeline(),
@@ -121,7 +132,7 @@ class PipeliningTest {
     void requests_ofOneRead_leaveTurnsToOthers() {
         ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(MANY).getBytes(StandardCharsets.US_ASCII));
         busy = true;
-        channel.pipeline().fireChannelRead(read);
+        channel.pipeline().fireChannelRead(read).fireChannelReadComplete();
         assertThat(answers()).isBetween(1, 300);
         assertThat(channel.config().isAutoRead()).isFalse();
         busy = false;
@@ -135,7 +146,7 @@ class PipeliningTest {
         micros = 100;
         ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(100).getBytes(StandardCharsets.US_ASCII));
         busy = true;
-        channel.pipeline().fireChannelRead(read);
+        channel.pipeline().fireChannelRead(read).fireChannelReadComplete();
         int answered = 0;
         while (answered < 100) {
             int now = answers();
@@ -163,6 +174,39 @@ class PipeliningTest {
         takesAnswers(true);
         assertThat(answers()).isEqualTo(MANY / 2);
         assertThat(channel.config().isAutoRead()).isTrue();
+    }
+
+    @Test
+    void answers_ofOneReadOrTurn_areFlushedTogether() {
+        busy = true;
+        ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(MANY).getBytes(StandardCharsets.US_ASCII));
+        channel.pipeline().fireChannelRead(read).fireChannelReadComplete();
+        assertThat(flushes).isOne();
+        int answered = answers();
+        assertThat(answered).isGreaterThan(100);
+        busy = false;
+        channel.runPendingTasks();
+        answered += answers();
+        assertThat(answered).isEqualTo(MANY);
+        // Turns of some 250 requests.
+        assertThat(flushes).isLessThan(MANY / 100);
+    }
+
+    @Test
+    void answers_thatAreMoreThanTheSocketTakes_areFlushed() {
+        receive(GET.repeat(MANY));
+        int before = flushes;
+        takesAnswers(false);
+        takesAnswers(true);
+        receive(GET.repeat(3));
+        assertThat(flushes).isEqualTo(before + 1);
+        assertThat(answers()).isEqualTo(MANY + 3);
+    }
+
+    @Test
+    void answer_thatClosesTheConnection_isFlushedBehindTheOthers() {
+        receive(GET.repeat(3) + "GET /v2/health/live HTTP/1.0\r\nHost: a\r\n\r\n" + GET);
+        assertThat(answers()).isEqualTo(4);
     }
 
     /** As with compressed JSON. */

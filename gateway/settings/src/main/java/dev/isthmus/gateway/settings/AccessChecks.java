@@ -3,7 +3,6 @@ package dev.isthmus.gateway.settings;
 import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
-import dev.isthmus.gateway.settings.GatewayConfig.ManagementAccess;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;

@@ -205,18 +205,6 @@ public record GatewayConfig(
         }
     }
 
-    /** Who may send requests to a listener. */
-    public enum ListenerAccess {
-        /** Everybody who can reach it. */
-        OPEN
-    }
-
-    /** Whether a listener serves operations that change servers. */
-    public enum ManagementAccess {
-        DENY,
-        ALLOW
-    }
-
     /** The address of the admin API. */
     @Doc("Address for operators: metrics, state, reloads.")
     public record Admin(
@@ -344,16 +332,6 @@ public record GatewayConfig(
             Duration warmUp) {
         public static final HealthConfig DEFAULT =
                 new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
-    }
-
-    /** Settings common to all ramps. */
-    @Doc("Settings of all ramps.")
-    public record RampsConfig(
-            @Doc("File with the state of ramps, which outlives restarts. Default: NAME.ramps.json beside the "
-                    + "configuration NAME.yaml.")
-            @Nullable
-            Path stateFile) {
-        public static final RampsConfig DEFAULT = new RampsConfig(null);
     }
 
     /** When the gateway as a server is ready. */

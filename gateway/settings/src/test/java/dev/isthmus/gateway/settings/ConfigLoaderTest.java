@@ -84,7 +84,7 @@ class ConfigLoaderTest {
         String yaml = "{local: {embedded_models: true}, default_upstream: local%s}";
         Path file = Files.writeString(folder.resolve("my.gateway.yaml"), yaml.formatted(""));
         GatewayConfig config = ConfigLoader.load(file);
-        assertThat(config.ramps()).isEqualTo(new GatewayConfig.RampsConfig(null));
+        assertThat(config.ramps()).isEqualTo(new RampsConfig(null));
         assertThat(config.withStateBeside(file).ramps().stateFile()).isEqualTo(folder.resolve("my.gateway.ramps.json"));
         Files.writeString(file, yaml.formatted(", ramps: {state_file: state/r.json}"));
         assertThat(ConfigLoader.load(file).withStateBeside(file).ramps().stateFile())

@@ -50,7 +50,9 @@ public final class ContentInflater {
     private long number;
 
     private int octets;
+    /** Compressed bytes that were decoded. */
     private long compressed;
+
     private long decoded;
     private boolean any;
     /** Whether the output buffer was filled, so that zlib may have more output. */
@@ -85,7 +87,6 @@ public final class ContentInflater {
      * @param part taken
      */
     public void add(ByteBuf part) {
-        compressed += part.readableBytes();
         waiting += part.readableBytes();
         parts.add(part);
     }
@@ -135,6 +136,7 @@ public final class ContentInflater {
 
     private byte octet(ByteBuf in) {
         waiting--;
+        compressed++;
         return in.readByte();
     }
 
@@ -176,6 +178,8 @@ public final class ContentInflater {
         }
         in.skipBytes(used);
         waiting -= used;
+        compressed += used;
+        limits.check(compressed, decoded);
         emit(length, out);
     }
 
@@ -205,7 +209,6 @@ public final class ContentInflater {
             throw new DataFormatException("preset dictionaries are not supported");
         }
         decoded += length;
-        limits.check(compressed, decoded);
         crc.update(to.nioBuffer(to.writerIndex(), length));
         if (using.finished()) {
             state = gzip ? InflaterState.TRAILER : InflaterState.END;

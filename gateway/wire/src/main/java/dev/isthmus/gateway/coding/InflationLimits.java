@@ -7,7 +7,8 @@ import dev.isthmus.oip.OipException;
  * Limits on the expansion of compressed content.
  *
  * @param maxBytes of decoded content
- * @param maxRatio of decoded to compressed bytes, enforced beyond {@link #FREE} decoded bytes
+ * @param maxRatio of decoded to compressed bytes, enforced from the first {@link #FREE} decoded bytes on at each point
+ *     of the content, so that it does not matter how much of it has been received
  */
 public record InflationLimits(long maxBytes, int maxRatio) {
     public static final int DEFAULT_RATIO = 100;
@@ -17,6 +18,7 @@ public record InflationLimits(long maxBytes, int maxRatio) {
     /**
      * Checks the number of bytes decoded so far.
      *
+     * @param compressed bytes that became them
      * @throws OipException PAYLOAD_TOO_LARGE if it exceeds a limit
      */
     void check(long compressed, long decoded) {

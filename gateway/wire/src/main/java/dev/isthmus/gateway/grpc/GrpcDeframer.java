@@ -10,6 +10,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -88,8 +89,16 @@ public final class GrpcDeframer {
      *     grpc-encoding
      */
     public @Nullable ByteBuf next() {
+        return next(() -> true);
+    }
+
+    /**
+     * As {@link #next()}, but inflates only as long as {@code more} is true: it is checked before each step, which
+     * inflates at most 64 KiB. If null is returned and the message is {@link #unfinished}, the next call goes on.
+     */
+    public @Nullable ByteBuf next(BooleanSupplier more) {
         if (inflated != null) {
-            return inflate(inflated);
+            return inflate(inflated, more);
         }
         ByteBuf in = held();
         if (missing > 0 || in == null) {
@@ -107,7 +116,7 @@ public final class GrpcDeframer {
             take(in, MessagePrefix.BYTES).release();
             InflatedMessage begun = new InflatedMessage(allocator, coding.decoder(allocator, limits), length);
             inflated = begun;
-            return inflate(begun);
+            return inflate(begun, more);
         }
         if (in.readableBytes() - MessagePrefix.BYTES < length) {
             announced = length;
@@ -119,11 +128,23 @@ public final class GrpcDeframer {
         return take(in, (int) length);
     }
 
-    private @Nullable ByteBuf inflate(InflatedMessage message) {
+    /** Whether received bytes of a compressed message are still to be inflated. */
+    public boolean unfinished() {
+        return inflated != null && !inflated.inflatedAll();
+    }
+
+    /** Inflated bytes of the message that is being inflated; 0 if there is none. */
+    public int inflatedBytes() {
+        return inflated == null ? 0 : inflated.inflatedBytes();
+    }
+
+    private @Nullable ByteBuf inflate(InflatedMessage message, BooleanSupplier more) {
         ByteBuf in = held();
-        if (in != null && !message.complete()) {
-            message.add(take(in, message.of(in.readableBytes())));
+        int own = in == null ? 0 : message.of(in.readableBytes());
+        if (in != null && own > 0) {
+            message.add(take(in, own));
         }
+        message.inflate(more);
         if (!message.complete()) {
             return null;
         }

@@ -5,6 +5,7 @@ import dev.isthmus.transcoder.buffer.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
+import java.util.function.BooleanSupplier;
 
 /** A compressed message, inflated as it arrives. */
 final class InflatedMessage {
@@ -26,23 +27,41 @@ final class InflatedMessage {
     }
 
     /**
-     * Inflates the next part.
+     * Adds the next part.
      *
      * @param part taken
-     * @throws dev.isthmus.oip.OipException as {@link ContentInflater#add}
      */
     void add(ByteBuf part) {
         missing -= part.readableBytes();
-        decoder.add(part, inflated -> SmallParts.append(out, inflated));
+        decoder.add(part);
+    }
+
+    /**
+     * Inflates the parts that were added.
+     *
+     * @param more as in {@link ContentInflater#decode}
+     * @throws dev.isthmus.oip.OipException as {@link ContentInflater#decode}
+     */
+    void inflate(BooleanSupplier more) {
+        decoder.decode(more, inflated -> SmallParts.append(out, inflated));
+    }
+
+    int inflatedBytes() {
+        return out.readableBytes();
+    }
+
+    /** Whether all received bytes were inflated. */
+    boolean inflatedAll() {
+        return decoder.done();
     }
 
     boolean complete() {
-        return missing == 0;
+        return missing == 0 && inflatedAll();
     }
 
     /** Memory held, in bytes. */
     int bytes() {
-        return ContentInflater.HELD + out.readableBytes();
+        return ContentInflater.HELD + decoder.waiting() + out.readableBytes();
     }
 
     /**

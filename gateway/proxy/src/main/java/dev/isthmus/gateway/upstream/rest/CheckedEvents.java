@@ -9,15 +9,17 @@ import dev.isthmus.transcoder.buffer.SmallParts;
 import dev.isthmus.transcoder.json.JsonCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Forwards server-sent events unchanged. An event is forwarded once it has arrived completely and its data is checked
- * to be one JSON object.
+ * to be one JSON object, or {@code [DONE]}, with which some servers end a stream as OpenAI's API does.
  */
 final class CheckedEvents implements PartReader {
     private static final ByteBuf LINE_BREAK = Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[] {'\n'}));
     private static final byte[] DATA = {'d', 'a', 't', 'a'};
+    private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
 
     /**
      * Position in the current line: in the field name, which may be {@code data}, in its value, or in any other field.
@@ -38,6 +40,8 @@ final class CheckedEvents implements PartReader {
     private boolean afterCr;
     /** Checks the data of the current event; null if none has arrived. */
     private @Nullable JsonCheck check;
+    /** How many bytes of {@link #DONE} the data of the current event has. */
+    private int done;
     /** Where the last complete event ends in the current part. */
     private int completeEnd;
     /** The incomplete event. */
@@ -145,16 +149,35 @@ final class CheckedEvents implements PartReader {
     }
 
     private void json(ByteBuf part, int from, int to) {
-        if (from < to) {
+        if (from < to && check == null && (done > 0 || part.getByte(from) == DONE[0])) {
+            done(part, from, to);
+        } else if (from < to) {
             JsonCheck open = check == null ? JsonCheck.response() : check;
             check = open;
             wellFormed(() -> open.feed(part.slice(from, to - from)));
         }
     }
 
+    private void done(ByteBuf part, int from, int to) {
+        for (int at = from; at < to; at++) {
+            if (done == DONE.length || part.getByte(at) != DONE[done]) {
+                throw notDone();
+            }
+            done++;
+        }
+    }
+
+    private OipException notDone() {
+        return failures.badResponse("sent an event that is not one JSON object: it begins with '['", null);
+    }
+
     private void endEvent() {
         JsonCheck open = check;
         check = null;
+        if (done > 0 && done < DONE.length) {
+            throw notDone();
+        }
+        done = 0;
         if (open != null) {
             wellFormed(open::finish);
         }

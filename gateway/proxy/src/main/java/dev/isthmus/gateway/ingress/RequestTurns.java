@@ -1,0 +1,98 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
+import dev.isthmus.gateway.http2.Http2Stream;
+import dev.isthmus.gateway.net.Turn;
+import io.netty.buffer.ByteBuf;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Divides the messages of one gRPC request among the {@link Turn turns} of its connection: those of a stream, of which
+ * a few bytes may contain thousands, and compressed ones, of which a few bytes may inflate to many. What is left over
+ * stays in the deframer, until the next turn or until the call accepts more.
+ */
+final class RequestTurns implements BooleanSupplier {
+    private enum UnreadData {
+        NOTHING,
+        UNTIL_NEXT_TURN,
+        UNTIL_CALL_IS_READY
+    }
+
+    private final Http2Stream stream;
+    private final GrpcDeframer deframer;
+    private final GrpcExchange exchange;
+    private UnreadData rest = UnreadData.NOTHING;
+    /** Bytes of the message being inflated that were charged. */
+    private int charged;
+
+    /** @param exchange reads what was left over */
+    RequestTurns(Http2Stream stream, GrpcDeframer deframer, GrpcExchange exchange) {
+        this.stream = stream;
+        this.deframer = deframer;
+        this.exchange = exchange;
+    }
+
+    /** Whether received data waits. More must only be added to the deframer meanwhile. */
+    boolean leftOver() {
+        return rest != UnreadData.NOTHING;
+    }
+
+    void begin() {
+        rest = UnreadData.NOTHING;
+    }
+
+    /** The next message of a stream; null if it is incomplete, the turn is over or the call is not ready. */
+    @Nullable
+    ByteBuf next(RequestSink to) {
+        ByteBuf message = to.isReady() && !stream.turn().over() ? deframer.next(this) : null;
+        if (message != null) {
+            stream.turn().took();
+            stream.turn().tookBytes(message.readableBytes());
+        }
+        return message;
+    }
+
+    /**
+     * Everything was read, or as much as possible now.
+     *
+     * @param to receives the messages of a stream; null for a unary call
+     */
+    void end(@Nullable RequestSink to) {
+        boolean unread = to == null ? deframer.unfinished() : deframer.partial();
+        if (!unread) {
+            return;
+        }
+        if (to != null && !to.isReady()) {
+            rest = UnreadData.UNTIL_CALL_IS_READY;
+        } else if (stream.turn().over()) {
+            rest = UnreadData.UNTIL_NEXT_TURN;
+            stream.inNextTurn(this::inNextTurn);
+        }
+    }
+
+    private void inNextTurn() {
+        if (rest == UnreadData.UNTIL_NEXT_TURN) {
+            exchange.readOn();
+        }
+    }
+
+    /** The call accepts more. */
+    void callIsReady() {
+        if (rest == UnreadData.UNTIL_CALL_IS_READY) {
+            exchange.readOn();
+        }
+    }
+
+    /** Whether one more step of a message may be inflated; charges the turn for the steps before. */
+    @Override
+    public boolean getAsBoolean() {
+        Turn turn = stream.turn();
+        int inflated = deframer.inflatedBytes();
+        turn.took();
+        turn.tookBytes(Math.max(0, inflated - charged));
+        charged = inflated;
+        return !turn.over();
+    }
+}

@@ -11,7 +11,9 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelStreamInferResponse;
 import io.grpc.CallOptions;
+import io.grpc.ClientCall;
 import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -24,6 +26,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Date;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -374,6 +378,38 @@ class AuthenticationTest {
             GrpcClient stream = GrpcClient.open(stage.channel(), "ModelInfer");
             // Nothing was sent.
             assertThat(stream.status().getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
+        }
+    }
+
+    /** gRPC's own services; an empty message asks for the state of the gateway. */
+    private static Status.Code ask(Stage stage, String method) throws Exception {
+        MethodDescriptor<byte[], byte[]> descriptor =
+                FakeGrpcServer.bytes("x").toBuilder().setFullMethodName(method).build();
+        CompletableFuture<Status> status = new CompletableFuture<>();
+        ClientCall<byte[], byte[]> call = stage.channel().newCall(descriptor, CallOptions.DEFAULT);
+        call.start(
+                new ClientCall.Listener<>() {
+                    @Override
+                    public void onClose(Status got, Metadata trailers) {
+                        status.complete(got);
+                    }
+                },
+                new Metadata());
+        call.request(10);
+        call.sendMessage(new byte[0]);
+        call.halfClose();
+        return status.get(20, TimeUnit.SECONDS).getCode();
+    }
+
+    @Test
+    void servicesOfGrpc_probesAreOpen_reflectionIsNot() throws Exception {
+        try (Stage stage = stage(AUTHENTICATION)) {
+            assertThat(ask(stage, "grpc.health.v1.Health/Check")).isEqualTo(Status.Code.OK);
+            assertThat(ask(stage, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo"))
+                    .isEqualTo(Status.Code.UNAUTHENTICATED);
+        }
+        try (Stage stage = stage(AUTHENTICATION + "  health: authenticated\n")) {
+            assertThat(ask(stage, "grpc.health.v1.Health/Check")).isEqualTo(Status.Code.UNAUTHENTICATED);
         }
     }
 }

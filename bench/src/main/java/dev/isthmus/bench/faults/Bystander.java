@@ -1,6 +1,7 @@
 package dev.isthmus.bench.faults;
 
 import io.netty.channel.EventLoop;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -16,8 +17,8 @@ final class Bystander implements AutoCloseable {
     private final Client rest;
 
     Bystander(EventLoop loop, int port, int http2Port) {
-        grpc = ClientProtocol.GRPC.client(loop, http2Port, LIMIT_MILLIS);
-        rest = ClientProtocol.REST.client(loop, port, LIMIT_MILLIS);
+        grpc = ClientProtocol.GRPC.client(loop, List.of(http2Port), LIMIT_MILLIS);
+        rest = ClientProtocol.REST.client(loop, List.of(port), LIMIT_MILLIS);
     }
 
     /** Runs for at least this long and until {@code over}; returns the results of the requests. */

@@ -37,7 +37,9 @@ public final class Faults implements Callable<Integer> {
             new ReloadScenario(),
             new BrokenScenario(),
             new StormScenario(),
-            new SplitScenario());
+            new SplitScenario(),
+            new DrainScenario(false),
+            new DrainScenario(true));
 
     /** The name that selects all attacks. */
     private static final String ATTACKS = "attacks";
@@ -78,7 +80,7 @@ public final class Faults implements Callable<Integer> {
     @Parameters(
             paramLabel = "SCENARIO",
             description =
-                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, attacks, or an attack by"
+                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, attacks, or an attack by"
                             + " its name (docs/explanation/faults.md); all by default.")
     private List<String> names = List.of();
 

@@ -14,7 +14,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Two stub servers and a gateway before them, each in its own process, with a folder for configuration and ledgers. */
+/**
+ * Two stub servers and one or two gateways before them, each in its own process, with a folder for configurations and
+ * ledgers.
+ */
 final class Fleet {
     static final List<String> STUBS = List.of("one", "two");
     /** Only C1: CPU time that a stub spends on compilation is taken from the gateway. */
@@ -27,6 +30,9 @@ final class Fleet {
     private final Path folder;
     private final int serviceMicros;
     private final List<Child> stubs = new ArrayList<>();
+    private final List<Integer> ports = new ArrayList<>();
+    private final List<Child> gateways = new ArrayList<>();
+    private Path home = Path.of(".");
     private final GatewayConfigs configs;
 
     /** Starts the stubs. */
@@ -34,14 +40,14 @@ final class Fleet {
         this.children = children;
         this.folder = folder;
         this.serviceMicros = serviceMicros;
-        List<Integer> ports = new ArrayList<>();
+        List<Integer> stubPorts = new ArrayList<>();
         for (String name : STUBS) {
             stubs.add(startStub(name, 0));
         }
         for (Child stub : stubs) {
-            ports.add(Integer.parseInt(stub.await(StubServer.LISTENING, START)));
+            stubPorts.add(Integer.parseInt(stub.await(StubServer.LISTENING, START)));
         }
-        configs = new GatewayConfigs(freePort(), freePort(), List.copyOf(ports));
+        configs = new GatewayConfigs(freePort(), freePort(), List.copyOf(stubPorts));
     }
 
     private static int freePort() throws IOException {
@@ -59,21 +65,37 @@ final class Fleet {
                 List.of(name, folder.toString(), Integer.toString(port), Integer.toString(serviceMicros)));
     }
 
-    /** Starts the packaged gateway and waits until it is ready. */
-    void startGateway(Path home, String config) throws IOException, BenchException, InterruptedException {
+    /** Starts the packaged gateways of the scenario and waits until they are ready. */
+    void startGateways(Path project, Scenario scenario) throws IOException, BenchException, InterruptedException {
+        home = project;
+        for (int number = 0; number < scenario.gateways(); number++) {
+            GatewayConfigs own = number == 0 ? configs : configs.at(freePort());
+            Files.writeString(configFile(number), scenario.config(own));
+            ports.add(own.port());
+            gateways.add(launch(number));
+        }
+        for (int number = 0; number < scenario.gateways(); number++) {
+            awaitReady(number);
+        }
+    }
+
+    private Child launch(int number) throws IOException, BenchException {
         Path distribution = home.resolve("gateway/app/target/dist/lib");
         if (!Files.isDirectory(distribution)) {
             throw new BenchException(distribution + ": the gateway is not packaged");
         }
-        configure(config);
-        Child gateway = children.java(
+        return children.java(
                 "gateway",
                 List.of("-XX:+UseSerialGC", "-Xmx512m"),
                 distribution + File.separator + "*",
                 "dev.isthmus.gateway.cli.IsthmusCommand",
-                List.of("serve", "--config", configFile().toString()));
+                List.of("serve", "--config", configFile(number).toString()));
+    }
+
+    private void awaitReady(int number) throws BenchException, InterruptedException {
+        Child gateway = gateways.get(number);
         long end = System.nanoTime() + START.toNanos();
-        while (!ready()) {
+        while (!ready(ports.get(number))) {
             if (!gateway.alive() || System.nanoTime() > end) {
                 throw gateway.failure("did not become ready");
             }
@@ -81,13 +103,31 @@ final class Fleet {
         }
     }
 
-    private boolean ready() {
+    private static boolean ready(int port) {
         try {
-            Http.get(configs.port(), "/v2/health/ready");
+            Http.get(port, "/v2/health/ready");
             return true;
         } catch (IOException e) {
             return false;
         }
+    }
+
+    /** Sends SIGTERM to a gateway and waits for its end; returns its exit code. */
+    int terminateGateway(int number) throws IOException, BenchException, InterruptedException {
+        Child gateway = gateways.get(number);
+        gateway.signal("TERM");
+        return gateway.awaitExit(START);
+    }
+
+    /** Starts a gateway that has ended on its old port, and waits until it is ready. */
+    void restartGateway(int number) throws IOException, BenchException, InterruptedException {
+        gateways.set(number, launch(number));
+        awaitReady(number);
+    }
+
+    /** The ports of the gateways. */
+    List<Integer> ports() {
+        return List.copyOf(ports);
     }
 
     /** Replaces the gateway's configuration file atomically. */
@@ -98,7 +138,11 @@ final class Fleet {
     }
 
     Path configFile() {
-        return folder.resolve("isthmus.yaml");
+        return configFile(0);
+    }
+
+    private Path configFile(int number) {
+        return folder.resolve(number == 0 ? "isthmus.yaml" : "isthmus-" + number + ".yaml");
     }
 
     /** Sends SIGKILL to a stub and waits for its end. */

@@ -4,6 +4,16 @@ import java.util.List;
 
 /** Configurations of the gateway. */
 record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
+    /** The same for a gateway on another port. */
+    GatewayConfigs at(int other) {
+        return new GatewayConfigs(other, adminPort, stubs);
+    }
+
+    /** A configuration whose gateway starts and ends fast. */
+    static String withShortDrain(String config) {
+        return "drain: {delay: 500ms, timeout: 20s}\nhealth: {warm_up: 0s}\n" + config;
+    }
+
     /** Both stubs as replicas of one upstream with these settings. */
     String replicas(String... settings) {
         StringBuilder upstream = new StringBuilder();

@@ -20,7 +20,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A gRPC client over several connections. It never retries and sends no deadline, so that the gateway's timeouts apply.
+ * A gRPC client over several connections to each gateway. It sends no deadline, so that the gateway's timeouts apply,
+ * and never retries. With several gateways it does what gRPC does by default: a call that was not processed, because its
+ * stream is above the last one of a GOAWAY or was refused, is sent again. Calls wait for a connection then.
  */
 final class GrpcClient implements Client {
     private static final int CONNECTIONS = 4;
@@ -28,20 +30,25 @@ final class GrpcClient implements Client {
 
     private final EventLoop loop;
     private final long limitMillis;
+    private final int gateways;
     private final List<ManagedChannel> channels;
     private final AtomicInteger turn = new AtomicInteger();
 
-    GrpcClient(EventLoop loop, int port, long limitMillis) {
+    GrpcClient(EventLoop loop, List<Integer> ports, long limitMillis) {
         this.loop = loop;
         this.limitMillis = limitMillis;
+        this.gateways = ports.size();
         this.channels =
-                Stream.generate(() -> channel(loop, port)).limit(CONNECTIONS).toList();
+                Stream.generate(() -> channel(loop, ports)).limit(CONNECTIONS).toList();
     }
 
-    private static ManagedChannel channel(EventLoop loop, int port) {
-        return NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
-                .usePlaintext()
-                .disableRetry()
+    private static ManagedChannel channel(EventLoop loop, List<Integer> ports) {
+        NettyChannelBuilder builder = ports.size() == 1
+                ? NettyChannelBuilder.forAddress(
+                                new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(0)))
+                        .disableRetry()
+                : NettyChannelBuilder.forTarget(LoopbackPorts.target(ports)).defaultLoadBalancingPolicy("round_robin");
+        return builder.usePlaintext()
                 .directExecutor()
                 .eventLoopGroup(loop)
                 .channelType(Transport.of(loop).clientChannel())
@@ -51,7 +58,9 @@ final class GrpcClient implements Client {
     @Override
     public void send(Request request, Ended ended) {
         ManagedChannel channel = channels.get(Math.floorMod(turn.getAndIncrement(), channels.size()));
-        ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
+        // A refused connection is not an end: another gateway may take the call.
+        CallOptions options = gateways == 1 ? CallOptions.DEFAULT : CallOptions.DEFAULT.withWaitForReady();
+        ClientCall<byte[], byte[]> call = channel.newCall(INFER, options);
         PendingRequest pending =
                 new PendingRequest(loop, limitMillis, ended, () -> call.cancel("no response in time", null));
         call.start(new Answer(request, pending), new Metadata());

@@ -18,14 +18,20 @@ import io.netty.handler.codec.http.HttpVersion;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** JSON over HTTP/1.1 with persistent connections; a new one is opened if all are in use. All run on one event loop. */
+/**
+ * JSON over HTTP/1.1 with persistent connections; a new one is opened if all are in use, to each gateway in turn, or to
+ * the next one if it is refused. Requests that were sent are never sent again. All run on one event loop.
+ */
 final class RestClient implements Client {
     private final EventLoop loop;
     private final long limitMillis;
+    private final List<Integer> ports;
     private final Bootstrap bootstrap;
+    private int turn;
     /** A connection that was idle for longer is not reused: the gateway may be closing it. */
     private static final long MAX_IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -35,8 +41,9 @@ final class RestClient implements Client {
     private final Deque<Idle> idle = new ArrayDeque<>();
     private final Set<Channel> open = new HashSet<>();
 
-    RestClient(EventLoop loop, int port, long limitMillis) {
+    RestClient(EventLoop loop, List<Integer> ports, long limitMillis) {
         this.loop = loop;
+        this.ports = ports;
         this.limitMillis = limitMillis;
         this.bootstrap = new Bootstrap()
                 .group(loop)
@@ -51,8 +58,7 @@ final class RestClient implements Client {
                                         new RestClientExchange(
                                                 waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
                     }
-                })
-                .remoteAddress("127.0.0.1", port);
+                });
     }
 
     @Override
@@ -68,12 +74,25 @@ final class RestClient implements Client {
             }
             next.channel().close();
         }
-        bootstrap.connect().addListener(done -> {
+        connect(request, ended, turn++, 1);
+    }
+
+    /**
+     * Connects to a gateway, or to the next one if it refuses.
+     *
+     * @param number of the gateway, modulo their number
+     * @param tries so far, including this one
+     */
+    private void connect(Request request, Ended ended, int number, int tries) {
+        int port = ports.get(Math.floorMod(number, ports.size()));
+        bootstrap.connect("127.0.0.1", port).addListener(done -> {
             if (done.isSuccess()) {
                 Channel channel = ((ChannelFuture) done).channel();
                 open.add(channel);
                 channel.closeFuture().addListener(closed -> open.remove(channel));
                 write(channel, request, ended);
+            } else if (tries < ports.size()) {
+                connect(request, ended, number + 1, tries + 1);
             } else {
                 ended.ended(Outcome.RESET);
             }

@@ -13,6 +13,11 @@ interface Scenario {
     /** Runs the load with the fault and checks the results against the limit. */
     Verdict play(ScenarioContext context) throws IOException, BenchException, InterruptedException;
 
+    /** The number of gateways with this configuration. */
+    default int gateways() {
+        return 1;
+    }
+
     /** Service time of a stub in microseconds. */
     default int serviceMicros() {
         return Options.SERVICE_MICROS;

@@ -15,8 +15,8 @@ record ScenarioRunner(Options options, EventLoop loop) {
         try (Scratch scratch = new Scratch();
                 Children children = new Children()) {
             Fleet fleet = new Fleet(children, scratch.folder(), scenario.serviceMicros());
-            fleet.startGateway(options.home(), scenario.config(fleet.configs()));
-            try (Client client = protocol.client(loop, fleet.configs().port(), Options.CLIENT_LIMIT_MILLIS)) {
+            fleet.startGateways(options.home(), scenario);
+            try (Client client = protocol.client(loop, fleet.ports(), Options.CLIENT_LIMIT_MILLIS)) {
                 warm(client);
                 Tally tally = new Tally();
                 Verdict verdict = scenario.play(new ScenarioContext(options, fleet, client, tally));

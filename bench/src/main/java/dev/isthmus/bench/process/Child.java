@@ -104,6 +104,14 @@ public final class Child {
         }
     }
 
+    /** Waits for the end of the process and returns its exit code. */
+    public int awaitExit(Duration limit) throws BenchException, InterruptedException {
+        if (!process.waitFor(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+            throw failure("has not ended within " + limit.toSeconds() + " s");
+        }
+        return process.exitValue();
+    }
+
     /** Sends SIGKILL and waits for the end of the process. */
     public void kill() throws InterruptedException {
         destroy();

@@ -100,7 +100,7 @@ class StubServerTest {
     }
 
     private Client client(int port) {
-        return new GrpcClient(loops.next(), port, LIMIT.toMillis());
+        return new GrpcClient(loops.next(), List.of(port), LIMIT.toMillis());
     }
 
     private Outcome next() throws InterruptedException {

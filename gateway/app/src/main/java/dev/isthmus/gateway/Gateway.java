@@ -25,6 +25,7 @@ import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.ConfigDiff;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigSource;
+import dev.isthmus.gateway.settings.Drain;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.RampsConfig;
@@ -59,6 +60,7 @@ import org.slf4j.LoggerFactory;
 public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(5);
+    private static final String DRAINING = "draining";
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
@@ -69,6 +71,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private final ShadowRuntime shadows;
     private final Generation.SharedResources resources;
     private final Listeners listeners;
+    private final DrainSequence drain;
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final @Nullable ConfigSource source;
     private @Nullable AdminServer admin;
@@ -186,6 +189,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 this,
                 this::forget);
         OpenConnections connections = new OpenConnections();
+        drain = new DrainSequence(connections.drain(), calls::inFlight, this::stopAccepting);
         new ConnectionMetrics(metrics.registry()).show(connections);
         listeners = new Listeners(
                 transport,
@@ -248,7 +252,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * If it cannot be applied, nothing changes. Blocks.
      */
     public synchronized ReloadResult reload(GatewayConfig config) {
-        if (loops.isShuttingDown()) {
+        if (ending()) {
             return reloads.rejected(false, List.of("the gateway is shutting down"));
         }
         Generation old = current;
@@ -345,6 +349,11 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     }
 
     @Override
+    public boolean ending() {
+        return DRAINING.equals(phase) || STOPPING.equals(phase);
+    }
+
+    @Override
     public @Nullable String failure() {
         return allocations.failure();
     }
@@ -354,7 +363,33 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         return current.ready();
     }
 
-    /** Stops accepting and closes everything. Idempotent. */
+    private synchronized void stopAccepting() {
+        listeners.close();
+        // Connections accepted last are set up in tasks.
+        EventLoops.drain(loops);
+    }
+
+    /**
+     * Ends without losing a call: reports itself not ready and serves for the configured delay, then accepts no
+     * connections and lets calls end until the configured timeout; the rest fail. Then it is closed. Blocks; {@link
+     * #close()} on another thread shortens it. Has no effect on a gateway that is draining or closed.
+     *
+     * @param why logged reason
+     * @param delayed whether to wait for the configured delay
+     */
+    public void drain(String why, boolean delayed) throws InterruptedException {
+        synchronized (this) {
+            if (ending()) {
+                return;
+            }
+            phase = DRAINING;
+        }
+        Drain times = config().drain();
+        drain.run(why, delayed ? times.delay() : Duration.ZERO, times.timeout());
+        stop(why);
+    }
+
+    /** Stops accepting, fails active calls and closes everything. Idempotent. */
     @Override
     public void close() {
         stop("closed");
@@ -372,6 +407,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         phase = STOPPING;
         LOG.info("stopping: {}; active calls: {}", why, resources.calls().inFlight());
         listeners.close();
+        drain.end();
         if (admin != null) {
             admin.close();
         }

@@ -27,6 +27,7 @@ import dev.isthmus.gateway.settings.AuthenticationConfig.ForwardedCredential;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -195,7 +196,7 @@ final class Generation {
 
     private CallerAccess access() {
         Set<String> open = config.listeners().stream()
-                .filter(GatewayConfig.Listener::open)
+                .filter(ListenerExposure::isOpen)
                 .map(GatewayConfig.Listener::label)
                 .collect(Collectors.toUnmodifiableSet());
         return new CallerAccess(authenticator, open, AccessPolicy.of(config), resources.access());

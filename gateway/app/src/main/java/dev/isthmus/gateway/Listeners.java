@@ -2,9 +2,11 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.ListenerContext;
+import dev.isthmus.gateway.ingress.TrustedProxies;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.settings.ManagementAccess;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -12,6 +14,7 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,11 +28,24 @@ final class Listeners implements AutoCloseable {
     private final ListenerContext entry;
     private volatile List<BoundListener> bound = List.of();
 
-    private record BoundListener(Listener listener, IngressServer server) {
-        /** Whether it has this address, whatever else is configured for it. */
-        boolean at(Listener other) {
-            return listener.label().equals(other.label());
+    /**
+     * A listening port.
+     *
+     * @param proxies in effect for new connections
+     */
+    private record BoundListener(Listener listener, IngressServer server, AtomicReference<TrustedProxies> proxies) {
+        /** The same port with other settings, which {@link #apply} puts into effect. */
+        BoundListener with(Listener other) {
+            return new BoundListener(other, server, proxies);
         }
+
+        void apply() {
+            proxies.set(proxiesOf(listener));
+        }
+    }
+
+    private static TrustedProxies proxiesOf(Listener listener) {
+        return new TrustedProxies(listener.trustedProxies(), listener.proxyProtocol());
     }
 
     Listeners(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, ListenerContext entry) {
@@ -47,23 +63,24 @@ final class Listeners implements AutoCloseable {
 
         private void add(Listener listener) throws BindException, InterruptedException {
             for (BoundListener each : removed) {
-                if (each.at(listener)) {
+                if (each.listener().sameAddress(listener)) {
                     removed.remove(each);
-                    next.add(new BoundListener(listener, each.server()));
+                    next.add(each.with(listener));
                     if (!each.listener().equals(listener)) {
                         warn(listener);
                     }
                     return;
                 }
             }
-            BoundListener boundListener = new BoundListener(listener, listen(listener));
+            AtomicReference<TrustedProxies> proxies = new AtomicReference<>(proxiesOf(listener));
+            BoundListener boundListener = new BoundListener(listener, listen(listener, proxies), proxies);
             warn(listener);
             added.add(boundListener);
             next.add(boundListener);
         }
 
         private static void warn(Listener listener) {
-            if (listener.open() && !listener.loopback()) {
+            if (ListenerExposure.isOpen(listener) && !ListenerExposure.isLoopback(listener)) {
                 LOG.warn(
                         "listener {} is open: whoever reaches it may send requests without a credential{}",
                         listener.label(),
@@ -71,11 +88,12 @@ final class Listeners implements AutoCloseable {
             }
         }
 
-        private IngressServer listen(Listener listener) throws BindException, InterruptedException {
+        private IngressServer listen(Listener listener, AtomicReference<TrustedProxies> proxies)
+                throws BindException, InterruptedException {
             ListenAddress address = address(listener);
             InetSocketAddress resolved = address.resolve();
             try {
-                return IngressServer.listen(transport, loops, allocator, resolved, entry.named(listener.label()));
+                return IngressServer.listen(transport, loops, allocator, resolved, entry.named(listener.label()).behind(proxies::get));
             } catch (InterruptedException e) {
                 throw e;
             } catch (Exception e) {
@@ -91,6 +109,7 @@ final class Listeners implements AutoCloseable {
         /** Applies the change: removed listeners accept no more connections; existing connections stay open. */
         void commit() {
             bound = List.copyOf(next);
+            bound.forEach(BoundListener::apply);
             removed.forEach(each -> each.server().close());
         }
     }
@@ -109,7 +128,7 @@ final class Listeners implements AutoCloseable {
     /** The listeners that are not bound yet. */
     List<Listener> unbound(List<Listener> listeners) {
         return listeners.stream()
-                .filter(each -> bound.stream().noneMatch(other -> other.at(each)))
+                .filter(wanted -> bound.stream().noneMatch(each -> each.listener().sameAddress(wanted)))
                 .toList();
     }
 

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.reload.ProcessSignals;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.warm.WarmUp;
 import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
@@ -16,7 +17,6 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,7 +92,7 @@ record GatewayProcess(
         }
         Listener first = config.listeners().get(0);
         Listener given = first.at(host == null ? first.host() : host, port == null ? first.port() : port);
-        String exposed = given.exposure(config.authentication());
+        String exposed = ListenerExposure.problem(given, config.authentication());
         if (exposed != null) {
             throw new ConfigException(List.of("isthmus: --host: " + exposed));
         }
@@ -100,9 +100,9 @@ record GatewayProcess(
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {
-        AtomicReference<String> reason = new AtomicReference<>("the process exits");
-        ProcessSignals.beforeEnd(reason::set);
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> gateway.stop(reason.get()), "isthmus-shutdown"));
+        Termination termination = new Termination(gateway);
+        ProcessSignals.onTermination(termination::signal);
+        Runtime.getRuntime().addShutdownHook(new Thread(termination::exit, "isthmus-shutdown"));
         for (InetSocketAddress address : gateway.addresses()) {
             out.println("Isthmus " + Version.current() + " serves REST and gRPC on " + text(address));
         }

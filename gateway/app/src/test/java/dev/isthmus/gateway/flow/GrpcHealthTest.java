@@ -95,4 +95,26 @@ class GrpcHealthTest {
             assertThat(watch(stage.channel(), "stranger").next().getStatus()).isEqualTo(ServingStatus.SERVICE_UNKNOWN);
         }
     }
+
+    @Test
+    void watch_endsWhenTheGatewayDrains() throws Exception {
+        try (Stage stage = Stage.local()) {
+            Iterator<HealthCheckResponse> states = watch(stage.channel(), "");
+            assertThat(states.next().getStatus()).isEqualTo(ServingStatus.SERVING);
+            Thread drain = new Thread(() -> {
+                try {
+                    stage.gateway().drain("test", true);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            });
+            drain.start();
+            assertThat(states.next().getStatus()).isEqualTo(ServingStatus.NOT_SERVING);
+            assertThatThrownBy(states::next)
+                    .isInstanceOfSatisfying(
+                            StatusRuntimeException.class,
+                            e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE));
+            drain.join();
+        }
+    }
 }

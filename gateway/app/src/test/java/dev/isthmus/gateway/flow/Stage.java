@@ -38,7 +38,8 @@ final class Stage implements AutoCloseable {
 
     /** A free loopback port, where everything is served. */
     static final GatewayConfig.Listener MANAGED =
-            new GatewayConfig.Listener("127.0.0.1", 0, null, ManagementAccess.ALLOW);
+            TestConfigs.with(
+                    new GatewayConfig.Listener("127.0.0.1", 0), Map.of("management", ManagementAccess.ALLOW));
 
     /** Limit of every body and message. */
     static final int LIMIT = 4 << 20;

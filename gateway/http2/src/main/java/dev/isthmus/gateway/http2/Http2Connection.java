@@ -97,6 +97,13 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
         }
     }
 
+    /** Calls the action with the listener of each open stream. */
+    public void forEachListener(Consumer<StreamListener> action) {
+        if (session != null) {
+            session.streams().inOrder().forEach(stream -> action.accept(stream.listener()));
+        }
+    }
+
     /** Closes the connection at once, and all its streams with it. */
     public void close() {
         closeWith(null);

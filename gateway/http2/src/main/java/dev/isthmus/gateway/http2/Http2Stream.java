@@ -144,7 +144,13 @@ public final class Http2Stream {
 
     /** Runs the task in the connection's next turn; the present {@link #turn} must be over. */
     public void inNextTurn(Runnable task) {
-        session.connection().frames().inNextTurn(task);
+        session.connection().frames().inNextTurn(() -> {
+            try {
+                task.run();
+            } catch (RuntimeException e) {
+                session.listenerFailed(this, e);
+            }
+        });
     }
 
     /** Raises the stream's window to this many bytes; it never shrinks. */

@@ -31,6 +31,7 @@ public final class CallContext {
     private final long startNanos;
 
     private @Nullable Principal principal;
+    private @Nullable SocketAddress forwardedFor;
     private String requestId = "";
     private @Nullable Operation operation;
     private String route = NO_ROUTE;
@@ -91,9 +92,14 @@ public final class CallContext {
         return connection;
     }
 
-    /** The client's address; null if it is not known. */
+    /** The request was forwarded by a trusted proxy, for the client with this address. */
+    public void forwardedFor(SocketAddress client) {
+        forwardedFor = client;
+    }
+
+    /** The client's address: what a trusted proxy says, else that of the connection; null if it is not known. */
     public @Nullable SocketAddress peer() {
-        return connection == null ? null : connection.peer();
+        return forwardedFor != null || connection == null ? forwardedFor : connection.peer();
     }
 
     /** All header fields that the client sent. */

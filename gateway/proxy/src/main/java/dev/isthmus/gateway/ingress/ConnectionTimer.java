@@ -1,9 +1,12 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.ConnectionDrain.DrainStep;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -17,27 +20,35 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The timer of a client's connection. It periodically checks what has progressed since the last check, so that requests
- * need neither timers nor clock reads of their own.
+ * need neither timers nor clock reads of their own. It also ends the connection when the gateway drains.
  */
 final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(ConnectionTimer.class);
+    /** Time for the first byte of a connection when the gateway drains. */
+    private static final long UNUSED_SECONDS = 1;
 
     private final ConnectionPolicy policy;
     private final OpenConnections connections;
     private final WriteProgress writes = new WriteProgress();
-    private @Nullable TimedPeer protocol;
+    private @Nullable ProtocolHandler protocol;
     private @Nullable ScheduledFuture<?> checks;
     private long openedAt;
     private boolean logged;
 
     /** A protocol handler that knows what the connection is waiting for. */
-    interface TimedPeer {
+    interface ProtocolHandler {
         /**
          * Ends what has timed out.
          *
          * @param expired called for each expired limit
          */
         void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired);
+
+        /** Tells the client not to send further requests, and closes the connection after the last response. */
+        void drain();
+
+        /** Fails the requests that have not ended with this error, and closes the connection after the responses. */
+        void shutDown(OipException why);
     }
 
     ConnectionTimer(ConnectionPolicy policy, OpenConnections connections) {
@@ -45,9 +56,52 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         this.connections = connections;
     }
 
+    /** Joins the drain of the gateway if there is one. */
+    void start(Channel channel) {
+        apply(channel, connections.drain().step());
+    }
+
     /** Sets the handler once the protocol of the connection is known. */
-    void watch(TimedPeer timed) {
-        protocol = timed;
+    void watch(Channel channel, ProtocolHandler handler) {
+        protocol = handler;
+        apply(channel, connections.drain().step());
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+        if (event instanceof DrainStep step) {
+            apply(ctx.channel(), step);
+        } else {
+            ctx.fireUserEventTriggered(event);
+        }
+    }
+
+    private void apply(Channel channel, DrainStep step) {
+        ProtocolHandler handler = protocol;
+        switch (step) {
+            case SERVING -> {}
+            case DRAINING -> {
+                if (handler != null) {
+                    handler.drain();
+                } else {
+                    channel.eventLoop().schedule(() -> closeUnused(channel), UNUSED_SECONDS, TimeUnit.SECONDS);
+                }
+            }
+            case ENDING -> {
+                if (handler != null) {
+                    handler.shutDown(new OipException(ErrorCode.UNAVAILABLE, "the gateway is shutting down"));
+                } else {
+                    channel.close();
+                }
+            }
+        }
+    }
+
+    /** A client that has just connected may be about to send its first request. */
+    private void closeUnused(Channel channel) {
+        if (protocol == null) {
+            channel.close();
+        }
     }
 
     @Override
@@ -80,7 +134,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         if (connections.crowded(policy)) {
             timeouts = timeouts.crowded();
         }
-        TimedPeer peer = protocol;
+        ProtocolHandler peer = protocol;
         if (writes.stalled(channel.unsafe().outboundBuffer(), now, timeouts)) {
             expired(channel, TimeoutRule.WRITE);
             channel.close();

@@ -8,8 +8,6 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.coding.ContentCoding;
-import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
@@ -62,16 +60,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
             calls.checkHead(context, requestHead.method().permission());
-            GrpcDeframer deframer = new GrpcDeframer(
-                    channel.alloc(), requestHead.method().limits(settings.bodies()), requestHead.coding());
-            OpenedGrpcCall call = new OpenedGrpcCall(
-                    head,
-                    requestHead,
-                    requestHead.deadline(),
-                    requestHead.form(settings.streamForm()),
-                    deframer,
-                    new RequestTurns(stream, deframer, this),
-                    new UnaryRequest(deframer, requestHead.method().inference(), channel.alloc()));
+            OpenedGrpcCall call = new OpenedGrpcCall(head, requestHead, settings, stream, channel.alloc(), this);
             opened = call;
             if (call.stream()) {
                 sink = start(call, requestHead.method().operation(call.form()));
@@ -129,7 +118,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    /** Goes on with what was left over. */
     void readOn() {
         OpenedGrpcCall call = opened;
         if (ended || call == null) {
@@ -170,7 +158,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public boolean paused() {
-        return !ended && (leftOver() || (sink != null && !sink.isReady()));
+        return !ended && ((opened != null && opened.turns().leftOver()) || (sink != null && !sink.isReady()));
     }
 
     @Override
@@ -193,6 +181,11 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
+    public void shutDown(OipException why) {
+        failCall(why);
+    }
+
+    @Override
     public void withheld(int bytes) {
         withheld += bytes;
     }
@@ -205,10 +198,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
         } else {
             openWindow();
         }
-    }
-
-    private boolean leftOver() {
-        return opened != null && opened.turns().leftOver();
     }
 
     private void openWindow() {

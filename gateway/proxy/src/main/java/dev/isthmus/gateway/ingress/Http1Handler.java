@@ -6,7 +6,6 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -15,7 +14,6 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.HttpContent;
@@ -30,6 +28,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,6 +39,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
+    /** Time without a request after which a connection is closed while the gateway drains. */
+    private static final long IDLE_MILLIS = 1_000;
 
     private final ListenerContext listener;
     private final ClientConnection connection;
@@ -103,18 +104,19 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         if (processing) {
             return;
         }
+        processing = true;
         flush.begin();
         try {
             processPending(ctx);
+            processing = false;
+            resumeReading(ctx);
         } finally {
             flush.end(ctx);
         }
     }
 
     private void processPending(ChannelHandlerContext ctx) {
-        processing = true;
         while (ctx.channel().isActive()) {
-            // Without keep-alive the connection closes after the response.
             if (exchange != null && exchange.responded() && bodyEnded && keepAlive) {
                 exchange = null;
             }
@@ -123,14 +125,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             }
             dispatch(ctx, pending.remove());
         }
-        processing = false;
-        resumeReading(ctx);
     }
 
-    /**
-     * Whether the next message can be processed now: no request is started while the client does not read its
-     * responses.
-     */
+    /** Whether the next message can be processed: no request starts while the client does not read its responses. */
     private boolean canProcess(ChannelHandlerContext ctx) {
         return !turn.over() && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
     }
@@ -151,7 +148,6 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         ctx.channel().config().setAutoRead(pending.isEmpty() && !paused() && !decoder.isPaused());
     }
 
-    /** Whether no request is in flight. */
     boolean betweenRequests() {
         return exchange == null;
     }
@@ -179,6 +175,29 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
     }
 
+    /** Closes the connection once it is idle; responses announce it until then. */
+    void drain(ChannelHandlerContext ctx) {
+        ctx.executor().schedule(() -> closeIdle(ctx), IDLE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void closeIdle(ChannelHandlerContext ctx) {
+        if (betweenRequests() && !decoder.partial() && !decoder.isPaused() && pending.isEmpty() && !closing) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+        }
+    }
+
+    /** Fails the request under way, and closes the connection. */
+    void shutDown(ChannelHandlerContext ctx, OipException why) {
+        RestExchange current = exchange;
+        keepAlive = false;
+        if (current != null && !current.responded()) {
+            bodyEnded = true;
+            current.shutDown(why);
+        } else if (!closing) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+        }
+    }
+
     private boolean paused() {
         return exchange != null && !bodyEnded && exchange.paused();
     }
@@ -197,7 +216,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
         OipException refusal = Http1Rules.refusal(request);
         // Nothing more of a malformed request is read.
-        Http1Head head = refusal == null ? new Http1Head(request) : null;
+        Http1Head head = refusal == null ? new Http1Head(request, connection) : null;
         RestExchange opened = exchange(ctx, head == null ? HeaderFields.NONE : head);
         exchange = opened;
         bodyEnded = false;
@@ -303,10 +322,16 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void respond(RestResponse response) {
-            earlier = flush.isDeferred() ? pendingBytes() : 0;
+            announceDrain();
+            earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
             ChannelFuture written = ctx.write(Http1Responses.full(response, keepAlive));
             flush.flush(ctx);
             finished(written);
+        }
+
+        /** The response says that the connection is closed after it. */
+        private void announceDrain() {
+            keepAlive &= !listener.connections().drain().draining();
         }
 
         private void finished(ChannelFuture written) {
@@ -321,6 +346,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
                 return;
             }
             written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+            if (listener.connections().drain().draining()) {
+                // Its head was written before.
+                drain(ctx);
+            }
             process(ctx);
         }
 
@@ -329,6 +358,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             if (http10 && !Http1Responses.hasLength(head)) {
                 keepAlive = false;
             }
+            announceDrain();
             ctx.write(Http1Responses.head(head, keepAlive, http10), ctx.voidPromise());
         }
 
@@ -355,12 +385,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public long queued() {
-            return Math.max(0, pendingBytes() - earlier);
-        }
-
-        private long pendingBytes() {
-            ChannelOutboundBuffer waiting = ctx.channel().unsafe().outboundBuffer();
-            return waiting == null ? 0 : waiting.totalPendingWriteBytes();
+            return Math.max(0, ResponseFlush.pendingBytes(ctx) - earlier);
         }
 
         @Override
@@ -395,13 +420,6 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         ctx.fireChannelInactive();
     }
 
-    /** Heap exhaustion ends the process; direct memory is released by other calls. */
-    private static OipException failure(Throwable cause) {
-        return cause instanceof OutOfMemoryError
-                ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
-                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
-    }
-
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof IOException) {
@@ -411,7 +429,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         if (exchange != null && !exchange.responded()) {
             keepAlive = false;
-            exchange.cancelWith(failure(cause));
+            exchange.cancelWith(Http1Rules.failure(cause));
         } else {
             ctx.close();
         }

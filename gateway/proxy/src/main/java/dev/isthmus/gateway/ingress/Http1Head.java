@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.net.RequestTarget;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpUtil;
@@ -14,7 +15,8 @@ final class Http1Head extends RequestHead {
     private final String uri;
     private final long contentLength;
 
-    Http1Head(HttpRequest request) {
+    Http1Head(HttpRequest request, ClientConnection connection) {
+        super(connection);
         this.request = request;
         RequestTarget target = RequestTarget.absolute(request.uri());
         this.uri = target == null ? request.uri() : target.path();

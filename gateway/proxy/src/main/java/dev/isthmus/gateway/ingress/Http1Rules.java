@@ -62,4 +62,11 @@ final class Http1Rules {
         }
         return new OipException(ErrorCode.INVALID_ARGUMENT, "malformed HTTP request", cause);
     }
+
+    /** Heap exhaustion ends the process; direct memory is released by other calls. */
+    static OipException failure(Throwable cause) {
+        return cause instanceof OutOfMemoryError
+                ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
+                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
+    }
 }

@@ -3,12 +3,13 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.net.BodyProgress;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.oip.OipException;
 import io.netty.channel.ChannelHandlerContext;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Enforces the timeouts of an HTTP/1.1 connection, by periodic checks. */
-final class Http1Timers implements ConnectionTimer.TimedPeer {
+/** Enforces the timeouts of an HTTP/1.1 connection, by periodic checks; passes on the steps of a drain. */
+final class Http1Timers implements ConnectionTimer.ProtocolHandler {
     private final TimedRequestDecoder decoder;
     private final Http1Handler handler;
     private final ChannelHandlerContext ctx;
@@ -48,6 +49,16 @@ final class Http1Timers implements ConnectionTimer.TimedPeer {
             expired.accept(rule);
             handler.timedOut(ctx, rule);
         }
+    }
+
+    @Override
+    public void drain() {
+        handler.drain(ctx);
+    }
+
+    @Override
+    public void shutDown(OipException why) {
+        handler.shutDown(ctx, why);
     }
 
     private ClientWait awaited() {

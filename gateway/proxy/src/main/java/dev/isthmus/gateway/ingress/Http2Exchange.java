@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 
 /** The request and response of one HTTP/2 stream. */
@@ -24,6 +25,9 @@ interface Http2Exchange {
 
     /** The client timed out: responds with an error, if no response was sent. */
     void timedOut(TimeoutRule rule);
+
+    /** Fails the request with this error, if it has not ended. */
+    void shutDown(OipException why);
 
     /** Withholds the flow-control credit of this many bytes until the request is read again. */
     default void withheld(int bytes) {}

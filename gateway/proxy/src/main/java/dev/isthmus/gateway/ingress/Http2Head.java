@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
@@ -26,7 +27,8 @@ final class Http2Head extends RequestHead {
     private @Nullable HeaderAllowList allowed;
     private Map<String, String> forwarded = Map.of();
 
-    Http2Head(Http2Headers headers) {
+    Http2Head(Http2Headers headers, ClientConnection connection) {
+        super(connection);
         this.headers = headers;
         this.method = text(headers.method());
         this.uri = text(headers.path());

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.ClientConnection;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +13,12 @@ final class Http2HeadCache {
     private static final int MAX_CACHED = 4;
 
     private final @Nullable Http2Head[] cached = new Http2Head[MAX_CACHED];
+    private final ClientConnection connection;
     private int next;
+
+    Http2HeadCache(ClientConnection connection) {
+        this.connection = connection;
+    }
 
     Http2Head of(Http2Headers headers) {
         for (Http2Head each : cached) {
@@ -20,7 +26,7 @@ final class Http2HeadCache {
                 return each;
             }
         }
-        Http2Head head = new Http2Head(headers);
+        Http2Head head = new Http2Head(headers, connection);
         cached[next] = head;
         next = (next + 1) % MAX_CACHED;
         return head;

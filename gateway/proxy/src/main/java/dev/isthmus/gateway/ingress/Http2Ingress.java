@@ -11,6 +11,7 @@ import dev.isthmus.gateway.http2.Http2Options;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -18,10 +19,11 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** HTTP/2 on one connection, with REST and gRPC streams side by side. */
-final class Http2Ingress {
+final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     /** Initial flow-control window of a stream, in bytes. */
     private static final int STREAM_WINDOW = 1 << 20;
 
@@ -35,15 +37,53 @@ final class Http2Ingress {
 
     private final Channel channel;
     private final ListenerContext listener;
-    private final ClientConnection connection;
-    private final Http2HeadCache heads = new Http2HeadCache();
+    private final ClientConnection client;
+    private final Http2Connection connection;
+    private final Http2HeadCache heads;
     /** Requests that have not ended. */
     private int unended;
 
-    private Http2Ingress(Channel channel, ListenerContext listener) {
+    Http2Ingress(Channel channel, ListenerContext listener) {
         this.channel = channel;
         this.listener = listener;
-        this.connection = listener.connection(channel);
+        this.client = listener.connection(channel);
+        this.heads = new Http2HeadCache(client);
+        IngressSettings settings = listener.settings().get();
+        Http2Options options = new Http2Options(
+                STREAM_WINDOW,
+                CONNECTION_WINDOW,
+                FRAME,
+                settings.maxConcurrentStreams(),
+                IngressSettings.MAX_HEADER_BYTES,
+                IngressSettings.MAX_HEADER_FIELDS,
+                settings.abuse().limits());
+        this.connection =
+                Http2Connection.server(options, IngressStream::new, new AbuseWatch(channel, settings.abuse()));
+    }
+
+    /** The handler of the connection. */
+    Http2Connection connection() {
+        return connection;
+    }
+
+    @Override
+    public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
+        connection.checkTime(now, timeouts, expired);
+    }
+
+    @Override
+    public void drain() {
+        connection.goAway();
+    }
+
+    @Override
+    public void shutDown(OipException why) {
+        connection.forEachListener(stream -> {
+            if (stream instanceof IngressStream open) {
+                open.shutDown(why);
+            }
+        });
+        connection.goAway();
     }
 
     private void requestBegins() {
@@ -67,21 +107,6 @@ final class Http2Ingress {
         return HeadLimits.refusal(stream.headTooLarge(), head);
     }
 
-    /** Creates the handler of a connection. */
-    static Http2Connection connection(Channel channel, ListenerContext listener) {
-        Http2Ingress ingress = new Http2Ingress(channel, listener);
-        IngressSettings settings = listener.settings().get();
-        Http2Options options = new Http2Options(
-                STREAM_WINDOW,
-                CONNECTION_WINDOW,
-                FRAME,
-                settings.maxConcurrentStreams(),
-                IngressSettings.MAX_HEADER_BYTES,
-                IngressSettings.MAX_HEADER_FIELDS,
-                settings.abuse().limits());
-        return Http2Connection.server(options, ingress::accept, new AbuseWatch(channel, settings.abuse()));
-    }
-
     /** Forwards abuse events of a connection to the policy's listener. */
     private record AbuseWatch(Channel channel, AbusePolicy policy) implements ConnectionListener {
         @Override
@@ -90,16 +115,12 @@ final class Http2Ingress {
         }
     }
 
-    private StreamListener accept(Http2Stream stream) {
-        return new IngressStream(stream);
-    }
-
     private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
-        Http2Head head = stream.headTooLarge() ? new Http2Head(headers) : heads.of(headers);
+        Http2Head head = stream.headTooLarge() ? new Http2Head(headers, client) : heads.of(headers);
         IngressSettings settings = listener.settings().get();
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
-            CallContext context = listener.context(ClientProtocol.GRPC, head, connection, channel);
+            CallContext context = listener.context(ClientProtocol.GRPC, head, client, channel);
             GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, listener.calls());
             if (refusal == null) {
                 exchange.open(head);
@@ -108,7 +129,7 @@ final class Http2Ingress {
             }
             return exchange;
         }
-        CallContext context = listener.context(ClientProtocol.REST, head, connection, channel);
+        CallContext context = listener.context(ClientProtocol.REST, head, client, channel);
         Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, listener.calls());
         if (refusal == null) {
             exchange.open(head);
@@ -205,6 +226,14 @@ final class Http2Ingress {
             Http2Exchange current = exchange;
             if (current != null) {
                 current.timedOut(rule);
+            }
+        }
+
+        /** Fails the request, if it has not ended, with this error. */
+        void shutDown(OipException why) {
+            Http2Exchange current = exchange;
+            if (current != null) {
+                current.shutDown(why);
             }
         }
 

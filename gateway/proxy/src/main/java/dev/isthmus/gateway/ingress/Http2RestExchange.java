@@ -71,6 +71,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
+    public void shutDown(OipException why) {
+        exchange.shutDown(why);
+    }
+
+    @Override
     public void withheld(int bytes) {
         withheld += bytes;
     }

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.PackedReadAllocator;
@@ -36,12 +35,24 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
         BodyReadBuffer bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, ahead);
         channel.config().setRecvByteBufAllocator(new BodyReadAllocator(READS, bodyBuffer));
         ConnectionTimer timer = new ConnectionTimer(policy, listener.connections());
-        channel.pipeline().addLast(timer).addLast(new ProtocolDetector(this, timer, bodyBuffer));
+        channel.pipeline().addLast(timer);
+        if (listener.proxies().get().proxyProtocol()) {
+            ProxyProtocolHandler.addTo(channel, listener.connections(), policy);
+        }
+        channel.pipeline().addLast(new ProtocolDetector(this, timer, bodyBuffer));
+        listener.connections().drain().add(channel);
+        timer.start(channel);
     }
 
     /** Accepts a connection, or closes it if it exceeds a limit. */
     private boolean accepted(Channel channel, ConnectionPolicy policy) {
-        SocketAddress peer = channel.remoteAddress();
+        TrustedProxies proxies = listener.proxies().get();
+        if (proxies.proxyProtocol() && !proxies.trusts(channel.remoteAddress())) {
+            ProxyProtocolHandler.refuse(channel, "not one of trusted_proxies");
+            return false;
+        }
+        // A proxy is counted by its clients' addresses, once they are known.
+        SocketAddress peer = proxies.proxyProtocol() ? null : channel.remoteAddress();
         OpenConnections.ConnectionLimit exceeded = listener.connections().enter(peer, policy);
         channel.closeFuture().addListener(closed -> listener.connections().leave(peer));
         if (exceeded != null) {
@@ -59,12 +70,13 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
     void http1(ChannelPipeline pipeline, ConnectionTimer timer, BodyReadBuffer bodyBuffer) {
         Http1Handler handler = new Http1Handler(pipeline.channel(), listener, bodyBuffer);
         pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
-        timer.watch(new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
+        timer.watch(
+                pipeline.channel(), new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
     }
 
     void http2(ChannelPipeline pipeline, ConnectionTimer timer) {
-        Http2Connection connection = Http2Ingress.connection(pipeline.channel(), listener);
-        pipeline.addLast(connection);
-        timer.watch(connection::checkTime);
+        Http2Ingress ingress = new Http2Ingress(pipeline.channel(), listener);
+        pipeline.addLast(ingress.connection());
+        timer.watch(pipeline.channel(), ingress);
     }
 }

@@ -4,18 +4,40 @@ import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MaxMessagesRecvByteBufAllocator;
 import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
 
 /** A listening port. */
 public final class IngressServer implements AutoCloseable {
     private static final int BACKLOG = 1024;
 
-    private final Channel channel;
+    /** Interval at which the queue of connections that wait to be accepted is checked before closing. */
+    private static final long CHECK_MILLIS = 2;
+    /** Maximum time for that queue to become empty, if new connections keep arriving. */
+    private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    private IngressServer(Channel channel) {
+    private final Channel channel;
+    private final AcceptCounter accepted;
+
+    private IngressServer(Channel channel, AcceptCounter accepted) {
         this.channel = channel;
+        this.accepted = accepted;
+    }
+
+    /** Counts the connections of a listening channel, on its event loop. */
+    private static final class AcceptCounter extends ChannelInboundHandlerAdapter {
+        private long count;
+
+        @Override
+        public void channelRead(ChannelHandlerContext ctx, Object connection) {
+            count++;
+            ctx.fireChannelRead(connection);
+        }
     }
 
     /**
@@ -31,6 +53,7 @@ public final class IngressServer implements AutoCloseable {
             InetSocketAddress address,
             ListenerContext listener)
             throws Exception {
+        AcceptCounter accepted = new AcceptCounter();
         Channel channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
@@ -38,20 +61,46 @@ public final class IngressServer implements AutoCloseable {
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.ALLOCATOR, allocator)
+                .handler(accepted)
                 .childHandler(new IngressPipelines(listener))
                 .bind(address)
                 .sync()
                 .channel();
-        return new IngressServer(channel);
+        return new IngressServer(channel, accepted);
     }
 
     public InetSocketAddress address() {
         return (InetSocketAddress) channel.localAddress();
     }
 
-    /** Stops accepting; open connections stay. */
+    /**
+     * Stops accepting; open connections stay. Connections that the kernel has established already are accepted before, as
+     * they would be reset. Blocks, for about two seconds at most.
+     */
     @Override
     public void close() {
-        channel.close().syncUninterruptibly();
+        channel.eventLoop().execute(() -> {
+            if (channel.config().getRecvByteBufAllocator() instanceof MaxMessagesRecvByteBufAllocator turn) {
+                // All at once, not a few in each turn: the event loop may have many other connections.
+                turn.maxMessagesPerRead(BACKLOG);
+            }
+            closeAfter(accepted.count, System.nanoTime());
+        });
+        channel.closeFuture().syncUninterruptibly();
+    }
+
+    /** Closes when no connection was accepted since the last check. */
+    private void closeAfter(long before, long since) {
+        channel.eventLoop()
+                .schedule(
+                        () -> {
+                            if (accepted.count == before || System.nanoTime() - since > MAX_NANOS) {
+                                channel.close();
+                            } else {
+                                closeAfter(accepted.count, since);
+                            }
+                        },
+                        CHECK_MILLIS,
+                        TimeUnit.MILLISECONDS);
     }
 }

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.OpenConnections;
 import io.netty.channel.Channel;
+import java.net.SocketAddress;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -19,13 +20,25 @@ import org.jspecify.annotations.Nullable;
  * @param settings read at the start of each request, and of each connection for connection settings
  * @param connections counts the connections of all listeners of the same service
  * @param memory limits what calls hold; null for no limit
+ * @param proxies read at the start of each connection
  */
 public record ListenerContext(
         String name,
         Service calls,
         Supplier<IngressSettings> settings,
         OpenConnections connections,
-        @Nullable MemoryBudget memory) {
+        @Nullable MemoryBudget memory,
+        Supplier<TrustedProxies> proxies) {
+
+    /** The context of clients that connect directly. */
+    public ListenerContext(
+            String name,
+            Service calls,
+            Supplier<IngressSettings> settings,
+            OpenConnections connections,
+            @Nullable MemoryBudget memory) {
+        this(name, calls, settings, connections, memory, () -> TrustedProxies.NONE);
+    }
 
     /** A context without a name and a memory limit. */
     public ListenerContext(Service calls, Supplier<IngressSettings> settings) {
@@ -34,19 +47,25 @@ public record ListenerContext(
 
     /** The context of a listener with this name. */
     public ListenerContext named(String other) {
-        return new ListenerContext(other, calls, settings, connections, memory);
+        return new ListenerContext(other, calls, settings, connections, memory, proxies);
+    }
+
+    /** The context of a listener with these proxies in front. */
+    public ListenerContext behind(Supplier<TrustedProxies> others) {
+        return new ListenerContext(name, calls, settings, connections, memory, others);
     }
 
     /** Creates the description of a new connection. */
     ClientConnection connection(Channel channel) {
-        return new ClientConnection(name, channel.remoteAddress(), null);
+        SocketAddress peer = ProxyProtocolHandler.peer(channel);
+        return new ClientConnection(name, peer, null, proxies.get().trusts(peer));
     }
 
     /** Creates the context of a request whose head was received. */
     CallContext context(ClientProtocol protocol, HeaderFields head, ClientConnection connection, Channel channel) {
         MemoryBudget.MemoryReservation reservation =
                 memory == null ? MemoryBudget.MemoryReservation.UNCOUNTED : memory.reserve();
-        return new CallContext(
+        CallContext context = new CallContext(
                 protocol,
                 connection,
                 head,
@@ -54,5 +73,12 @@ public record ListenerContext(
                 channel.alloc(),
                 reservation,
                 System.nanoTime());
+        if (connection.trustedProxy() && head instanceof RequestHead request) {
+            SocketAddress client = ForwardingHeaders.client(request, proxies.get());
+            if (client != null) {
+                context.forwardedFor(client);
+            }
+        }
+        return context;
     }
 }

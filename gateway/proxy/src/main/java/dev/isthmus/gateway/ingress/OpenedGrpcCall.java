@@ -2,7 +2,9 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
+import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
+import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +20,43 @@ record OpenedGrpcCall(
         GrpcDeframer deframer,
         RequestTurns turns,
         UnaryRequest request) {
+
+    /** @param exchange reads what a turn leaves over */
+    OpenedGrpcCall(
+            Http2Head head,
+            GrpcRequestHead requestHead,
+            IngressSettings settings,
+            Http2Stream stream,
+            ByteBufAllocator allocator,
+            GrpcExchange exchange) {
+        this(
+                head,
+                requestHead,
+                settings,
+                stream,
+                allocator,
+                exchange,
+                new GrpcDeframer(
+                        allocator, requestHead.method().limits(settings.bodies()), requestHead.coding()));
+    }
+
+    private OpenedGrpcCall(
+            Http2Head head,
+            GrpcRequestHead requestHead,
+            IngressSettings settings,
+            Http2Stream stream,
+            ByteBufAllocator allocator,
+            GrpcExchange exchange,
+            GrpcDeframer deframer) {
+        this(
+                head,
+                requestHead,
+                requestHead.deadline(),
+                requestHead.form(settings.streamForm()),
+                deframer,
+                new RequestTurns(stream, deframer, exchange),
+                new UnaryRequest(deframer, requestHead.method().inference(), allocator));
+    }
 
     boolean stream() {
         return requestHead.method().streams();

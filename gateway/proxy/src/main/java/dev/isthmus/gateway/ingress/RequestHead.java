@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.coding.ContentCoding;
@@ -27,6 +28,12 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class RequestHead implements HeaderFields permits Http1Head, Http2Head {
     private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
     private static final int MAX_DIGITS = 10;
+
+    private final ClientConnection connection;
+
+    RequestHead(ClientConnection connection) {
+        this.connection = connection;
+    }
 
     @Override
     public abstract String method();
@@ -87,16 +94,25 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         for (Iterator<Map.Entry<CharSequence, CharSequence>> all = fields(); all.hasNext(); ) {
             Map.Entry<CharSequence, CharSequence> field = all.next();
             String name = field.getKey().toString().toLowerCase(Locale.ROOT);
-            if (name.equals(HopCount.NAME) || allowed.contains(name)) {
+            if (name.equals(HopCount.NAME) || (allowed.contains(name) && credible(name))) {
                 forwarded = forwarded.isEmpty() ? new HashMap<>() : forwarded;
                 forwarded.merge(name, field.getValue().toString(), RequestHead::joined);
             }
+        }
+        if (ForwardingHeaders.any(allowed)) {
+            forwarded = forwarded.isEmpty() ? new HashMap<>() : forwarded;
+            ForwardingHeaders.add(forwarded, allowed, connection);
         }
         if (forwarded.isEmpty()) {
             return HopCount.FIRST;
         }
         forwarded.put(HopCount.NAME, HopCount.next(forwarded.get(HopCount.NAME)));
         return forwarded;
+    }
+
+    /** Whether the sender may set this field: only trusted proxies name other clients. */
+    private boolean credible(String name) {
+        return connection.trustedProxy() || !ForwardingHeaders.contains(name);
     }
 
     private static String joined(String first, String next) {
@@ -106,7 +122,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     @Override
     public @Nullable String value(String name) {
         List<String> values = all(name);
-        if (values.isEmpty()) {
+        if (values.isEmpty() || !credible(name)) {
             return null;
         }
         return values.size() == 1 ? values.get(0) : String.join(",", values);

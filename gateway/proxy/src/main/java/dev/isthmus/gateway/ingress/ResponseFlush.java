@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundBuffer;
 
 /**
  * Flushes the responses of an HTTP/1.1 connection: those of pipelined requests that are answered at once together, when
@@ -42,6 +43,12 @@ final class ResponseFlush {
     /** Whether a response that is written now is flushed together with others. */
     boolean isDeferred() {
         return reading || deferring > 0;
+    }
+
+    /** Bytes of the connection that were written and not sent. */
+    static long pendingBytes(ChannelHandlerContext ctx) {
+        ChannelOutboundBuffer waiting = ctx.channel().unsafe().outboundBuffer();
+        return waiting == null ? 0 : waiting.totalPendingWriteBytes();
     }
 
     private void flushIfComplete(ChannelHandlerContext ctx) {

@@ -219,6 +219,13 @@ final class RestExchange implements Reply {
         }
     }
 
+    /** The gateway shuts down: cancels what is in flight, and responds. */
+    void shutDown(OipException why) {
+        if (!responded) {
+            cancelWith(why);
+        }
+    }
+
     /** The connection accepts more of the response. */
     void writabilityChanged() {
         memory.response(writer.queued());

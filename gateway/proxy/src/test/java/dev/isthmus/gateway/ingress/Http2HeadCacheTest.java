@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -13,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** Heads of HTTP/2 requests: what is parsed, and that it is parsed once. */
 class Http2HeadCacheTest {
-    private final Http2HeadCache heads = new Http2HeadCache();
+    private final Http2HeadCache heads = new Http2HeadCache(new ClientConnection("", null, null));
 
     private static Http2Headers grpc(String... more) {
         Http2Headers headers = new DefaultHttp2Headers()

@@ -9,6 +9,8 @@ import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.util.concurrent.ImmediateEventExecutor;
+import io.netty.util.concurrent.Promise;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -21,12 +23,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /** A real ingress on a free loopback port, and a client that writes bytes as given. */
 final class Ingress implements AutoCloseable {
     private final EventLoopGroup loops;
     private final IngressServer server;
+    private final Promise<Void> unblocked = ImmediateEventExecutor.INSTANCE.newPromise();
 
     Ingress(Transport transport, Service calls, long maxBodyBytes) throws Exception {
         loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
@@ -54,6 +58,23 @@ final class Ingress implements AutoCloseable {
 
     Client connect() throws IOException {
         return new Client(new Socket(InetAddress.getLoopbackAddress(), port()));
+    }
+
+    /** Keeps the event loop from accepting until {@link #closeListener}. */
+    void block() throws InterruptedException {
+        CountDownLatch blocking = new CountDownLatch(1);
+        loops.execute(() -> {
+            blocking.countDown();
+            unblocked.awaitUninterruptibly();
+        });
+        blocking.await();
+    }
+
+    /** Lets the event loop continue and closes the listener, whose closing is already waiting there. */
+    void closeListener() throws InterruptedException {
+        Thread closing = Thread.ofPlatform().start(server::close);
+        unblocked.setSuccess(null);
+        closing.join();
     }
 
     @Override

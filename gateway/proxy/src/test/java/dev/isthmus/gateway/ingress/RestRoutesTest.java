@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.oip.ErrorCode;
@@ -22,7 +23,8 @@ class RestRoutesTest {
 
     private static PathRoute route(String method, String path) {
         return RestRoutes.route(
-                new Http1Head(new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.valueOf(method), path)));
+                new Http1Head(new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.valueOf(method), path),
+                new ClientConnection("", null, null)));
     }
 
     private static String orEmpty(String text) {

@@ -40,7 +40,7 @@ final class AccessChecks {
 
     private void listener(Listener listener) {
         String what = "listener " + listener.label() + ": ";
-        String exposed = listener.exposure(config.authentication());
+        String exposed = ListenerExposure.problem(listener, config.authentication());
         if (exposed != null && checks.readable(config, "authentication")) {
             yaml.problem(positions.of(listener, "host"), what + exposed);
         }

@@ -9,6 +9,7 @@ import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -102,17 +103,15 @@ final class ConfigChecks {
     }
 
     private void listeners() {
-        Set<String> addresses = new HashSet<>();
+        List<Listener> addresses = new ArrayList<>();
         for (Listener each : config.listeners()) {
-            if (valid(each) && !addresses.add(each.label()) && each.port() != 0) {
-                yaml.problem(positions.of(each), "listener: " + each.host() + ":" + each.port() + " is given twice");
-            }
+            listener(each, addresses);
         }
         Admin admin = config.admin();
         if (admin == null || !valid(admin)) {
             return;
         }
-        if (admin.port() != 0 && addresses.contains(new Listener(admin.host(), admin.port()).label())) {
+        if (admin.port() != 0 && addresses.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
             yaml.problem(positions.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
         }
         Path token = admin.tokenFile();
@@ -127,6 +126,23 @@ final class ConfigChecks {
         } else if (token != null) {
             secret(positions.of(admin, "token_file"), "admin: token_file: " + token, token);
         }
+    }
+
+    private void listener(Listener listener, List<Listener> others) {
+        if (!valid(listener)) {
+            return;
+        }
+        if (listener.port() != 0 && others.stream().anyMatch(listener::sameAddress)) {
+            yaml.problem(
+                    positions.of(listener), "listener: " + listener.host() + ":" + listener.port() + " is given twice");
+        }
+        if (listener.proxyProtocol() && listener.trustedProxies().isEmpty()) {
+            yaml.problem(
+                    positions.of(listener, "proxy_protocol"),
+                    "listener " + listener.label() + ": proxy_protocol: 'trusted_proxies' is expected, as connections "
+                            + "of all others are closed");
+        }
+        others.add(listener);
     }
 
     private void secret(Node node, String what, Path file) {

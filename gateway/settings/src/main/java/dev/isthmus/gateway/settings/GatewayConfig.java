@@ -21,6 +21,7 @@ public record GatewayConfig(
 
         Limits limits,
         Connections connections,
+        Drain drain,
         Headers headers,
         ResponseConfig answers,
         HealthConfig health,
@@ -68,6 +69,7 @@ public record GatewayConfig(
                 null,
                 Limits.DEFAULT,
                 Connections.DEFAULT,
+                Drain.DEFAULT,
                 Headers.DEFAULT,
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
@@ -88,6 +90,7 @@ public record GatewayConfig(
                 access,
                 limits,
                 connections,
+                drain,
                 headers,
                 answers,
                 health,
@@ -108,6 +111,7 @@ public record GatewayConfig(
                 access,
                 limits,
                 connections,
+                drain,
                 headers,
                 answers,
                 health,
@@ -128,6 +132,7 @@ public record GatewayConfig(
                 access,
                 limits,
                 connections,
+                drain,
                 headers,
                 answers,
                 health,
@@ -150,11 +155,7 @@ public record GatewayConfig(
         return withRamps(new RampsConfig(file.resolveSibling(stem + ".ramps.json")));
     }
 
-    /**
-     * An address that serves REST and gRPC.
-     *
-     * @param access null: a credential if there is a section {@code authentication}
-     */
+    /** An address that serves REST and gRPC. */
     public record Listener(
             @Doc("Host name or address. One that is not loopback needs 'authentication', or 'access: open'.") @HostName
             String host,
@@ -166,37 +167,35 @@ public record GatewayConfig(
             @Nullable
             ListenerAccess access,
 
-            @Doc("Whether operations that change servers are served: load, unload, trace, logging, shared memory. With "
-                    + "a section 'access' its rules decide instead.")
-            ManagementAccess management) {
+            @Doc("Whether load, unload, trace, logging and shared memory are served; with 'access' its rules decide.")
+            ManagementAccess management,
+
+            @Doc("Addresses of proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded name the "
+                    + "client. Those headers of all others are ignored, and never forwarded.")
+            List<AddressRange> trustedProxies,
+
+            @Doc("Whether every connection starts with a PROXY protocol header (version 1 or 2), which names the "
+                    + "client. Connections without one, and those of others than trusted_proxies, are closed.")
+            boolean proxyProtocol) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
 
-        /** A listener with the defaults. */
+        public Listener {
+            trustedProxies = List.copyOf(trustedProxies);
+        }
+
+        /** A listener for clients that connect directly. */
         public Listener(String host, int port) {
-            this(host, port, null, ManagementAccess.DENY);
+            this(host, port, null, ManagementAccess.DENY, List.of(), false);
         }
 
-        /** The same listener at another address. */
+        /** A copy at another address. */
         public Listener at(String otherHost, int otherPort) {
-            return new Listener(otherHost, otherPort, access, management);
+            return new Listener(otherHost, otherPort, access, management, trustedProxies, proxyProtocol);
         }
 
-        /** Whether requests need no credential, although its address is not loopback or others need one. */
-        public boolean open() {
-            return access == ListenerAccess.OPEN;
-        }
-
-        /** Whether only this machine can reach it. */
-        public boolean loopback() {
-            return ConfigChecks.isLoopback(host);
-        }
-
-        /** Why it must not be opened with this authentication; null if it may be. */
-        public @Nullable String exposure(@Nullable AuthenticationConfig authentication) {
-            return loopback() || open() || authentication != null
-                    ? null
-                    : "host: '" + host + "' is not loopback, so everybody who reaches it may send requests: add a "
-                            + "section 'authentication', or 'access: open' to the listener";
+        /** Whether both are the same address. */
+        public boolean sameAddress(Listener other) {
+            return host.equals(other.host) && port == other.port;
         }
 
         /** The name in policies, metrics and logs: {@code host:port} as configured. */

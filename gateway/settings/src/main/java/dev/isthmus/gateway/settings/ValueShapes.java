@@ -62,6 +62,10 @@ final class ValueShapes {
             "host:port with a port from 1 to 65535, or srv:NAME",
             pattern(SERVICE + "|" + ADDRESS),
             ValueShapes::serverAddress);
+    private static final Scalar RANGE = scalar(
+            "an IP address, or a range such as 10.0.0.0/8 or fd00::/8 with zeros after the prefix",
+            pattern("[0-9a-fA-F:.]+(/[0-9]{1,3})?"),
+            AddressRange::parse);
     private static final Scalar SIZE = new Scalar(
             "a size such as 64MiB, of at most 1GiB",
             ordered(
@@ -108,6 +112,8 @@ final class ValueShapes {
                     text -> text.isBlank() ? null : Path.of(text));
         } else if (plain == ServerAddress.class) {
             return SERVER;
+        } else if (plain == AddressRange.class) {
+            return RANGE;
         } else if (plain == HeaderAllowList.class) {
             return new Items(HEADER_PATTERN, false, ValueShapes::headerNames, ValueShapes::headerNames);
         } else if (plain.isEnum()) {

@@ -73,6 +73,12 @@ class ConfigChecksTest {
                 arguments(
                         "{admin: {host: 0.0.0.0}, " + LOCAL + "}",
                         "admin: 'token_file' is required if the host is not loopback, got '0.0.0.0'"),
+                arguments(
+                        "{listeners: [{proxy_protocol: true}], " + LOCAL + "}",
+                        "listener 127.0.0.1:8080: proxy_protocol: 'trusted_proxies' is expected"),
+                arguments(
+                        "{listeners: [{port: 1}, {port: 1, trusted_proxies: [10.0.0.1]}], " + LOCAL + "}",
+                        "listener: 127.0.0.1:1 is given twice"),
                 arguments("{admin: {token_file: none}, " + LOCAL + "}", "/none cannot be read"),
                 arguments("{admin: {token_file: src}, " + LOCAL + "}", "src is not a file"),
                 arguments("{admin: {port: 8080}, " + LOCAL + "}", "admin: 127.0.0.1:8080 is a listener already"),

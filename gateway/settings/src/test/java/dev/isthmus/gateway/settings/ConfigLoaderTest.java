@@ -64,6 +64,8 @@ class ConfigLoaderTest {
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
         assertThat(config.connections()).isEqualTo(Connections.DEFAULT);
+        // Together below the 30 s after which Kubernetes kills a pod.
+        assertThat(config.drain()).isEqualTo(new Drain(Duration.ofSeconds(5), Duration.ofSeconds(20)));
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxManagementSize()).isEqualTo(64 << 10);
         assertThat(config.limits().maxDecompressionRatio()).isEqualTo(100);
@@ -94,7 +96,8 @@ class ConfigLoaderTest {
     @Test
     void everyKey_isRead() throws ConfigException {
         GatewayConfig config = parse("""
-                listeners: [{host: "::1", port: 9}, {port: 0}]
+                listeners: [{host: "::1", port: 9}, {port: 0, trusted_proxies: [10.0.0.0/8, "fd00::/8", "::1"], proxy_protocol: true}]
+                drain: {delay: 0s, timeout: 1m}
                 limits: {max_body_size: 2KiB, max_concurrent_streams: 7, max_tensors: 300}
                 upstreams:
                   m:
@@ -112,7 +115,19 @@ class ConfigLoaderTest {
                 models: {a: {upstream: m}, b: {upstream: local}}
                 default_upstream: m
                 """);
-        assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
+        assertThat(config.listeners())
+                .containsExactly(
+                        new Listener("::1", 9),
+                        new Listener(
+                                "127.0.0.1",
+                                0,
+                                null,
+                                ManagementAccess.DENY,
+                                Stream.of("10.0.0.0/8", "fd00::/8", "::1")
+                                        .map(AddressRange::parse)
+                                        .toList(),
+                                true));
+        assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
                 .isEqualTo(new GatewayConfig.Limits(
                         2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
@@ -200,6 +215,7 @@ class ConfigLoaderTest {
             models: {m: {upstream: local}}                  | no upstream is named 'local'; it needs a section 'local'
             default_upstream: [a]                           | default_upstream: text is expected, got a list
             listeners: {port: 1}                            | listeners: a list is expected, got an object
+            listeners: [{trusted_proxies: [10.0.0.1/8]}]    | an IP address, or a range such as 10.0.0.0/8 or fd00::/8 with zeros after the prefix is expected, got '10.0.0.1/8'
             listeners: [{host: "${HOST}"}]                  | listener: host: a host name or IP address is expected, got '${HOST}'; variables such as ${NAME} are not replaced
             admin: {host: "${HOST}"}                        | admin: host: a host name or IP address is expected
             upstreams: {t: {protocol: grpc, endpoints: ['${HOST}:1']}} | got '${HOST}:1'; variables such as ${NAME} are not replaced

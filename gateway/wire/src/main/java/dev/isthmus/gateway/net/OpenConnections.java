@@ -14,6 +14,7 @@ public final class OpenConnections {
     private final AtomicInteger open = new AtomicInteger();
     private final AtomicInteger unended = new AtomicInteger();
     private final Map<InetAddress, Integer> ofAddress = new ConcurrentHashMap<>();
+    private final ConnectionDrain drain = new ConnectionDrain();
 
     /** The connection limit that was exceeded. */
     public enum ConnectionLimit {
@@ -29,20 +30,35 @@ public final class OpenConnections {
     /**
      * Counts a new connection; {@link #leave} must follow, even if a limit is exceeded.
      *
+     * @param peer null if it is not known
      * @return the limit that it exceeds, null if none
      */
     public @Nullable ConnectionLimit enter(@Nullable SocketAddress peer, ConnectionPolicy policy) {
+        ConnectionLimit exceeded = enterAddress(peer, policy);
+        return open.incrementAndGet() > policy.most() ? ConnectionLimit.TOTAL : exceeded;
+    }
+
+    /**
+     * Counts a connection of this address, which was not known when it was opened; {@link #leaveAddress} must follow,
+     * even if the limit is exceeded.
+     *
+     * @param peer null if it is not known
+     * @return the limit that it exceeds, null if none
+     */
+    public @Nullable ConnectionLimit enterAddress(@Nullable SocketAddress peer, ConnectionPolicy policy) {
         InetAddress address = address(peer);
         int same = address == null ? 1 : ofAddress.merge(address, 1, Integer::sum);
-        if (open.incrementAndGet() > policy.most()) {
-            return ConnectionLimit.TOTAL;
-        }
         return policy.mostOfAddress() > 0 && same > policy.mostOfAddress() ? ConnectionLimit.ADDRESS : null;
     }
 
     /** A counted connection was closed. */
     public void leave(@Nullable SocketAddress peer) {
         open.decrementAndGet();
+        leaveAddress(peer);
+    }
+
+    /** A connection of this address was closed. */
+    public void leaveAddress(@Nullable SocketAddress peer) {
         InetAddress address = address(peer);
         if (address != null) {
             ofAddress.computeIfPresent(address, (key, same) -> same == 1 ? null : same - 1);
@@ -51,6 +67,11 @@ public final class OpenConnections {
 
     private static @Nullable InetAddress address(@Nullable SocketAddress peer) {
         return peer instanceof InetSocketAddress inet ? inet.getAddress() : null;
+    }
+
+    /** The steps that end these connections. */
+    public ConnectionDrain drain() {
+        return drain;
     }
 
     /** The number of open connections. */

@@ -1,0 +1,107 @@
+package dev.isthmus.gateway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The process and its signals. */
+class TerminationTest {
+    private static final String SERVES = " serves REST and gRPC on 127.0.0.1:";
+    private static final int KILLED_BY_TERM = 143;
+
+    @TempDir
+    Path folder = Path.of(".");
+
+    /** A gateway as a process of its own. */
+    private record GatewayUnderTest(Process process, BufferedReader out) implements AutoCloseable {
+        static GatewayUnderTest start(Path file, String drain) throws IOException {
+            Files.writeString(
+                    file,
+                    "listeners: [{host: 127.0.0.1, port: 0}]\nhealth: {warm_up: 0s}\ndrain: " + drain
+                            + "\nlocal: {embedded_models: true}\ndefault_upstream: local\n");
+            Process process = new ProcessBuilder(
+                            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                            "--enable-native-access=ALL-UNNAMED",
+                            "-cp",
+                            System.getProperty("java.class.path"),
+                            IsthmusCommand.class.getName(),
+                            "serve",
+                            "--config",
+                            file.toString())
+                    .redirectErrorStream(true)
+                    .start();
+            return new GatewayUnderTest(process, process.inputReader(StandardCharsets.UTF_8));
+        }
+
+        /** Waits for a line with this text, and returns what follows it. */
+        String await(String text) throws IOException {
+            StringBuilder seen = new StringBuilder();
+            for (String line = out.readLine(); line != null; line = out.readLine()) {
+                int at = line.indexOf(text);
+                if (at >= 0) {
+                    return line.substring(at + text.length());
+                }
+                seen.append(line).append('\n');
+            }
+            throw new AssertionError("the process has ended; it printed: " + seen);
+        }
+
+        void signal(String name) throws Exception {
+            assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                            .start()
+                            .waitFor())
+                    .isZero();
+        }
+
+        int exitCode() throws InterruptedException {
+            assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            return process.exitValue();
+        }
+
+        @Override
+        public void close() {
+            process.destroyForcibly();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "INT"})
+    void aSignal_drains_andTheExitCodeIs0(String name) throws Exception {
+        // Only SIGTERM waits for the delay.
+        String delay = name.equals("TERM") ? "10ms" : "10m";
+        try (GatewayUnderTest gateway =
+                GatewayUnderTest.start(folder.resolve("a.yaml"), "{delay: " + delay + ", timeout: 10m}")) {
+            int port = Integer.parseInt(gateway.await(SERVES));
+            try (Socket client = new Socket(InetAddress.getLoopbackAddress(), port)) {
+                gateway.signal(name);
+                gateway.await("draining: SIG" + name);
+                gateway.await("accepting no connections; open connections: 1");
+                assertThat(client.getInputStream().read()).isNegative();
+            }
+            assertThat(gateway.exitCode()).isZero();
+        }
+    }
+
+    @Test
+    void aSecondSignal_endsAtOnce() throws Exception {
+        try (GatewayUnderTest gateway =
+                GatewayUnderTest.start(folder.resolve("a.yaml"), "{delay: 10m, timeout: 10m}")) {
+            gateway.await(SERVES);
+            gateway.signal("TERM");
+            gateway.await("draining: SIGTERM");
+            gateway.signal("TERM");
+            assertThat(gateway.exitCode()).isEqualTo(KILLED_BY_TERM);
+        }
+    }
+}

@@ -30,7 +30,7 @@ class ProxiesInFrontTest {
     private static GatewayConfig behind(Stage stage, List<AddressRange> proxies, boolean proxyProtocol) {
         GatewayConfig config = stage.gateway().config();
         Listener now = config.listeners().get(0);
-        return config.withListener(new Listener(now.host(), now.port(), proxies, proxyProtocol));
+        return config.withListener(new Listener(now.host(), now.port(), now.access(), now.management(), proxies, proxyProtocol));
     }
 
     private static String headOf(FakeRestServer server, Http1Client client, String... headers) throws Exception {

@@ -12,7 +12,7 @@ import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;

@@ -9,7 +9,7 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;

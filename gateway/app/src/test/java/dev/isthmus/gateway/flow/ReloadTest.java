@@ -8,7 +8,7 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.ModelConfig;

@@ -4,13 +4,15 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.Endpoint;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -34,6 +36,11 @@ final class Stage implements AutoCloseable {
     /** With the servers' error messages, which most tests check. */
     static final GatewayConfig.ResponseConfig ANSWERS =
             TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+
+    /** A free loopback port, where everything is served. */
+    static final Listener MANAGED =
+            TestConfigs.with(
+                    new Listener("127.0.0.1", 0), Map.of("management", ManagementAccess.ALLOW));
 
     /** Limit of every body and message. */
     static final int LIMIT = 4 << 20;
@@ -72,7 +79,7 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback,
             boolean local) {
         Map<String, Object> changes = new HashMap<>();
-        changes.put("listeners", List.of(new GatewayConfig.Listener("127.0.0.1", 0)));
+        changes.put("listeners", List.of(MANAGED));
         changes.put(
                 "limits",
                 new GatewayConfig.Limits(
@@ -122,6 +129,11 @@ final class Stage implements AutoCloseable {
         return taking(bytes, Map.of("server", server), Map.of("m", ModelConfig.of("server")));
     }
 
+    /** Listens as configured by a record. */
+    static Stage with(GatewayConfig config) throws Exception {
+        return new Stage(config);
+    }
+
     /** Reloads with these limits. */
     Stage limiting(Map<String, ?> limits) {
         GatewayConfig config = gateway.config();
@@ -144,7 +156,7 @@ final class Stage implements AutoCloseable {
     static Stage at(int port, UpstreamConfig upstream) throws Exception {
         GatewayConfig config =
                 config(Map.of("server", upstream), Map.of(), GatewayConfig.HealthConfig.DEFAULT, "server", false);
-        return new Stage(config.withListener(new GatewayConfig.Listener("127.0.0.1", port)));
+        return new Stage(config.withListener(MANAGED.at("127.0.0.1", port)));
     }
 
     /** Routes everything to the embedded models. */

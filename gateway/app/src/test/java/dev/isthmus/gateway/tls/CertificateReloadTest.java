@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestAuthority.Issued;
 import io.micrometer.core.instrument.Gauge;
@@ -165,7 +166,7 @@ class CertificateReloadTest {
         Issued other = authority.issue("other", "localhost");
         start("{port: 0}");
         int port = TlsStage.port(gateway());
-        GatewayConfig.Listener plain = gateway().config().listeners().getFirst();
+        Listener plain = gateway().config().listeners().getFirst();
         assertThat(gateway().reload(TlsStage.local(folder, LISTENER))).isInstanceOf(ReloadResult.Applied.class);
         assertThat(TlsStage.port(gateway())).isEqualTo(port);
         SSLContext client = TlsStage.trusting(authority, null);

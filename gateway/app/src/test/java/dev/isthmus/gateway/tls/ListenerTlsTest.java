@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerTls;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;

@@ -70,7 +70,7 @@ public final class AdminServer implements AutoCloseable {
             boolean loopback = address.getAddress().isLoopbackAddress();
             AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
             ServerTls secured = config.tls() == null ? null : tls.http1Server("admin", config.tls());
-            AdminToken token = new AdminToken(config.tokenFile());
+            AdminToken token = new AdminToken(config.tokenFile(), !loopback);
             return new AdminServer(transport, loops, address, secured, access, token, routes);
         } catch (InterruptedException | TlsFileException e) {
             throw e;

@@ -59,6 +59,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
+            calls.checkHead(context, requestHead.method().permission());
             OpenedGrpcCall call = new OpenedGrpcCall(head, requestHead, settings, stream, channel.alloc(), this);
             opened = call;
             if (call.stream()) {

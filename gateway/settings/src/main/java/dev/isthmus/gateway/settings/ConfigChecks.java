@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
@@ -43,6 +43,7 @@ final class ConfigChecks {
 
     void run() {
         listeners();
+        new AccessChecks(this, yaml, positions, config).run();
         new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
             // A problem in a node shared by several upstreams is reported for the first one only.
             nodes = yaml.readableNodes();
@@ -167,7 +168,7 @@ final class ConfigChecks {
         }
     }
 
-    private static boolean isLoopback(String host) {
+    static boolean isLoopback(String host) {
         byte[] address = NetUtil.createByteArrayFromIpAddressString(host);
         if (address == null) {
             return host.equals("localhost");

@@ -9,24 +9,12 @@ import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.OipException;
 import java.util.function.Supplier;
 
-/** The stack of the generation that is current when a call starts. Thread-safe. */
-final class CurrentStack implements Service {
-    private final Supplier<Generation> current;
-
-    CurrentStack(Supplier<Generation> current) {
-        this.current = current;
-    }
-
-    /** The current generation; it stays open until the call has ended. */
-    private Generation enter() {
-        Generation now = current.get();
-        while (!now.enter()) {
-            // It was retired after it was read, so there is a newer one.
-            now = current.get();
-        }
-        return now;
-    }
-
+/**
+ * The stack of the generation that is current when a call starts.
+ *
+ * @param current the current generation
+ */
+record CurrentStack(Supplier<Generation> current) implements Service {
     @Override
     public RequestSink open(Call call, Reply reply) {
         return enter().entry().calls().open(call, reply);
@@ -40,5 +28,15 @@ final class CurrentStack implements Service {
     @Override
     public void reject(CallContext call, OipException refusal, Reply reply) {
         enter().entry().calls().reject(call, refusal, reply);
+    }
+
+    /** The current generation; it stays open until the call has ended. */
+    private Generation enter() {
+        Generation now = current.get();
+        while (!now.enter()) {
+            // It was retired after it was read, so there is a newer one.
+            now = current.get();
+        }
+        return now;
     }
 }

@@ -31,6 +31,7 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.RampsConfig;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
@@ -67,6 +68,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private final AllocationProbe allocations;
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadReporter reloads = new ReloadReporter(metrics.registry());
+    private final TlsRegistry tls = new TlsRegistry(metrics.registry());
     private final Ramps ramps;
     private final ShadowRuntime shadows;
     private final Generation.SharedResources resources;
@@ -178,7 +180,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 new UpstreamPool(),
                 Upstreams.UpstreamResources.real(
-                        loops.next(), allocator, metrics.registry(), () -> STOPPING.equals(phase)),
+                        loops.next(), allocator, metrics.registry(), tls, () -> STOPPING.equals(phase)),
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -196,7 +198,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        "", new CurrentStack(this::current), () -> current().entry().settings().get(), connections, memory));
+                        new CurrentStack(this::current), () -> current().entry().settings().get(), connections, memory),
+                tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = first(config);
     }
@@ -219,10 +222,11 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private void open(GatewayConfig config, Transport transport) throws Exception {
         Admin adminConfig = config.admin();
         if (adminConfig != null) {
-            admin = AdminServer.listen(transport, loops, adminConfig, adminRoutes);
+            admin = AdminServer.listen(transport, loops, adminConfig, tls, adminRoutes);
         }
         listeners.prepare(config.listeners()).commit();
         current.start();
+        tls.watch(resources.closer());
         phase = null;
     }
 
@@ -237,6 +241,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     /** Loads the configuration again and applies it; the result is also logged and counted. Blocks. */
     public synchronized ReloadResult reload() {
+        tls.checkNow();
         if (source == null) {
             return reloads.rejected(false, List.of("the gateway was started without a configuration file"));
         }
@@ -371,8 +376,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     /**
      * Ends without losing a call: reports itself not ready and serves for the configured delay, then accepts no
-     * connections and lets calls end until the configured timeout; the rest fail. Then it is closed. Blocks; {@link
-     * #close()} on another thread shortens it. Has no effect on a gateway that is draining or closed.
+     * connections and closes when calls have ended, or at the configured timeout. Blocks; {@link #close()} shortens it.
      *
      * @param why logged reason
      * @param delayed whether to wait for the configured delay

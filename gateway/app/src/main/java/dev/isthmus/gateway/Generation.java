@@ -195,10 +195,12 @@ final class Generation {
     }
 
     private CallerAccess access() {
-        Set<String> open = config.listeners().stream()
-                .filter(ListenerExposure::isOpen)
-                .map(GatewayConfig.Listener::label)
-                .collect(Collectors.toUnmodifiableSet());
+        Set<String> open = new HashSet<>();
+        config.listeners().stream().filter(ListenerExposure::isOpen).forEach(each -> open.add(each.label()));
+        // Of several listeners with one name, all must be open.
+        config.listeners().stream()
+                .filter(each -> !ListenerExposure.isOpen(each))
+                .forEach(each -> open.remove(each.label()));
         return new CallerAccess(authenticator, open, AccessPolicy.of(config), resources.access());
     }
 

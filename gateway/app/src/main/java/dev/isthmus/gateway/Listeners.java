@@ -8,13 +8,17 @@ import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.settings.ManagementAccess;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.tls.ServerTls;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,29 +30,33 @@ final class Listeners implements AutoCloseable {
     private final EventLoopGroup loops;
     private final ByteBufAllocator allocator;
     private final ListenerContext entry;
+    private final TlsRegistry tls;
     private volatile List<BoundListener> bound = List.of();
 
-    /**
-     * A listening port.
-     *
-     * @param proxies in effect for new connections
-     */
-    private record BoundListener(Listener listener, IngressServer server, AtomicReference<TrustedProxies> proxies) {
-        /** The same port with other settings, which {@link #apply} puts into effect. */
-        BoundListener with(Listener other) {
-            return new BoundListener(other, server, proxies);
+    /** @param tls null for plain text */
+    private record BoundListener(
+            Listener listener,
+            IngressServer server,
+            @Nullable ServerTls tls) {
+        void close() {
+            server.close();
+            closeTls();
         }
 
-        void apply() {
-            proxies.set(proxiesOf(listener));
+        void closeTls() {
+            if (tls != null) {
+                tls.close();
+            }
         }
     }
 
-    private static TrustedProxies proxiesOf(Listener listener) {
-        return new TrustedProxies(listener.trustedProxies(), listener.proxyProtocol());
-    }
-
-    Listeners(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, ListenerContext entry) {
+    Listeners(
+            Transport transport,
+            EventLoopGroup loops,
+            ByteBufAllocator allocator,
+            ListenerContext entry,
+            TlsRegistry tls) {
+        this.tls = tls;
         this.transport = transport;
         this.loops = loops;
         this.allocator = allocator;
@@ -59,24 +67,31 @@ final class Listeners implements AutoCloseable {
     final class Change {
         private final List<BoundListener> next = new ArrayList<>();
         private final List<BoundListener> added = new ArrayList<>();
+        /** Listeners whose socket stays, with other settings. */
+        private final List<BoundListener> changed = new ArrayList<>();
+
+        private final List<BoundListener> replaced = new ArrayList<>();
         private final List<BoundListener> removed = new ArrayList<>(bound);
 
         private void add(Listener listener) throws BindException, InterruptedException {
             for (BoundListener each : removed) {
                 if (each.listener().sameAddress(listener)) {
-                    removed.remove(each);
-                    next.add(each.with(listener));
-                    if (!each.listener().equals(listener)) {
-                        warn(listener);
-                    }
+                    change(each, listener);
                     return;
                 }
             }
-            AtomicReference<TrustedProxies> proxies = new AtomicReference<>(proxiesOf(listener));
-            BoundListener boundListener = new BoundListener(listener, listen(listener, proxies), proxies);
-            warn(listener);
-            added.add(boundListener);
-            next.add(boundListener);
+            ServerTls secured = load(listener);
+            try {
+                warn(listener);
+                BoundListener boundListener = new BoundListener(listener, listen(listener, secured), secured);
+                added.add(boundListener);
+                next.add(boundListener);
+            } catch (BindException | InterruptedException e) {
+                if (secured != null) {
+                    secured.close();
+                }
+                throw e;
+            }
         }
 
         private static void warn(Listener listener) {
@@ -88,12 +103,31 @@ final class Listeners implements AutoCloseable {
             }
         }
 
-        private IngressServer listen(Listener listener, AtomicReference<TrustedProxies> proxies)
+        private void change(BoundListener before, Listener listener) {
+            ServerTls kept = before.tls();
+            boolean same = Objects.equals(before.listener().tls(), listener.tls());
+            BoundListener after = new BoundListener(listener, before.server(), same ? kept : load(listener));
+            removed.remove(before);
+            if (!same) {
+                replaced.add(before);
+            }
+            if (!before.listener().equals(listener)) {
+                warn(listener);
+            }
+            changed.add(after);
+            next.add(after);
+        }
+
+        private @Nullable ServerTls load(Listener listener) {
+            return listener.tls() == null ? null : tls.server("listener " + listener.label(), listener.tls());
+        }
+
+        private IngressServer listen(Listener listener, @Nullable ServerTls secured)
                 throws BindException, InterruptedException {
             ListenAddress address = address(listener);
             InetSocketAddress resolved = address.resolve();
             try {
-                return IngressServer.listen(transport, loops, allocator, resolved, entry.named(listener.label()).behind(proxies::get));
+                return IngressServer.listen(transport, loops, allocator, resolved, context(listener, secured));
             } catch (InterruptedException e) {
                 throw e;
             } catch (Exception e) {
@@ -103,14 +137,23 @@ final class Listeners implements AutoCloseable {
 
         /** Discards the change. */
         void undo() {
-            added.forEach(each -> each.server().close());
+            added.forEach(BoundListener::close);
+            for (BoundListener each : changed) {
+                if (bound.stream().noneMatch(before -> before.tls() == each.tls())) {
+                    each.closeTls();
+                }
+            }
         }
 
-        /** Applies the change: removed listeners accept no more connections; existing connections stay open. */
+        /**
+         * Applies the change: removed listeners accept no more connections, and changed ones accept them with their new
+         * settings; existing connections stay open.
+         */
         void commit() {
             bound = List.copyOf(next);
-            bound.forEach(BoundListener::apply);
-            removed.forEach(each -> each.server().close());
+            changed.forEach(each -> each.server().use(context(each.listener(), each.tls())));
+            replaced.forEach(BoundListener::closeTls);
+            removed.forEach(BoundListener::close);
         }
     }
 
@@ -123,6 +166,11 @@ final class Listeners implements AutoCloseable {
         for (Listener listener : listeners) {
             address(listener).check();
         }
+    }
+
+    private ListenerContext context(Listener listener, @Nullable ServerTls secured) {
+        return entry.of(
+                listener.label(), secured, new TrustedProxies(listener.trustedProxies(), listener.proxyProtocol()));
     }
 
     /** The listeners that are not bound yet. */
@@ -140,13 +188,14 @@ final class Listeners implements AutoCloseable {
      * Binds the listeners that are not bound yet, and accepts connections. Blocks.
      *
      * @throws BindException if an address cannot be bound; nothing changes then
+     * @throws TlsFileException if a certificate cannot be used; nothing changes then
      */
     Change prepare(List<Listener> listeners) throws BindException, InterruptedException {
         Change change = new Change();
         for (Listener listener : listeners) {
             try {
                 change.add(listener);
-            } catch (BindException | InterruptedException e) {
+            } catch (BindException | InterruptedException | TlsFileException e) {
                 change.undo();
                 throw e;
             }
@@ -161,6 +210,6 @@ final class Listeners implements AutoCloseable {
 
     @Override
     public void close() {
-        bound.forEach(each -> each.server().close());
+        bound.forEach(BoundListener::close);
     }
 }

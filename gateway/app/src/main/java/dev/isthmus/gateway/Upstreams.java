@@ -13,6 +13,9 @@ import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelControl;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.settings.UpstreamTls;
+import dev.isthmus.gateway.tls.ClientTls;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -32,6 +35,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,9 +48,10 @@ final class Upstreams implements AutoCloseable {
     /**
      * The gateway's resources that upstreams use.
      *
+     * @param tls where TLS contexts are made
      * @param checked the models checked on each server
      */
-    record UpstreamResources(ClusterResources clusterResources, CheckedModels checked) {
+    record UpstreamResources(ClusterResources clusterResources, TlsRegistry tls, CheckedModels checked) {
 
         /**
          * With the system clock and this machine's name servers; no models are checked yet. Not to be called on a loop.
@@ -54,10 +59,14 @@ final class Upstreams implements AutoCloseable {
          * @param ending whether the gateway is shutting down
          */
         static UpstreamResources real(
-                EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
+                EventLoop loop,
+                ByteBufAllocator allocator,
+                MeterRegistry meters,
+                TlsRegistry tls,
+                BooleanSupplier ending) {
             ClusterResources clusterResources = ClusterResources.real(
-                    loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop), ending);
-            return new UpstreamResources(clusterResources, new CheckedModels());
+                    loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop, null), ending);
+            return new UpstreamResources(clusterResources, tls, new CheckedModels());
         }
     }
 
@@ -85,7 +94,22 @@ final class Upstreams implements AutoCloseable {
     }
 
     private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources resources) {
-        ClusterResources clusterResources = resources.clusterResources();
+        String name = remote.name();
+        UpstreamTls settings = remote.config().tls();
+        if (settings == null) {
+            return cluster(remote, resources, resources.clusterResources(), null);
+        }
+        ClientTls tls = resources.tls().client("upstream '" + name + "'", settings);
+        ClusterResources shared = resources.clusterResources();
+        return cluster(remote, resources, shared.withPending(new TritonMetrics(shared.loop(), tls)), tls);
+    }
+
+    /** @param tls closed with the cluster */
+    private static Cluster cluster(
+            RemoteUpstreamKey remote,
+            UpstreamResources resources,
+            ClusterResources clusterResources,
+            @Nullable ClientTls tls) {
         UpstreamConfig config = remote.config();
         String name = remote.name();
         var capabilities = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
@@ -95,6 +119,7 @@ final class Upstreams implements AutoCloseable {
                     name,
                     address,
                     authority,
+                    tls == null ? null : tls.to(authority),
                     config.timeout(),
                     config.connectTimeout(),
                     remote.maxBodySize(),
@@ -108,7 +133,11 @@ final class Upstreams implements AutoCloseable {
         };
         ReplicaSet replicas = ReplicaSet.start(
                 name, config, factory, () -> resources.checked().of(name), clusterResources);
-        return new Cluster(name, config, capabilities, replicas, clusterResources.meters());
+        return new Cluster(name, config, capabilities, replicas, clusterResources.meters(), () -> {
+            if (tls != null) {
+                tls.close();
+            }
+        });
     }
 
     /** Waits for the host names of every upstream to be resolved, for at most its connect timeout. Blocks. */

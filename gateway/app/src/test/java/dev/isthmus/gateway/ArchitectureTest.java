@@ -252,8 +252,9 @@ class ArchitectureTest {
         assertThat(sources).hasSizeGreaterThan(6);
         for (Path module : sources) {
             try (Stream<Path> files = Files.walk(module)) {
-                assertThat(files.filter(Files::isRegularFile)).allSatisfy(file -> assertThat(Files.readAllLines(file))
-                        .hasSizeLessThanOrEqualTo(MAX_LINES));
+                for (Path file : files.filter(Files::isRegularFile).toList()) {
+                    assertThat(Files.readAllLines(file).size()).as(file.toString()).isLessThanOrEqualTo(MAX_LINES);
+                }
             }
         }
     }

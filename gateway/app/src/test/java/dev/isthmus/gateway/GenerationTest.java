@@ -15,6 +15,7 @@ import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.shadow.DifferenceListener;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
@@ -63,7 +64,11 @@ class GenerationTest {
                         loops,
                         pool,
                         Upstreams.UpstreamResources.real(
-                                loops.next(), ByteBufAllocator.DEFAULT, new SimpleMeterRegistry(), () -> false),
+                                loops.next(),
+                                ByteBufAllocator.DEFAULT,
+                                new SimpleMeterRegistry(),
+                                new TlsRegistry(new SimpleMeterRegistry()),
+                                () -> false),
                         SelectionState.of(System::nanoTime),
                         new RoutePolicyTable.PolicyResources(
                                 meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),

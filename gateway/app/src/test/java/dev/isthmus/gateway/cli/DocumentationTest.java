@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 import dev.isthmus.gateway.cli.MarkdownPage.Block;
 import dev.isthmus.gateway.cli.MarkdownPage.ShownCommand;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.TestAuthority;
 import java.io.IOException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -19,9 +20,11 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * README.md and docs are correct: configurations load, commands run against a gateway and print what the page shows,
@@ -46,7 +49,26 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/guides/canary.md: needs a token file",
-            "docs/guides/operating.md: needs Kubernetes");
+            "docs/guides/operating.md: needs Kubernetes",
+            "docs/guides/tls.md: needs Kubernetes");
+
+    /** Has the folder {@code tls} of the pages' configurations. */
+    @TempDir
+    static Path files = Path.of("");
+
+    @BeforeAll
+    static void createFiles() throws Exception {
+        Path folder = Files.createDirectory(files.resolve("tls"));
+        TestAuthority authority = new TestAuthority(folder, "ca");
+        for (String name : List.of("tls", "client")) {
+            TestAuthority.Issued issued = authority.issue(name, "localhost");
+            Files.move(issued.certificate(), folder.resolve(name + ".crt"));
+            Files.move(issued.key(), folder.resolve(name + ".key"));
+        }
+        Files.copy(authority.ca(), folder.resolve("clients.pem"));
+        Files.copy(authority.ca(), folder.resolve("servers.pem"));
+        Files.move(authority.revoke(), folder.resolve("clients.crl"));
+    }
 
     @TestFactory
     Stream<DynamicTest> configurations_load() throws IOException {
@@ -56,7 +78,7 @@ class DocumentationTest {
                         .map(block -> dynamicTest(
                                 page.name() + ":" + block.line(),
                                 () -> ConfigLoader.parse(
-                                        page.name(), ConfigFragment.completed(block.text()), MarkdownPage.ROOT))));
+                                        page.name(), ConfigFragment.completed(block.text()), files))));
     }
 
     @TestFactory

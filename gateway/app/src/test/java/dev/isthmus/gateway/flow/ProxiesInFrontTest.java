@@ -30,7 +30,8 @@ class ProxiesInFrontTest {
     private static GatewayConfig behind(Stage stage, List<AddressRange> proxies, boolean proxyProtocol) {
         GatewayConfig config = stage.gateway().config();
         Listener now = config.listeners().get(0);
-        return config.withListener(new Listener(now.host(), now.port(), now.access(), now.management(), proxies, proxyProtocol));
+        return config.withListener(new Listener(
+                now.host(), now.port(), null, now.access(), now.management(), proxies, proxyProtocol, null));
     }
 
     private static String headOf(FakeRestServer server, Http1Client client, String... headers) throws Exception {

@@ -5,6 +5,9 @@ import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.StrictRequestDecoder;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.tls.ServerTls;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
@@ -22,6 +25,7 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** The admin listener. */
 public final class AdminServer implements AutoCloseable {
@@ -33,6 +37,7 @@ public final class AdminServer implements AutoCloseable {
     private static final int THREADS = 4;
     private static final int MAX_QUEUED_REQUESTS = 64;
 
+    private final @Nullable ServerTls tls;
     private final AdminRoutes routes;
     private final AdminAccess access;
     private final AdminToken token;
@@ -50,9 +55,10 @@ public final class AdminServer implements AutoCloseable {
      * Binds the port and accepts connections. Blocks until the port is bound.
      *
      * @throws IllegalArgumentException if the address is not loopback and there is no token file
+     * @throws TlsFileException if a certificate cannot be used
      * @throws BindException if the port cannot be bound
      */
-    public static AdminServer listen(Transport transport, EventLoopGroup loops, Admin config, AdminRoutes routes)
+    public static AdminServer listen(Transport transport, EventLoopGroup loops, Admin config, TlsRegistry tls, AdminRoutes routes)
             throws BindException, InterruptedException {
         ListenAddress listenAddress = address(config);
         InetSocketAddress address = listenAddress.resolve();
@@ -63,8 +69,10 @@ public final class AdminServer implements AutoCloseable {
         try {
             boolean loopback = address.getAddress().isLoopbackAddress();
             AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
-            return new AdminServer(transport, loops, address, access, new AdminToken(config.tokenFile(), !loopback), routes);
-        } catch (InterruptedException e) {
+            ServerTls secured = config.tls() == null ? null : tls.http1Server("admin", config.tls());
+            AdminToken token = new AdminToken(config.tokenFile(), !loopback);
+            return new AdminServer(transport, loops, address, secured, access, token, routes);
+        } catch (InterruptedException | TlsFileException e) {
             throw e;
         } catch (Exception e) {
             throw listenAddress.refused(e);
@@ -88,10 +96,12 @@ public final class AdminServer implements AutoCloseable {
             Transport transport,
             EventLoopGroup loops,
             InetSocketAddress address,
+            @Nullable ServerTls tls,
             AdminAccess access,
             AdminToken token,
             AdminRoutes routes)
             throws InterruptedException {
+        this.tls = tls;
         this.access = access;
         this.token = token;
         this.routes = routes;
@@ -117,6 +127,9 @@ public final class AdminServer implements AutoCloseable {
         channel.close().syncUninterruptibly();
         connections.close().syncUninterruptibly();
         executor.shutdown();
+        if (tls != null) {
+            tls.close();
+        }
     }
 
     private final class Pipeline extends ChannelInitializer<Channel> {
@@ -127,6 +140,9 @@ public final class AdminServer implements AutoCloseable {
                 return;
             }
             connections.add(accepted);
+            if (tls != null) {
+                accepted.pipeline().addLast(tls.timedHandler());
+            }
             accepted.pipeline()
                     .addLast(
                             new ReadTimeoutHandler(READ_TIMEOUT_SECONDS, TimeUnit.SECONDS),

@@ -36,15 +36,22 @@ public final class Cluster implements Upstream {
     private final ClusterMetrics metrics;
     private final CircuitBreakers breakers;
     private final AttemptResources shared;
+    private final Runnable closed;
 
-    /** @param replicas taken: closed with this */
+    /**
+     * Starts with the servers that are known.
+     *
+     * @param replicas taken: closed with this
+     * @param closed called after this was closed
+     */
     public Cluster(
             String name,
             UpstreamConfig config,
             ServerCapabilities capabilities,
             ReplicaSet replicas,
-            MeterRegistry meters) {
-        this(name, config, capabilities, replicas, meters, System::nanoTime);
+            MeterRegistry meters,
+            Runnable closed) {
+        this(name, config, capabilities, replicas, meters, System::nanoTime, closed);
     }
 
     /** @param nanoTime as {@link System#nanoTime()} */
@@ -55,7 +62,19 @@ public final class Cluster implements Upstream {
             ReplicaSet replicas,
             MeterRegistry meters,
             LongSupplier nanoTime) {
+        this(name, config, capabilities, replicas, meters, nanoTime, () -> {});
+    }
+
+    private Cluster(
+            String name,
+            UpstreamConfig config,
+            ServerCapabilities capabilities,
+            ReplicaSet replicas,
+            MeterRegistry meters,
+            LongSupplier nanoTime,
+            Runnable closed) {
         this.name = name;
+        this.closed = closed;
         this.wire = switch (config.protocol()) {
             case GRPC -> Wire.PROTOBUF;
             case REST -> Wire.REST;
@@ -247,5 +266,6 @@ public final class Cluster implements Upstream {
     public void close() {
         replicas.close();
         metrics.close();
+        closed.run();
     }
 }

@@ -27,6 +27,11 @@ public record ClusterResources(
         QueueDepthSource pending,
         BooleanSupplier ending) {
 
+    /** The same with another source of queue depths. */
+    public ClusterResources withPending(QueueDepthSource other) {
+        return new ClusterResources(loop, allocator, meters, nanoTime, random, discovery, other, ending);
+    }
+
     /** With the system clock and unseeded random numbers. */
     public static ClusterResources real(
             EventLoop loop,

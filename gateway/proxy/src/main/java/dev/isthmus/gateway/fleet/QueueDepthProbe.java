@@ -9,12 +9,14 @@ final class QueueDepthProbe implements AutoCloseable {
 
     private final Replica replica;
     private final Endpoint metrics;
+    private final String authority;
     private final ClusterResources resources;
     private final PeriodicProbe probe;
 
-    QueueDepthProbe(Replica replica, Endpoint metrics, ClusterResources resources) {
+    QueueDepthProbe(Replica replica, Endpoint metrics, String authority, ClusterResources resources) {
         this.replica = replica;
         this.metrics = metrics;
+        this.authority = authority;
         this.resources = resources;
         this.probe = new PeriodicProbe(INTERVAL, resources.loop(), resources.random(), this::probe);
     }
@@ -25,7 +27,7 @@ final class QueueDepthProbe implements AutoCloseable {
 
     private void probe() {
         long sentBefore = replica.load().sent();
-        resources.pending().read(metrics, pending -> received(pending, sentBefore));
+        resources.pending().read(metrics, authority, pending -> received(pending, sentBefore));
     }
 
     private void received(long pending, long sentBefore) {

@@ -13,7 +13,8 @@ public interface QueueDepthSource {
      * Reads the queue depth once.
      *
      * @param metrics address of the server's metrics endpoint, never a host name
+     * @param authority host and port of the server, whose host may be a name
      * @param callback called exactly once, within a bounded time
      */
-    void read(Endpoint metrics, LongConsumer callback);
+    void read(Endpoint metrics, String authority, LongConsumer callback);
 }

@@ -91,7 +91,7 @@ final class ReplicaMembership implements AutoCloseable {
         HealthChecker checker = new HealthChecker(upstream, replica, config.checks(), models, resources);
         checker.start();
         QueueDepthProbe queueProbe = new QueueDepthProbe(
-                replica, new Endpoint(address.host(), config.balance().metricsPort()), resources);
+                replica, new Endpoint(address.host(), config.balance().metricsPort()), authority, resources);
         if (queue) {
             queueProbe.start();
         }

@@ -28,6 +28,8 @@ final class BodyReadBuffer {
      */
     record ReadSizes(int minBody, int maxInitial, int max, int maxCopied) {
         static final ReadSizes DEFAULT = new ReadSizes(64 << 10, (1 << 20) + (64 << 10), 16 << 20, 64 << 10);
+        /** For connections that do not read bodies as they are. */
+        static final ReadSizes NEVER = new ReadSizes(Integer.MAX_VALUE, 0, 0, 0);
     }
 
     private static final int HEAD = IngressSettings.MAX_REQUEST_LINE + IngressSettings.MAX_HEADER_BYTES;

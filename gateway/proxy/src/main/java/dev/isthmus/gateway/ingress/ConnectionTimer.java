@@ -11,6 +11,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.EventLoop;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -32,7 +33,12 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     private final WriteProgress writes = new WriteProgress();
     private @Nullable ProtocolHandler protocol;
     private @Nullable ScheduledFuture<?> checks;
+    private @Nullable EventLoop loop;
     private long openedAt;
+    /** Timeout of the TLS handshake; 0 when it has ended. */
+    private long handshakeNanos;
+
+    private boolean handshakeTimedOut;
     private boolean logged;
 
     /** A protocol handler that knows what the connection is waiting for. */
@@ -51,9 +57,26 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         void shutDown(OipException why);
     }
 
-    ConnectionTimer(ConnectionPolicy policy, OpenConnections connections) {
+    /** @param handshakeNanos timeout of the TLS handshake; 0 if there is none */
+    ConnectionTimer(ConnectionPolicy policy, OpenConnections connections, long handshakeNanos) {
         this.policy = policy;
         this.connections = connections;
+        this.handshakeNanos = handshakeNanos;
+    }
+
+    /** The TLS handshake has succeeded: from now on the client's first request is due. */
+    void handshakeEnded() {
+        handshakeNanos = 0;
+        openedAt = ticks();
+    }
+
+    /** Whether the connection was closed because of the TLS handshake. */
+    boolean handshakeTimedOut() {
+        return handshakeTimedOut;
+    }
+
+    private long ticks() {
+        return loop == null ? 0 : loop.ticker().nanoTime();
     }
 
     /** Joins the drain of the gateway if there is one. */
@@ -106,10 +129,11 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
 
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) {
-        long interval = policy.timeouts().interval();
+        long interval = policy.timeouts().interval(handshakeNanos);
         if (interval > 0) {
             Channel channel = ctx.channel();
-            openedAt = channel.eventLoop().ticker().nanoTime();
+            loop = channel.eventLoop();
+            openedAt = ticks();
             checks = channel.eventLoop()
                     .scheduleWithFixedDelay(() -> check(channel), interval, interval, TimeUnit.NANOSECONDS);
         }
@@ -138,10 +162,20 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         if (writes.stalled(channel.unsafe().outboundBuffer(), now, timeouts)) {
             expired(channel, TimeoutRule.WRITE);
             channel.close();
+        } else if (handshakeNanos > 0) {
+            checkHandshake(channel, now);
         } else if (peer != null) {
             peer.checkTime(now, timeouts, rule -> expired(channel, rule));
         } else if (ConnectionTimeouts.passed(timeouts.requestHeaders(), openedAt, now)) {
             expired(channel, TimeoutRule.REQUEST_HEADERS);
+            channel.close();
+        }
+    }
+
+    private void checkHandshake(Channel channel, long now) {
+        if (ConnectionTimeouts.passed(handshakeNanos, openedAt, now)) {
+            handshakeTimedOut = true;
+            expired(channel, TimeoutRule.TLS_HANDSHAKE);
             channel.close();
         }
     }

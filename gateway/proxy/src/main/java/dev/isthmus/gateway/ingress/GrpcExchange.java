@@ -181,11 +181,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void shutDown(OipException why) {
-        failCall(why);
-    }
-
-    @Override
     public void withheld(int bytes) {
         withheld += bytes;
     }
@@ -259,8 +254,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    /** Fails the call: cancels what is in flight and responds. */
-    private void failCall(OipException failure) {
+    @Override
+    public void failCall(OipException failure) {
         if (ended) {
             return;
         }

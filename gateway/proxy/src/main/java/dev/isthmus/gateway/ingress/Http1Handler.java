@@ -28,10 +28,10 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * HTTP/1.1 on one connection: one request at a time, in order. Pipelined requests, and requests of a client that does
@@ -39,8 +39,6 @@ import org.slf4j.LoggerFactory;
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
-    /** Time without a request after which a connection is closed while the gateway drains. */
-    private static final long IDLE_MILLIS = 1_000;
 
     private final ListenerContext listener;
     private final ClientConnection connection;
@@ -58,12 +56,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean resuming;
     /** The last response has been written; further input is discarded. */
     private boolean closing;
-
     private long discarded;
 
-    Http1Handler(Channel channel, ListenerContext listener, BodyReadBuffer bodyBuffer) {
+    Http1Handler(Channel channel, ListenerContext listener, ClientConnection connection, BodyReadBuffer bodyBuffer) {
         this.listener = listener;
-        this.connection = listener.connection(channel);
+        this.connection = connection;
         this.bodyBuffer = bodyBuffer;
         this.turn = new Turn(channel.eventLoop(), () -> resume(channel));
         decoder.setCumulator(BodyReadBuffer::cumulate);
@@ -145,11 +142,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         resuming = true;
         decoder.resume();
         resuming = false;
-        ctx.channel().config().setAutoRead(pending.isEmpty() && !paused() && !decoder.isPaused());
+        boolean paused = exchange != null && !bodyEnded && exchange.paused();
+        ctx.channel().config().setAutoRead(pending.isEmpty() && !paused && !decoder.isPaused());
     }
 
+    /** Whether no request is in flight or waits. */
     boolean betweenRequests() {
-        return exchange == null;
+        return exchange == null && pending.isEmpty();
     }
 
     /** Whether more of a request's body is expected now. */
@@ -157,49 +156,36 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         return exchange != null && !bodyEnded && !exchange.paused();
     }
 
-    /**
-     * The client timed out: responds if part of a request was received and no response sent, and closes the connection.
-     */
+    /** The client timed out: responds to what was received of a request, and closes the connection. */
     void timedOut(ChannelHandlerContext ctx, TimeoutRule rule) {
         keepAlive = false;
-        RestExchange current = exchange;
-        if (current == null && rule == TimeoutRule.REQUEST_HEADERS) {
-            current = exchange(ctx, HeaderFields.NONE);
-            exchange = current;
+        if (exchange == null && rule == TimeoutRule.REQUEST_HEADERS) {
+            exchange = exchange(ctx, HeaderFields.NONE);
         }
         bodyEnded = true;
-        if (current == null || current.responded()) {
+        if (exchange == null || exchange.responded()) {
             ctx.close();
         } else {
-            current.timedOut(rule);
-        }
-    }
-
-    /** Closes the connection once it is idle; responses announce it until then. */
-    void drain(ChannelHandlerContext ctx) {
-        ctx.executor().schedule(() -> closeIdle(ctx), IDLE_MILLIS, TimeUnit.MILLISECONDS);
-    }
-
-    private void closeIdle(ChannelHandlerContext ctx) {
-        if (betweenRequests() && !decoder.partial() && !decoder.isPaused() && pending.isEmpty() && !closing) {
-            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+            exchange.timedOut(rule);
         }
     }
 
     /** Fails the request under way, and closes the connection. */
     void shutDown(ChannelHandlerContext ctx, OipException why) {
-        RestExchange current = exchange;
         keepAlive = false;
-        if (current != null && !current.responded()) {
+        if (exchange != null && !exchange.responded()) {
             bodyEnded = true;
-            current.shutDown(why);
-        } else if (!closing) {
-            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+            exchange.shutDown(why);
+        } else {
+            close(ctx);
         }
     }
 
-    private boolean paused() {
-        return exchange != null && !bodyEnded && exchange.paused();
+    /** Closes the connection after what has been written. */
+    void close(ChannelHandlerContext ctx) {
+        if (!closing) {
+            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+        }
     }
 
     private void dispatch(ChannelHandlerContext ctx, HttpObject message) {
@@ -240,15 +226,14 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void open(ChannelHandlerContext ctx, RestExchange opened, HttpRequest request, RequestHead head) {
-        long length = head.contentLength();
         boolean persistent = keepAlive;
         boolean expectsContinue = HttpUtil.is100ContinueExpected(request);
         // A client that got its response does not send its body: there is nothing to discard, and if it sent the body
         // anyway, the start of the next request could not be found.
         keepAlive = persistent && !expectsContinue;
         opened.open(head, ctx.channel());
-        if (!opened.responded() && bodyBuffer.appliesTo(head, length) && opened.inOnePiece()) {
-            bodyBuffer.begin(length);
+        if (!opened.responded() && bodyBuffer.appliesTo(head, head.contentLength()) && opened.inOnePiece()) {
+            bodyBuffer.begin(head.contentLength());
         } else {
             bodyBuffer.end();
         }
@@ -262,15 +247,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void body(ChannelHandlerContext ctx, HttpContent content) {
         RestExchange current = exchange;
         if (current == null || content.decoderResult().isFailure()) {
-            Throwable cause = content.decoderResult().cause();
             content.release();
-            keepAlive = false;
-            bodyEnded = true;
-            if (current != null && !current.responded()) {
-                current.cancelWith(Http1Rules.malformedBody(cause));
-            } else {
-                closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
-            }
+            shutDown(ctx, Http1Rules.malformedBody(content.decoderResult().cause()));
             return;
         }
         if (current.responded()) {
@@ -278,13 +256,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             bodyBuffer.end();
         }
         turn.tookBytes(content.content().readableBytes());
-        boolean last = content instanceof LastHttpContent;
         current.data(bodyBuffer.place(content.content(), ctx.alloc()));
         if (!current.inOnePiece()) {
             // A body that is forwarded as it arrives needs no memory for the rest.
             bodyBuffer.end();
         }
-        if (last) {
+        if (content instanceof LastHttpContent) {
             bodyEnded = true;
             current.end();
         } else if (current.responded()
@@ -322,16 +299,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void respond(RestResponse response) {
-            announceDrain();
+            keepAlive &= !listener.connections().drain().draining();
             earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
             ChannelFuture written = ctx.write(Http1Responses.full(response, keepAlive));
             flush.flush(ctx);
             finished(written);
-        }
-
-        /** The response says that the connection is closed after it. */
-        private void announceDrain() {
-            keepAlive &= !listener.connections().drain().draining();
         }
 
         private void finished(ChannelFuture written) {
@@ -346,19 +318,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
                 return;
             }
             written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
-            if (listener.connections().drain().draining()) {
-                // Its head was written before.
-                drain(ctx);
-            }
             process(ctx);
         }
 
         @Override
         public void begin(RestResponse head) {
-            if (http10 && !Http1Responses.hasLength(head)) {
-                keepAlive = false;
-            }
-            announceDrain();
+            keepAlive &= (!http10 || Http1Responses.hasLength(head))
+                    && !listener.connections().drain().draining();
             ctx.write(Http1Responses.head(head, keepAlive, http10), ctx.voidPromise());
         }
 
@@ -422,16 +388,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        if (cause instanceof IOException) {
-            LOG.debug("client connection failed", cause);
-        } else {
-            LOG.error("HTTP/1.1 connection failed", cause);
-        }
-        if (exchange != null && !exchange.responded()) {
-            keepAlive = false;
-            exchange.cancelWith(Http1Rules.failure(cause));
-        } else {
+        LOG.atLevel(cause instanceof IOException ? Level.DEBUG : Level.ERROR)
+                .log("HTTP/1.1 connection failed", cause);
+        keepAlive = false;
+        if (exchange == null || exchange.responded()) {
             ctx.close();
+        } else {
+            exchange.cancelWith(Http1Rules.failure(cause));
         }
     }
 }

@@ -50,6 +50,13 @@ final class Http1Rules {
                 : OipException.invalid("request body: malformed chunked encoding");
     }
 
+    /** The failure for an unexpected exception: heap exhaustion ends the process, direct memory is released by others. */
+    static OipException failure(Throwable cause) {
+        return cause instanceof OutOfMemoryError
+                ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
+                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
+    }
+
     private static OipException malformed(Throwable cause) {
         if (cause instanceof OipException violation) {
             return violation;
@@ -61,12 +68,5 @@ final class Http1Rules {
             return HeadLimits.fieldsTooLarge();
         }
         return new OipException(ErrorCode.INVALID_ARGUMENT, "malformed HTTP request", cause);
-    }
-
-    /** Heap exhaustion ends the process; direct memory is released by other calls. */
-    static OipException failure(Throwable cause) {
-        return cause instanceof OutOfMemoryError
-                ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
-                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
     }
 }

@@ -5,11 +5,15 @@ import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.ChannelHandlerContext;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Enforces the timeouts of an HTTP/1.1 connection, by periodic checks; passes on the steps of a drain. */
 final class Http1Timers implements ConnectionTimer.ProtocolHandler {
+    /** Time for another request before an idle connection is closed, and between the checks for that. */
+    private static final long IDLE_SECONDS = 1;
+
     private final TimedRequestDecoder decoder;
     private final Http1Handler handler;
     private final ChannelHandlerContext ctx;
@@ -53,7 +57,16 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
 
     @Override
     public void drain() {
-        handler.drain(ctx);
+        ctx.executor().schedule(this::closeIdle, IDLE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /** Closes the connection if it is idle; otherwise a response closes it, or this is tried again. */
+    private void closeIdle() {
+        if (handler.betweenRequests() && !decoder.partial() && !decoder.isPaused()) {
+            handler.close(ctx);
+        } else if (ctx.channel().isActive()) {
+            drain();
+        }
     }
 
     @Override

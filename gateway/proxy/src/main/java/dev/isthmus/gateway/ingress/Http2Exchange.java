@@ -27,7 +27,7 @@ interface Http2Exchange {
     void timedOut(TimeoutRule rule);
 
     /** Fails the request with this error, if it has not ended. */
-    void shutDown(OipException why);
+    void failCall(OipException failure);
 
     /** Withholds the flow-control credit of this many bytes until the request is read again. */
     default void withheld(int bytes) {}

@@ -43,10 +43,10 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     /** Requests that have not ended. */
     private int unended;
 
-    Http2Ingress(Channel channel, ListenerContext listener) {
+    Http2Ingress(Channel channel, ListenerContext listener, ClientConnection client) {
         this.channel = channel;
         this.listener = listener;
-        this.client = listener.connection(channel);
+        this.client = client;
         this.heads = new Http2HeadCache(client);
         IngressSettings settings = listener.settings().get();
         Http2Options options = new Http2Options(
@@ -233,7 +233,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         void shutDown(OipException why) {
             Http2Exchange current = exchange;
             if (current != null) {
-                current.shutDown(why);
+                current.failCall(why);
             }
         }
 

@@ -71,8 +71,8 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
-    public void shutDown(OipException why) {
-        exchange.shutDown(why);
+    public void failCall(OipException failure) {
+        exchange.shutDown(failure);
     }
 
     @Override

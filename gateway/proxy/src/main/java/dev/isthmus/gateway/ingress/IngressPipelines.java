@@ -4,11 +4,10 @@ import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.PackedReadAllocator;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.tls.ServerTls;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelPipeline;
-import io.netty.handler.codec.http.HttpResponseEncoder;
 import java.net.SocketAddress;
 
 /** Sets up the pipelines of client connections. */
@@ -19,42 +18,66 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
     /** Read-ahead limit of all connections of a listener, in bytes. */
     private static final long MAX_READ_AHEAD = 64L << 20;
 
-    private final ListenerContext listener;
+    private volatile ListenerContext listener;
     private final ReadAheadBudget ahead = new ReadAheadBudget(MAX_READ_AHEAD);
 
     IngressPipelines(ListenerContext listener) {
         this.listener = listener;
     }
 
+    /** Sets the context of the connections that are accepted from now on. */
+    void use(ListenerContext other) {
+        listener = other;
+    }
+
     @Override
     protected void initChannel(Channel channel) {
+        ListenerContext listener = this.listener;
         ConnectionPolicy policy = listener.settings().get().connections();
-        if (!accepted(channel, policy)) {
+        if (!accepted(channel, listener, policy)) {
             return;
         }
-        BodyReadBuffer bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, ahead);
-        channel.config().setRecvByteBufAllocator(new BodyReadAllocator(READS, bodyBuffer));
-        ConnectionTimer timer = new ConnectionTimer(policy, listener.connections());
+        TrustedProxies proxies = listener.proxies();
+        ServerTls tls = listener.tls();
+        BodyReadBuffer bodyBuffer;
+        if (tls == null) {
+            bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, ahead);
+            channel.config().setRecvByteBufAllocator(new BodyReadAllocator(READS, bodyBuffer));
+        } else {
+            // What is read from the socket is not what bodies consist of.
+            bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.NEVER, ahead);
+            channel.config().setRecvByteBufAllocator(READS);
+        }
+        ConnectionTimer timer = new ConnectionTimer(
+                policy,
+                listener.connections(),
+                tls == null ? 0 : tls.handshakeTimeout().toNanos());
         channel.pipeline().addLast(timer);
-        if (listener.proxies().get().proxyProtocol()) {
+        if (proxies.proxyProtocol()) {
             ProxyProtocolHandler.addTo(channel, listener.connections(), policy);
         }
-        channel.pipeline().addLast(new ProtocolDetector(this, timer, bodyBuffer));
+        AcceptedConnection connection = new AcceptedConnection(channel, listener, timer, bodyBuffer);
+        if (tls == null) {
+            channel.pipeline().addLast(new ProtocolDetector(connection));
+        } else {
+            channel.pipeline().addLast(tls.handler()).addLast(new TlsNegotiation(tls, connection));
+        }
         listener.connections().drain().add(channel);
         timer.start(channel);
     }
 
     /** Accepts a connection, or closes it if it exceeds a limit. */
-    private boolean accepted(Channel channel, ConnectionPolicy policy) {
-        TrustedProxies proxies = listener.proxies().get();
+    private static boolean accepted(Channel channel, ListenerContext listener, ConnectionPolicy policy) {
+        OpenConnections connections = listener.connections();
+        TrustedProxies proxies = listener.proxies();
         if (proxies.proxyProtocol() && !proxies.trusts(channel.remoteAddress())) {
             ProxyProtocolHandler.refuse(channel, "not one of trusted_proxies");
             return false;
         }
         // A proxy is counted by its clients' addresses, once they are known.
         SocketAddress peer = proxies.proxyProtocol() ? null : channel.remoteAddress();
-        OpenConnections.ConnectionLimit exceeded = listener.connections().enter(peer, policy);
-        channel.closeFuture().addListener(closed -> listener.connections().leave(peer));
+        OpenConnections.ConnectionLimit exceeded = connections.enter(peer, policy);
+        channel.closeFuture().addListener(closed -> connections.leave(peer));
         if (exceeded != null) {
             policy.events().refused(exceeded);
             channel.close();
@@ -64,19 +87,5 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
             Transport.keepAlive(channel, policy.tcpKeepaliveSeconds());
         }
         return true;
-    }
-
-    /** Sets up HTTP/1.1; the connection reads as {@code bodyBuffer} requests. */
-    void http1(ChannelPipeline pipeline, ConnectionTimer timer, BodyReadBuffer bodyBuffer) {
-        Http1Handler handler = new Http1Handler(pipeline.channel(), listener, bodyBuffer);
-        pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
-        timer.watch(
-                pipeline.channel(), new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
-    }
-
-    void http2(ChannelPipeline pipeline, ConnectionTimer timer) {
-        Http2Ingress ingress = new Http2Ingress(pipeline.channel(), listener);
-        pipeline.addLast(ingress.connection());
-        timer.watch(pipeline.channel(), ingress);
     }
 }

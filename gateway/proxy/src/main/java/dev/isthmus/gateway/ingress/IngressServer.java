@@ -23,10 +23,12 @@ public final class IngressServer implements AutoCloseable {
 
     private final Channel channel;
     private final AcceptCounter accepted;
+    private final IngressPipelines pipelines;
 
-    private IngressServer(Channel channel, AcceptCounter accepted) {
+    private IngressServer(Channel channel, AcceptCounter accepted, IngressPipelines pipelines) {
         this.channel = channel;
         this.accepted = accepted;
+        this.pipelines = pipelines;
     }
 
     /** Counts the connections of a listening channel, on its event loop. */
@@ -54,6 +56,7 @@ public final class IngressServer implements AutoCloseable {
             ListenerContext listener)
             throws Exception {
         AcceptCounter accepted = new AcceptCounter();
+        IngressPipelines pipelines = new IngressPipelines(listener);
         Channel channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
@@ -62,11 +65,16 @@ public final class IngressServer implements AutoCloseable {
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.ALLOCATOR, allocator)
                 .handler(accepted)
-                .childHandler(new IngressPipelines(listener))
+                .childHandler(pipelines)
                 .bind(address)
                 .sync()
                 .channel();
-        return new IngressServer(channel, accepted);
+        return new IngressServer(channel, accepted, pipelines);
+    }
+
+    /** Sets the context of the connections that are accepted from now on. */
+    public void use(ListenerContext listener) {
+        pipelines.use(listener);
     }
 
     public InetSocketAddress address() {

@@ -5,8 +5,10 @@ import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.call.TlsSession;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.tls.ServerTls;
 import io.netty.channel.Channel;
 import java.net.SocketAddress;
 import java.util.function.Supplier;
@@ -16,49 +18,53 @@ import org.jspecify.annotations.Nullable;
  * State shared by the connections of a listener.
  *
  * @param name of the listener; empty if it has none
+ * @param tls null for plain text
  * @param calls receives the calls
  * @param settings read at the start of each request, and of each connection for connection settings
  * @param connections counts the connections of all listeners of the same service
  * @param memory limits what calls hold; null for no limit
- * @param proxies read at the start of each connection
+ * @param proxies the proxies in front of it
  */
 public record ListenerContext(
         String name,
+        @Nullable ServerTls tls,
         Service calls,
         Supplier<IngressSettings> settings,
         OpenConnections connections,
         @Nullable MemoryBudget memory,
-        Supplier<TrustedProxies> proxies) {
+        TrustedProxies proxies) {
 
-    /** The context of clients that connect directly. */
+    /** The context of listeners without a name, for plain text of clients that connect directly. */
     public ListenerContext(
-            String name,
             Service calls,
             Supplier<IngressSettings> settings,
             OpenConnections connections,
             @Nullable MemoryBudget memory) {
-        this(name, calls, settings, connections, memory, () -> TrustedProxies.NONE);
+        this("", null, calls, settings, connections, memory, TrustedProxies.NONE);
     }
 
     /** A context without a name and a memory limit. */
     public ListenerContext(Service calls, Supplier<IngressSettings> settings) {
-        this("", calls, settings, new OpenConnections(), null);
+        this(calls, settings, new OpenConnections(), null);
     }
 
-    /** The context of a listener with this name. */
-    public ListenerContext named(String other) {
-        return new ListenerContext(other, calls, settings, connections, memory, proxies);
+    /**
+     * The context of one listener.
+     *
+     * @param ownTls null for plain text
+     */
+    public ListenerContext of(String ownName, @Nullable ServerTls ownTls, TrustedProxies ownProxies) {
+        return new ListenerContext(ownName, ownTls, calls, settings, connections, memory, ownProxies);
     }
 
-    /** The context of a listener with these proxies in front. */
-    public ListenerContext behind(Supplier<TrustedProxies> others) {
-        return new ListenerContext(name, calls, settings, connections, memory, others);
-    }
-
-    /** Creates the description of a new connection. */
-    ClientConnection connection(Channel channel) {
+    /**
+     * Creates the description of a connection whose protocol is known.
+     *
+     * @param session null for plain text
+     */
+    ClientConnection connection(Channel channel, @Nullable TlsSession session) {
         SocketAddress peer = ProxyProtocolHandler.peer(channel);
-        return new ClientConnection(name, peer, null, proxies.get().trusts(peer));
+        return new ClientConnection(name, peer, session, proxies.trusts(peer));
     }
 
     /** Creates the context of a request whose head was received. */
@@ -74,7 +80,7 @@ public record ListenerContext(
                 reservation,
                 System.nanoTime());
         if (connection.trustedProxy() && head instanceof RequestHead request) {
-            SocketAddress client = ForwardingHeaders.client(request, proxies.get());
+            SocketAddress client = ForwardingHeaders.client(request, proxies);
             if (client != null) {
                 context.forwardedFor(client);
             }

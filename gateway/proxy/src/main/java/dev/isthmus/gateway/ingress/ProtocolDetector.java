@@ -16,14 +16,10 @@ final class ProtocolDetector extends ByteToMessageDecoder {
     private static final Logger LOG = LoggerFactory.getLogger(ProtocolDetector.class);
     private static final int PRI = 0x50524920;
 
-    private final IngressPipelines pipelines;
-    private final ConnectionTimer timer;
-    private final BodyReadBuffer bodyBuffer;
+    private final AcceptedConnection connection;
 
-    ProtocolDetector(IngressPipelines pipelines, ConnectionTimer timer, BodyReadBuffer bodyBuffer) {
-        this.pipelines = pipelines;
-        this.timer = timer;
-        this.bodyBuffer = bodyBuffer;
+    ProtocolDetector(AcceptedConnection connection) {
+        this.connection = connection;
     }
 
     @Override
@@ -32,9 +28,9 @@ final class ProtocolDetector extends ByteToMessageDecoder {
             return;
         }
         if (in.getInt(in.readerIndex()) == PRI) {
-            pipelines.http2(ctx.pipeline(), timer);
+            connection.http2(ctx.pipeline());
         } else {
-            pipelines.http1(ctx.pipeline(), timer, bodyBuffer);
+            connection.http1(ctx.pipeline());
         }
         ctx.pipeline().remove(this);
     }

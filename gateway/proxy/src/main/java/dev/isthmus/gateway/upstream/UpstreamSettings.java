@@ -4,9 +4,11 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.tls.ClientTls.TlsServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The settings of every remote server.
@@ -14,6 +16,7 @@ import java.util.function.BooleanSupplier;
  * @param name of its upstream
  * @param endpoint an IP address and port, never a host name
  * @param authority host and port to send as the authority
+ * @param tls null for plain text
  * @param timeout from sending the request to the end of the response, for calls without a deadline of their own
  * @param maxMessageBytes limit of a response
  * @param returnedHeaders response headers that are passed to clients
@@ -24,6 +27,7 @@ public record UpstreamSettings(
         String name,
         Endpoint endpoint,
         String authority,
+        @Nullable TlsServer tls,
         Duration timeout,
         Duration connectTimeout,
         long maxMessageBytes,
@@ -52,6 +56,7 @@ public record UpstreamSettings(
                 name,
                 endpoint,
                 endpoint.authority(),
+                null,
                 timeout,
                 connectTimeout,
                 maxMessageBytes,

@@ -59,7 +59,7 @@ class ChecksTest {
                 (names, refresh, listener) -> {
                     throw new AssertionError("there are no names");
                 },
-                (metrics, answer) -> answer.accept(QueueDepthSource.UNKNOWN),
+                (metrics, authority, answer) -> answer.accept(QueueDepthSource.UNKNOWN),
                 () -> false);
         ReplicaFactory opening = (address, authority) -> {
             var settings = UpstreamSettings.of("u", address, PATIENCE, Duration.ofSeconds(1), 1 << 20);

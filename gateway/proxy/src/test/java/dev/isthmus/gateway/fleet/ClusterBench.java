@@ -60,7 +60,7 @@ final class ClusterBench implements AutoCloseable {
                     : new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator());
         };
         ReplicaSet replicas = UncheckedReplicas.replicas(opening, System::nanoTime, endpoints);
-        Cluster cluster = new Cluster("triton", config, knowledge, replicas, meters);
+        Cluster cluster = new Cluster("triton", config, knowledge, replicas, meters, System::nanoTime);
         clusters.add(cluster);
         return cluster;
     }

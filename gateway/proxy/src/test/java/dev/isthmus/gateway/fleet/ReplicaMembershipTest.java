@@ -62,7 +62,7 @@ class ReplicaMembershipTest {
                 () -> now,
                 new Random(5),
                 new ByHand(),
-                (metrics, answer) -> answer.accept(pending.getOrDefault(metrics, QueueDepthSource.UNKNOWN)),
+                (metrics, authority, answer) -> answer.accept(pending.getOrDefault(metrics, QueueDepthSource.UNKNOWN)),
                 () -> false);
         UpstreamConfig config = TestConfigs.with(
                 TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),

@@ -39,7 +39,7 @@ final class UncheckedReplicas {
                 (addresses, refresh, listener) -> {
                     throw new AssertionError("no names are looked up");
                 },
-                (metrics, answer) -> {
+                (metrics, authority, answer) -> {
                     throw new AssertionError("no queues are looked at");
                 },
                 () -> false);

@@ -58,7 +58,7 @@ class ConnectionTimerTest {
                 new ConnectionPolicy(timeouts, most, 0, 10, 0, events));
         return new Stalling(EmbeddedChannel.builder()
                 .ticker(clock)
-                .handlers(new IngressPipelines(new ListenerContext("", calls, () -> settings, connections, null))));
+                .handlers(new IngressPipelines(new ListenerContext(calls, () -> settings, connections, null))));
     }
 
     /** A channel whose peer may stop reading. */

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.oip.ModelRef;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,8 +48,8 @@ class Http1IngressTest {
     void connection_isTheSameForAllItsCalls() throws Exception {
         client.get("/v2/health/live").read();
         client.get("/v2/health/live").read();
-        ClientConnection first = calls.opened.take().context().connection();
-        assertThat(first).isNotNull();
+        ClientConnection first =
+                Objects.requireNonNull(calls.opened.take().context().connection());
         assertThat(first.listener()).isEqualTo("test");
         assertThat(first.peer()).isEqualTo(client.address());
         assertThat(first.tls()).isNull();

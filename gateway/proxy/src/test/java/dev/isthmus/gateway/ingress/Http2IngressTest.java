@@ -26,6 +26,7 @@ import io.grpc.protobuf.ProtoUtils;
 import io.grpc.stub.ClientCalls;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.AfterEach;
@@ -68,8 +69,8 @@ class Http2IngressTest {
     void connection_isTheSameForAllItsCalls() throws Exception {
         ask("ServerLive", ServerLiveRequest.getDefaultInstance(), ServerLiveResponse.getDefaultInstance());
         ask("ServerLive", ServerLiveRequest.getDefaultInstance(), ServerLiveResponse.getDefaultInstance());
-        ClientConnection first = calls.opened.take().context().connection();
-        assertThat(first).isNotNull();
+        ClientConnection first =
+                Objects.requireNonNull(calls.opened.take().context().connection());
         assertThat(first.listener()).isEqualTo("test");
         assertThat(first.peer()).isNotNull();
         assertThat(calls.opened.take().context().connection()).isSameAs(first);

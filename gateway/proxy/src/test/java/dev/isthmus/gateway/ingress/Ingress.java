@@ -49,7 +49,7 @@ final class Ingress implements AutoCloseable {
                 loops,
                 ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(calls, () -> settings).named("test"));
+                new ListenerContext(calls, () -> settings).of("test", null, TrustedProxies.NONE));
     }
 
     int port() {

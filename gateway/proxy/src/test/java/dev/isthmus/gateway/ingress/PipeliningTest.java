@@ -75,11 +75,12 @@ class PipeliningTest {
                 ctx.flush();
             }
         });
-        new IngressPipelines(new ListenerContext(service, () -> settings))
-                .http1(
-                        channel.pipeline(),
-                        new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()),
-                        new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReadAheadBudget(0)));
+        new AcceptedConnection(
+                        channel,
+                        new ListenerContext(service, () -> settings),
+                        new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections(), 0),
+                        new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReadAheadBudget(0)))
+                .http1(channel.pipeline());
     }
 
     @AfterEach

@@ -80,8 +80,8 @@ final class SplitConnection implements AutoCloseable {
         channel = new EmbeddedChannel();
         channel.freezeTime();
         channel.config().setAllocator(allocator);
-        IngressPipelines pipelines = new IngressPipelines(entry);
-        pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
+        ConnectionTimer timer = new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections(), 0);
+        new AcceptedConnection(channel, entry, timer, landing).http1(channel.pipeline());
         reads = new BodyReadAllocator(
                         new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
                 .newHandle();

@@ -39,8 +39,12 @@ public final class FakeRestServer implements AutoCloseable {
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
 
     private FakeRestServer(int port, Script script) throws IOException {
+        this(new ServerSocket(port, 50, InetAddress.getLoopbackAddress()), script);
+    }
+
+    private FakeRestServer(ServerSocket socket, Script script) {
         this.script = script;
-        this.socket = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
+        this.socket = socket;
         this.acceptor = Thread.ofVirtual().start(this::accept);
     }
 
@@ -50,6 +54,11 @@ public final class FakeRestServer implements AutoCloseable {
 
     public static FakeRestServer on(int port, Script script) throws IOException {
         return new FakeRestServer(port, script);
+    }
+
+    /** On a socket that is bound already, for example one with TLS. */
+    public static FakeRestServer at(ServerSocket socket, Script script) {
+        return new FakeRestServer(socket, script);
     }
 
     /** Responds to everything with the same bytes and keeps the connection open. */

@@ -26,12 +26,14 @@ final class ConfigChecks {
     private final SectionPositions positions;
     private final GatewayConfig config;
     private final Set<String> upstreams;
+    private final TlsChecks tls;
     private ReadableNodes nodes;
 
     ConfigChecks(YamlReader yaml, SectionPositions positions, GatewayConfig config) {
         this.yaml = yaml;
         this.positions = positions;
         this.config = config;
+        tls = new TlsChecks(this, yaml, positions);
         nodes = yaml.readableNodes();
         upstreams = new TreeSet<>(config.upstreams().keySet());
         if (config.local() != null) {
@@ -104,10 +106,14 @@ final class ConfigChecks {
 
     private void listeners() {
         List<Listener> addresses = new ArrayList<>();
+        Set<String> names = new HashSet<>();
         for (Listener each : config.listeners()) {
-            listener(each, addresses);
+            listener(each, addresses, names);
         }
         Admin admin = config.admin();
+        if (admin != null && admin.tls() != null) {
+            tls.listener("admin", admin.tls());
+        }
         if (admin == null || !valid(admin)) {
             return;
         }
@@ -128,15 +134,21 @@ final class ConfigChecks {
         }
     }
 
-    private void listener(Listener listener, List<Listener> others) {
-        if (!valid(listener)) {
+    private void listener(Listener listener, List<Listener> others, Set<String> names) {
+        if (listener.tls() != null) {
+            tls.listener("listener " + listener.label(), listener.tls());
+        }
+        if (!valid(listener, "host", "port", "name")) {
             return;
         }
         if (listener.port() != 0 && others.stream().anyMatch(listener::sameAddress)) {
             yaml.problem(
                     positions.of(listener), "listener: " + listener.host() + ":" + listener.port() + " is given twice");
+        } else if (listener.name() != null && !names.add(listener.name())) {
+            yaml.problem(
+                    positions.of(listener, "name"), "listener: the name '" + listener.name() + "' is given twice");
         }
-        if (listener.proxyProtocol() && listener.trustedProxies().isEmpty()) {
+        if (valid(listener) && listener.proxyProtocol() && listener.trustedProxies().isEmpty()) {
             yaml.problem(
                     positions.of(listener, "proxy_protocol"),
                     "listener " + listener.label() + ": proxy_protocol: 'trusted_proxies' is expected, as connections "
@@ -213,6 +225,9 @@ final class ConfigChecks {
                     positions.of(upstream, "try_timeout"),
                     what + ": try_timeout: less than the timeout of " + Units.written(upstream.timeout())
                             + " for all attempts is expected, got '" + Units.written(upstream.tryTimeout()) + "'");
+        }
+        if (upstream.tls() != null) {
+            tls.upstream(what, upstream.tls());
         }
         balance(what, upstream);
         retry(what, upstream);

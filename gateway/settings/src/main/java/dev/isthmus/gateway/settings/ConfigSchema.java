@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.ValueShape.Items;
 import dev.isthmus.gateway.settings.ValueShape.Names;
 import dev.isthmus.gateway.settings.ValueShape.Scalar;
 import dev.isthmus.gateway.settings.ValueShape.Section;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -149,7 +150,11 @@ public final class ConfigSchema {
                 case "true" -> words.add(true);
                 case "false" -> words.add(false);
                 case "null" -> words.add(null);
-                default -> {}
+                default -> {
+                    if (name.matches("[0-9]+\\.[0-9]+")) {
+                        words.add(new BigDecimal(name));
+                    }
+                }
             }
         }
         return words;

@@ -163,6 +163,9 @@ public record GatewayConfig(
             @Doc("0 takes any free port.") @Range(max = 65_535)
             int port,
 
+            @Doc("Name in policies and logs. Default: host:port.") @Nullable
+            String name,
+
             @Doc("open: requests need no credential. Default: they do if there is a section 'authentication'.")
             @Nullable
             ListenerAccess access,
@@ -176,21 +179,23 @@ public record GatewayConfig(
 
             @Doc("Whether every connection starts with a PROXY protocol header (version 1 or 2), which names the "
                     + "client. Connections without one, and those of others than trusted_proxies, are closed.")
-            boolean proxyProtocol) {
+            boolean proxyProtocol,
+
+            @Nullable ListenerTls tls) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
 
         public Listener {
             trustedProxies = List.copyOf(trustedProxies);
         }
 
-        /** A listener for clients that connect directly. */
+        /** A listener for plain text of clients that connect directly, without a name of its own. */
         public Listener(String host, int port) {
-            this(host, port, null, ManagementAccess.DENY, List.of(), false);
+            this(host, port, null, null, ManagementAccess.DENY, List.of(), false, null);
         }
 
         /** A copy at another address. */
         public Listener at(String otherHost, int otherPort) {
-            return new Listener(otherHost, otherPort, access, management, trustedProxies, proxyProtocol);
+            return new Listener(otherHost, otherPort, name, access, management, trustedProxies, proxyProtocol, tls);
         }
 
         /** Whether both are the same address. */
@@ -198,9 +203,9 @@ public record GatewayConfig(
             return host.equals(other.host) && port == other.port;
         }
 
-        /** The name in policies, metrics and logs: {@code host:port} as configured. */
+        /** The name in policies, metrics and logs. */
         public String label() {
-            return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
+            return name != null ? name : (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
         }
     }
 
@@ -224,8 +229,15 @@ public record GatewayConfig(
                     + "address if 'host' is not "
                     + "loopback.")
             @HostPattern
-            List<String> allowedHosts) {
-        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of());
+            List<String> allowedHosts,
+
+            @Nullable ListenerTls tls) {
+        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of(), null);
+
+        /** An address for plain text. */
+        public Admin(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
+            this(host, port, tokenFile, allowedHosts, null);
+        }
 
         public Admin {
             allowedHosts = List.copyOf(allowedHosts);

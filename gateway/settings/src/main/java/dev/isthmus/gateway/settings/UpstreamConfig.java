@@ -45,6 +45,7 @@ public record UpstreamConfig(
                 + "pattern of 'models' takes it.")
         boolean discover,
 
+        @Nullable UpstreamTls tls,
         Balance balance,
         Checks checks,
         Outliers outliers,
@@ -65,6 +66,7 @@ public record UpstreamConfig(
             null,
             1000,
             false,
+            null,
             Balance.DEFAULT,
             Checks.DEFAULT,
             Outliers.DEFAULT,

@@ -47,7 +47,7 @@ sealed interface ValueShape {
         }
     }
 
-    /** One of several words: an enum's constants in lower case. */
+    /** One of several words: an enum's constants, as text, in lower case. */
     record Choice(List<? extends Enum<?>> constants) implements ValueShape {
         List<String> names() {
             return constants.stream().map(Choice::name).toList();
@@ -59,7 +59,7 @@ sealed interface ValueShape {
         }
 
         private static String name(Enum<?> constant) {
-            return constant.name().toLowerCase(Locale.ROOT);
+            return constant.toString().toLowerCase(Locale.ROOT);
         }
     }
 

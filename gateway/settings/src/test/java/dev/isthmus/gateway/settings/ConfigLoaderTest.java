@@ -122,11 +122,13 @@ class ConfigLoaderTest {
                                 "127.0.0.1",
                                 0,
                                 null,
+                                null,
                                 ManagementAccess.DENY,
                                 Stream.of("10.0.0.0/8", "fd00::/8", "::1")
                                         .map(AddressRange::parse)
                                         .toList(),
-                                true));
+                                true,
+                                null));
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
                 .isEqualTo(new GatewayConfig.Limits(
@@ -379,6 +381,7 @@ class ConfigLoaderTest {
                         Duration.ofSeconds(2),
                         50,
                         true,
+                        null,
                         new Balance(BalancePolicy.QUEUE_AWARE, Duration.ofSeconds(30), 8003),
                         new Checks(Duration.ofSeconds(2), Duration.ofSeconds(3), 4, 5),
                         new Outliers(7, Duration.ofSeconds(9), 0.25, 0.1),

@@ -21,6 +21,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class ExamplesTest {
+    private static final String WITH_FILES =
+            "model_repository|token_file|tls|certificates|certificate|key|handshake_timeout|minimum_version"
+                    + "|client_certificates|mode|ca|crl|server_name";
+
     private final Set<String> missing = new TreeSet<>();
     private final Set<String> found = new TreeSet<>();
 
@@ -40,13 +44,20 @@ class ExamplesTest {
 
     /** Keys with paths are commented out in the examples, since the files do not exist; here they do. */
     @Test
-    void fullExample_hasEveryKey(@TempDir Path folder) throws IOException, ConfigException {
+    void fullExample_hasEveryKey(@TempDir Path folder) throws Exception {
         Files.createDirectory(folder.resolve("models"));
+        TestAuthority authority = new TestAuthority(folder, "ca");
+        TestAuthority.Issued issued = authority.issue("server", "localhost");
+        Files.move(issued.certificate(), folder.resolve("server.pem"));
+        Files.move(issued.key(), folder.resolve("server.key"));
+        Files.copy(authority.ca(), folder.resolve("clients.pem"));
+        Files.copy(authority.ca(), folder.resolve("servers.pem"));
+        Files.move(authority.revoke(), folder.resolve("clients.crl"));
         Files.setPosixFilePermissions(
                 Files.writeString(folder.resolve("token"), "secret"), PosixFilePermissions.fromString("rw-------"));
         String text = Files.readString(Generated.ROOT.resolve("config/isthmus.yaml"))
                 .replaceAll("(?m)^#: ", "")
-                .replaceAll("(?m)^( *)# (model_repository|token_file|access):", "$1$2:");
+                .replaceAll("(?m)^( *)# (( *)(- )?(" + WITH_FILES + "|access):)", "$1$2");
         Files.setPosixFilePermissions(
                 Files.writeString(folder.resolve("api-keys"), ""), PosixFilePermissions.fromString("rw-------"));
         ConfigLoader.parse("isthmus.yaml", text, folder);
@@ -55,6 +66,8 @@ class ExamplesTest {
         missing.removeAll(found);
         // It excludes jwks_url.
         missing.remove(".authentication.jwt.jwks_file");
+        // The same section as that of a listener.
+        missing.removeIf(key -> key.startsWith(".admin.tls."));
         assertThat(missing).isEmpty();
     }
 

@@ -31,10 +31,12 @@ public record ConnectionTimeouts(
 
     /**
      * Interval of the checks of a connection, and so the largest delay of a timeout, in nanoseconds; 0 for no checks.
+     *
+     * @param tlsHandshake timeout of the TLS handshake; 0 for none
      */
-    public long interval() {
+    public long interval(long tlsHandshake) {
         long shortest = LongStream.of(
-                        requestHeaders, requestBody, streamIdle, write, idle, keepaliveInterval, keepaliveTimeout)
+                        tlsHandshake, requestHeaders, requestBody, streamIdle, write, idle, keepaliveInterval, keepaliveTimeout)
                 .filter(timeout -> timeout > 0)
                 .min()
                 .orElse(0);
@@ -44,6 +46,7 @@ public record ConnectionTimeouts(
     /** The message to a client whose connection or request timed out. */
     public String describe(TimeoutRule rule) {
         return switch (rule) {
+            case TLS_HANDSHAKE -> "TLS handshake: not complete in time";
             case REQUEST_HEADERS -> "request head: not complete within " + text(requestHeaders);
             case REQUEST_BODY -> "request body: nothing received for " + text(requestBody);
             case REQUEST_BODY_RATE ->

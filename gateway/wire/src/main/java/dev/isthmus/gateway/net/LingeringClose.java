@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
@@ -21,11 +22,21 @@ public enum LingeringClose implements ChannelFutureListener {
     public void operationComplete(ChannelFuture written) {
         Channel channel = written.channel();
         if (written.isSuccess() && channel instanceof DuplexChannel socket) {
-            socket.shutdownOutput();
+            endOutput(socket);
             Future<?> late = channel.eventLoop().schedule(() -> channel.close(), MILLIS, TimeUnit.MILLISECONDS);
             channel.closeFuture().addListener(closed -> late.cancel(false));
         } else {
             channel.close();
+        }
+    }
+
+    /** Over TLS a message ends the output, so that the client can tell the end from a cut connection. */
+    private static void endOutput(DuplexChannel socket) {
+        SslHandler tls = socket.pipeline().get(SslHandler.class);
+        if (tls == null) {
+            socket.shutdownOutput();
+        } else {
+            tls.closeOutbound().addListener(sent -> socket.shutdownOutput());
         }
     }
 }

@@ -4,6 +4,8 @@ import java.util.Locale;
 
 /** The timeouts of client connections and requests. */
 public enum TimeoutRule {
+    /** The TLS handshake was not complete in time. */
+    TLS_HANDSHAKE,
     /** The head of a request, or an HTTP/2 preface, frame or header block, was not complete in time. */
     REQUEST_HEADERS,
     /** A body or gRPC message that has begun made no progress. */

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet.discovery;
 import dev.isthmus.gateway.fleet.QueueDepthSource;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.tls.ClientTls;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -21,9 +22,11 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.timeout.ReadTimeoutHandler;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
 
 /** Reads Triton's queue depth from its metrics, over a new connection each time. Runs on one event loop. */
 public final class TritonMetrics implements QueueDepthSource {
@@ -31,9 +34,14 @@ public final class TritonMetrics implements QueueDepthSource {
     private static final int MAX_BYTES = 4 << 20;
     private static final int TIMEOUT_MILLIS = 1_000;
 
-    private final Bootstrap bootstrap;
+    private static final Duration TIMEOUT = Duration.ofMillis(TIMEOUT_MILLIS);
 
-    public TritonMetrics(EventLoop loop) {
+    private final Bootstrap bootstrap;
+    private final @Nullable ClientTls tls;
+
+    /** @param tls null for plain text */
+    public TritonMetrics(EventLoop loop, @Nullable ClientTls tls) {
+        this.tls = tls;
         bootstrap = new Bootstrap()
                 .group(loop)
                 .channel(Transport.of(loop).clientChannel())
@@ -41,13 +49,16 @@ public final class TritonMetrics implements QueueDepthSource {
     }
 
     @Override
-    public void read(Endpoint metrics, LongConsumer result) {
+    public void read(Endpoint metrics, String authority, LongConsumer result) {
         MetricsReader reader = new MetricsReader(metrics.authority(), result);
         bootstrap
                 .clone()
                 .handler(new ChannelInitializer<>() {
                     @Override
                     protected void initChannel(Channel channel) {
+                        if (tls != null) {
+                            tls.to(authority).addHttp1(channel, TIMEOUT);
+                        }
                         channel.pipeline()
                                 .addLast(
                                         new ReadTimeoutHandler(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS),

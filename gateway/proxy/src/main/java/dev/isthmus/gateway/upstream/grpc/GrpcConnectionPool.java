@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamTransport;
 import dev.isthmus.oip.OipException;
@@ -31,7 +30,7 @@ final class GrpcConnectionPool {
     private final EventLoop loop;
     private final ByteBufAllocator allocator;
     private final Bootstrap bootstrap;
-    private final AbusePolicy abuse;
+    private final UpstreamSettings settings;
     /** Connections that accept streams, or will when others have ended. */
     private final List<GrpcConnection> ready = new ArrayList<>();
     /** Connections that accept no more streams and close when theirs have ended. */
@@ -52,7 +51,7 @@ final class GrpcConnectionPool {
         this.rules = rules;
         this.loop = loop;
         this.allocator = allocator;
-        this.abuse = settings.abuse();
+        this.settings = settings;
         this.bootstrap = UpstreamTransport.of(settings, loop, allocator);
     }
 
@@ -125,11 +124,11 @@ final class GrpcConnectionPool {
                 || refusesStreams()) {
             return;
         }
-        GrpcConnection next = new GrpcConnection(this, rules, abuse);
+        GrpcConnection next = new GrpcConnection(this, rules, settings.abuse());
         connecting = next;
         bootstrap
                 .clone()
-                .handler(new GrpcChannelInitializer(next))
+                .handler(new GrpcChannelInitializer(next, settings))
                 .connect()
                 .addListener(future -> connected((ChannelFuture) future, next));
     }
@@ -232,13 +231,18 @@ final class GrpcConnectionPool {
 
     private static final class GrpcChannelInitializer extends ChannelInitializer<Channel> {
         private final GrpcConnection connection;
+        private final UpstreamSettings settings;
 
-        GrpcChannelInitializer(GrpcConnection connection) {
+        GrpcChannelInitializer(GrpcConnection connection, UpstreamSettings settings) {
             this.connection = connection;
+            this.settings = settings;
         }
 
         @Override
         protected void initChannel(Channel channel) {
+            if (settings.tls() != null) {
+                settings.tls().addHttp2(channel, settings.connectTimeout());
+            }
             connection.join(channel.pipeline());
         }
     }

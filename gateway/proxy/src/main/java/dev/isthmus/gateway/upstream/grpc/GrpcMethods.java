@@ -31,8 +31,8 @@ record GrpcMethods(
      */
     record MethodHead(HeaderFieldList plain, HeaderFieldList timed) {}
 
-    static GrpcMethods of(String authority, Duration timeout) {
-        CommonHeaders heads = new CommonHeaders(authority, timeout);
+    static GrpcMethods of(String scheme, String authority, Duration timeout) {
+        CommonHeaders heads = new CommonHeaders(scheme, authority, timeout);
         Map<Extension, MethodHead> extensions = new EnumMap<>(Extension.class);
         for (Extension extension : Extension.values()) {
             extensions.put(extension, heads.of(extension.grpcMethod()));
@@ -52,11 +52,11 @@ record GrpcMethods(
     }
 
     /** The headers that all methods share. */
-    private record CommonHeaders(String authority, Duration timeout) {
+    private record CommonHeaders(String scheme, String authority, Duration timeout) {
         MethodHead of(String name) {
             HeaderFieldList plain = HeaderFieldList.of(
                     HeaderField.constant(":method", "POST"),
-                    HeaderField.constant(":scheme", "http"),
+                    HeaderField.constant(":scheme", scheme),
                     HeaderField.constant(":path", "/" + SERVICE + "/" + name),
                     HeaderField.constant(":authority", authority),
                     HeaderField.constant("content-type", GrpcNames.CONTENT_TYPE.toString()),

@@ -12,7 +12,9 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpRequestEncoder;
 import io.netty.handler.codec.http.HttpResponseDecoder;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateHandler;
+import io.netty.util.concurrent.Future;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -145,10 +147,20 @@ final class RestConnectionPool {
                 .clone()
                 .handler(initializer)
                 .connect()
-                .addListener(future -> connected((ChannelFuture) future, initializer.connection, exchange));
+                .addListener(future -> tcpConnected((ChannelFuture) future, initializer.connection, exchange));
     }
 
-    private void connected(ChannelFuture future, @Nullable RestConnection connection, Exchange exchange) {
+    /** Over TLS the connection is established when the handshake has ended. */
+    private void tcpConnected(ChannelFuture future, @Nullable RestConnection connection, Exchange exchange) {
+        SslHandler tls = future.channel().pipeline().get(SslHandler.class);
+        if (tls == null || !future.isSuccess()) {
+            connected(future, connection, exchange);
+        } else {
+            tls.handshakeFuture().addListener(handshake -> connected(handshake, connection, exchange));
+        }
+    }
+
+    private void connected(Future<?> future, @Nullable RestConnection connection, Exchange exchange) {
         connecting--;
         if (!future.isSuccess() || connection == null) {
             connectFailed(future.cause(), exchange);
@@ -221,6 +233,9 @@ final class RestConnectionPool {
             LimitedReadAllocator reads =
                     new LimitedReadAllocator(channel.config().getRecvByteBufAllocator());
             channel.config().setRecvByteBufAllocator(reads);
+            if (settings.tls() != null) {
+                settings.tls().addHttp1(channel, settings.connectTimeout());
+            }
             connection = new RestConnection(RestConnectionPool.this, channel, reads);
             channel.pipeline()
                     .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))

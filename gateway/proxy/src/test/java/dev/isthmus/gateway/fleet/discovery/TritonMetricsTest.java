@@ -5,18 +5,36 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.TestAuthority;
+import dev.isthmus.gateway.settings.TestAuthority.Issued;
+import dev.isthmus.gateway.settings.UpstreamTls;
+import dev.isthmus.gateway.tls.ClientTls;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.upstream.FakeRestServer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class TritonMetricsTest {
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
     private final BlockingQueue<Long> answers = new LinkedBlockingQueue<>();
+
+    @TempDir
+    Path folder = Path.of("");
 
     @AfterEach
     void close() {
@@ -24,7 +42,7 @@ class TritonMetricsTest {
     }
 
     private long ask(Endpoint server) throws Exception {
-        new TritonMetrics(loops.next()).read(server, answers::add);
+        new TritonMetrics(loops.next(), null).read(server, server.authority(), answers::add);
         Long answer = answers.poll(20, TimeUnit.SECONDS);
         loops.next().submit(() -> {}).get();
         assertThat(answers).as("more than one answer").isEmpty();
@@ -48,6 +66,32 @@ class TritonMetricsTest {
 
             assertThat(server.request().head()).startsWith("GET /metrics HTTP/1.1\r\n");
             server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void metrics_areReadOverTls() throws Exception {
+        TestAuthority authority = new TestAuthority(folder, "ca");
+        Issued issued = authority.issue("server", "triton.example");
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        store.load(null, new char[0]);
+        store.setKeyEntry("own", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
+        KeyManagerFactory keys = KeyManagerFactory.getInstance("SunX509");
+        keys.init(store, new char[0]);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys.getKeyManagers(), null, null);
+        ServerSocket socket =
+                context.getServerSocketFactory().createServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        UpstreamTls settings = new UpstreamTls(authority.ca(), null, null, null);
+        try (ClientTls tls = new TlsRegistry(new SimpleMeterRegistry()).client("test", settings);
+                FakeRestServer server = FakeRestServer.at(socket, (request, out) -> {
+                    FakeRestServer.write(out, FakeRestServer.ok("nv_inference_pending_request_count 5\n"));
+                    return true;
+                })) {
+            for (String host : List.of("triton.example:8001", "other.example:8001")) {
+                new TritonMetrics(loops.next(), tls).read(server.endpoint(), host, answers::add);
+                assertThat(answers.poll(20, TimeUnit.SECONDS)).isEqualTo(host.startsWith("triton") ? 5 : UNKNOWN);
+            }
         }
     }
 

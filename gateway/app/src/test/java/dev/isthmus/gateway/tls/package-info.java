@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.tls;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,36 @@
+package dev.isthmus.gateway.tls;
+
+import io.netty.handler.ssl.NotSslRecordException;
+import io.netty.handler.ssl.SslHandshakeTimeoutException;
+import java.nio.channels.ClosedChannelException;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** How a handshake ended. */
+public enum HandshakeResult {
+    OK,
+    /** Not complete in time. */
+    TIMEOUT,
+    /** The peer speaks no TLS. */
+    PLAIN_TEXT,
+    /** The peer closed the connection. */
+    CLOSED,
+    /** Any other reason: no common version or cipher, a certificate that is missing or refused by either side. */
+    FAILED;
+
+    /** The name in metrics. */
+    String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** @param failure null for none */
+    static HandshakeResult of(@Nullable Throwable failure) {
+        return switch (failure) {
+            case null -> OK;
+            case SslHandshakeTimeoutException timeout -> TIMEOUT;
+            case NotSslRecordException plain -> PLAIN_TEXT;
+            case ClosedChannelException closed -> CLOSED;
+            default -> FAILED;
+        };
+    }
+}

@@ -1,0 +1,125 @@
+package dev.isthmus.gateway.tls;
+
+import dev.isthmus.gateway.call.ClientCertificate;
+import dev.isthmus.gateway.call.TlsSession;
+import dev.isthmus.gateway.settings.ListenerTls;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.ssl.SniHandler;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.Mapping;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.CertificateNotYetValidException;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.List;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
+import org.jspecify.annotations.Nullable;
+
+/** TLS of a listener. Thread-safe. */
+public final class ServerTls extends TlsContexts<ServerContexts> {
+    /** Limit of a ClientHello in bytes. */
+    private static final int MAX_CLIENT_HELLO = 16 * 1024;
+
+    private final ListenerTls settings;
+    private final List<String> protocols;
+    private final TlsMeters meters;
+
+    ServerTls(String owner, ListenerTls settings, List<String> protocols, TlsRegistry registry) {
+        super(owner, ServerContexts.files(settings), registry, () -> ServerContexts.load(settings, protocols));
+        this.settings = settings;
+        this.protocols = protocols;
+        this.meters = registry.meters();
+    }
+
+    @Override
+    ServerContexts load() {
+        return ServerContexts.load(settings, protocols);
+    }
+
+    public Duration handshakeTimeout() {
+        return settings.handshakeTimeout();
+    }
+
+    /**
+     * The handler of a new connection, which replaces itself by Netty's {@link SslHandler}. It has no timeout.
+     */
+    public ChannelHandler handler() {
+        return handler(0);
+    }
+
+    /** As {@link #handler}, with the timeout of the handshake. */
+    public ChannelHandler timedHandler() {
+        return handler(handshakeTimeout().toMillis());
+    }
+
+    private ChannelHandler handler(long timeoutMillis) {
+        return new ClientHelloHandler(acquire(), timeoutMillis);
+    }
+
+    /** Counts a handshake. */
+    public void ended(HandshakeResult result) {
+        meters.ofClient(result);
+    }
+
+    /** Counts a handshake. */
+    public void failed(Throwable cause) {
+        meters.ofClient(HandshakeResult.of(cause));
+    }
+
+    /** As Netty's handler, with a limit on the ClientHello and the same timeout for the rest of the handshake. */
+    private static final class ClientHelloHandler extends SniHandler {
+        private final ServerContexts contexts;
+
+        /** @param contexts taken */
+        ClientHelloHandler(ServerContexts contexts, long timeoutMillis) {
+            super((Mapping<String, SslContext>) contexts::of, MAX_CLIENT_HELLO, timeoutMillis);
+            this.contexts = contexts;
+        }
+
+        /** Netty's handler has taken over, or the connection has ended. */
+        @Override
+        protected void handlerRemoved0(ChannelHandlerContext ctx) throws Exception {
+            contexts.release();
+            super.handlerRemoved0(ctx);
+        }
+
+        @Override
+        protected SslHandler newSslHandler(SslContext context, ByteBufAllocator allocator) {
+            SslHandler handler = super.newSslHandler(context, allocator);
+            handler.setHandshakeTimeoutMillis(handshakeTimeoutMillis);
+            return handler;
+        }
+    }
+
+    /**
+     * What was agreed in a handshake that has succeeded.
+     *
+     * @param host the name that the client asked for
+     * @throws CertificateExpiredException if the client's certificate has expired since the session that it resumes
+     *     began
+     * @throws CertificateNotYetValidException never after a handshake
+     */
+    public static TlsSession session(SslHandler handler, @Nullable String host)
+            throws CertificateExpiredException, CertificateNotYetValidException {
+        SSLSession session = handler.engine().getSession();
+        X509Certificate certificate = certificate(session);
+        ClientCertificate client = null;
+        if (certificate != null) {
+            certificate.checkValidity();
+            client = CertificateNames.ofClient(certificate);
+        }
+        return new TlsSession(session.getProtocol(), session.getCipherSuite(), host, client);
+    }
+
+    private static @Nullable X509Certificate certificate(SSLSession session) {
+        try {
+            return session.getPeerCertificates()[0] instanceof X509Certificate certificate ? certificate : null;
+        } catch (SSLPeerUnverifiedException none) {
+            return null;
+        }
+    }
+}

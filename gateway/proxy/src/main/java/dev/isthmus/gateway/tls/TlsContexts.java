@@ -1,0 +1,128 @@
+package dev.isthmus.gateway.tls;
+
+import dev.isthmus.gateway.settings.TlsFileException;
+import io.netty.util.IllegalReferenceCountException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Contexts made from files, replaced when the files change; open connections keep theirs. {@link #acquire} is for any
+ * thread, the rest blocks.
+ *
+ * @param <C> immutable
+ */
+abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(TlsContexts.class);
+
+    private final String owner;
+    private final WatchedFiles files;
+    private final TlsRegistry registry;
+    private volatile C current;
+    private volatile boolean closed;
+    // Guarded by this.
+    private String loaded;
+    private String lastSeen = "";
+    private @Nullable AutoCloseable gauges;
+
+    /**
+     * Loads the files.
+     *
+     * @param owner what the contexts are for, in logs: {@code listener 0.0.0.0:8443}
+     * @throws TlsFileException if they cannot be used
+     */
+    TlsContexts(String owner, WatchedFiles files, TlsRegistry registry, Supplier<C> load) {
+        this.owner = owner;
+        this.files = files;
+        this.registry = registry;
+        // Digest first: anything written from now on is a change.
+        this.loaded = files.digest();
+        this.current = load.get();
+    }
+
+    /** Makes contexts of the files as they are now. */
+    abstract C load();
+
+    /** The contexts of the files as last read, which the caller releases. */
+    final C acquire() {
+        while (true) {
+            C now = current;
+            try {
+                now.retain();
+                return now;
+            } catch (IllegalReferenceCountException replaced) {
+                if (closed) {
+                    throw new IllegalStateException(owner + " is closed", replaced);
+                }
+            }
+        }
+    }
+
+    /** Starts watching. */
+    final void watch() {
+        show();
+        registry.add(this);
+    }
+
+    /**
+     * Reads the files again if two consecutive checks found the same content, other than the one last read, or at once
+     * if {@code now}.
+     */
+    final synchronized void check(boolean now) {
+        String digest = closed ? loaded : files.digest();
+        if (digest.equals(loaded)) {
+            lastSeen = "";
+        } else if (now || digest.equals(lastSeen)) {
+            lastSeen = "";
+            loaded = digest;
+            reload();
+        } else {
+            lastSeen = digest;
+        }
+    }
+
+    private void reload() {
+        C previous = current;
+        try {
+            current = load();
+        } catch (TlsFileException e) {
+            registry.meters().reloaded(false);
+            LOG.error("{}: the changed certificates are not used, the previous ones stay: {}", owner, e.getMessage());
+            return;
+        }
+        previous.release();
+        registry.meters().reloaded(true);
+        LOG.info("{}: the certificates were read again", owner);
+        show();
+    }
+
+    private synchronized void show() {
+        hide();
+        gauges = registry.meters().show(current.expiries());
+        current.expiries().forEach(each -> each.warn(owner));
+    }
+
+    private void hide() {
+        AutoCloseable shown = gauges;
+        gauges = null;
+        if (shown != null) {
+            try {
+                shown.close();
+            } catch (Exception e) {
+                throw new IllegalStateException("closing does not fail", e);
+            }
+        }
+    }
+
+    /** Stops watching; connections that use the contexts continue. */
+    @Override
+    public synchronized void close() {
+        registry.remove(this);
+        if (!closed) {
+            closed = true;
+            hide();
+            current.release();
+        }
+    }
+}

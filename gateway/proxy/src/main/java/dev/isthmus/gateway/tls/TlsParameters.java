@@ -1,0 +1,69 @@
+package dev.isthmus.gateway.tls;
+
+import dev.isthmus.gateway.settings.ListenerTls.TlsVersion;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
+import io.netty.handler.ssl.OpenSsl;
+import io.netty.handler.ssl.OpenSslContextOption;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What all contexts have in common: the implementation of TLS, its versions and ciphers. */
+final class TlsParameters {
+    private static final Logger LOG = LoggerFactory.getLogger(TlsParameters.class);
+    private static final String TLS_1_3 = "TLSv1.3";
+    private static final String TLS_1_2 = "TLSv1.2";
+
+    /** With forward secrecy and authenticated encryption only. */
+    private static final List<String> CIPHERS = List.of(
+            "TLS_AES_128_GCM_SHA256",
+            "TLS_AES_256_GCM_SHA384",
+            "TLS_CHACHA20_POLY1305_SHA256",
+            "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+            "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+            "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+            "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+            "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+            "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256");
+
+    /** Groups of the key exchange. */
+    private static final String[] GROUPS = {"x25519", "secp256r1", "secp384r1"};
+
+    private static final SslProvider PROVIDER = provider();
+
+    private TlsParameters() {}
+
+    private static SslProvider provider() {
+        if (OpenSsl.isAvailable()) {
+            // Contexts are released when they are replaced, not when they are collected.
+            return SslProvider.OPENSSL_REFCNT;
+        }
+        // Read by the JDK once, when its implementation is first used.
+        System.setProperty("jdk.tls.rejectClientInitiatedRenegotiation", "true");
+        LOG.warn(
+                "TLS: BoringSSL is not available, Java's implementation is used, which needs more CPU: {}",
+                String.valueOf(OpenSsl.unavailabilityCause()));
+        return SslProvider.JDK;
+    }
+
+    /** Sets what all contexts have in common. */
+    static SslContextBuilder common(SslContextBuilder builder, TlsVersion minimum, List<String> alpn) {
+        if (PROVIDER != SslProvider.JDK) {
+            builder.option(OpenSslContextOption.GROUPS, GROUPS.clone());
+        }
+        return builder.sslProvider(PROVIDER)
+                .protocols(minimum == TlsVersion.TLS_1_3 ? List.of(TLS_1_3) : List.of(TLS_1_3, TLS_1_2))
+                .ciphers(CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+                .applicationProtocolConfig(new ApplicationProtocolConfig(
+                        Protocol.ALPN,
+                        SelectorFailureBehavior.NO_ADVERTISE,
+                        SelectedListenerFailureBehavior.ACCEPT,
+                        alpn));
+    }
+}

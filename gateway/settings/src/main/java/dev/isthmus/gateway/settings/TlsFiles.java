@@ -1,0 +1,177 @@
+package dev.isthmus.gateway.settings;
+
+import dev.isthmus.gateway.settings.PemFile.PemBlock;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.security.Signature;
+import java.security.cert.CRLException;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509CRL;
+import java.security.cert.X509Certificate;
+import java.security.interfaces.RSAKey;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Reads and checks the files of TLS: certificates, keys, revocation lists. Blocks. */
+public final class TlsFiles {
+    private static final int MIN_RSA_BITS = 2048;
+
+    private TlsFiles() {}
+
+    /**
+     * A certificate with its key.
+     *
+     * @param chain the certificate first, then those of its issuers
+     */
+    public record KeyedCertificate(List<X509Certificate> chain, PrivateKey key) {
+        public KeyedCertificate {
+            chain = List.copyOf(chain);
+        }
+
+        /** The certificate itself. */
+        public X509Certificate certificate() {
+            return chain.getFirst();
+        }
+    }
+
+    /**
+     * A certificate and its key.
+     *
+     * @throws TlsFileException if one of them cannot be read, others can read the key, or they do not belong together
+     */
+    public static KeyedCertificate keyed(Path certificate, Path key) {
+        List<X509Certificate> chain = certificates(certificate);
+        X509Certificate leaf = chain.getFirst();
+        String algorithm = leaf.getPublicKey().getAlgorithm();
+        if (!algorithm.equals("RSA") && !algorithm.equals("EC")) {
+            throw new TlsFileException(
+                    certificate, "has a key of type " + algorithm + "; RSA or EC is expected", null);
+        }
+        if (leaf.getPublicKey() instanceof RSAKey rsa && rsa.getModulus().bitLength() < MIN_RSA_BITS) {
+            throw new TlsFileException(
+                    certificate,
+                    "has an RSA key of " + rsa.getModulus().bitLength() + " bits; at least " + MIN_RSA_BITS
+                            + " are expected",
+                    null);
+        }
+        PrivateKey secret = key(key, leaf.getPublicKey());
+        if (!fits(secret, leaf.getPublicKey())) {
+            throw new TlsFileException(key, "does not fit the certificate in " + certificate, null);
+        }
+        return new KeyedCertificate(chain, secret);
+    }
+
+    /**
+     * The certificates in a file.
+     *
+     * @throws TlsFileException if there is none, or one is malformed
+     */
+    public static List<X509Certificate> certificates(Path file) {
+        List<X509Certificate> certificates = new ArrayList<>();
+        for (PemBlock block : PemFile.read(file)) {
+            if (block.label().equals("CERTIFICATE")) {
+                certificates.add(certificate(file, block));
+            }
+        }
+        if (certificates.isEmpty()) {
+            throw new TlsFileException(file, "has no certificate; 'BEGIN CERTIFICATE' is expected", null);
+        }
+        return certificates;
+    }
+
+    private static X509Certificate certificate(Path file, PemBlock block) {
+        try {
+            return (X509Certificate)
+                    x509().generateCertificate(new ByteArrayInputStream(block.content()));
+        } catch (CertificateException e) {
+            throw new TlsFileException(file, "has a malformed certificate", e);
+        }
+    }
+
+    /**
+     * The revocation lists in a file.
+     *
+     * @throws TlsFileException if there is none, or one is malformed
+     */
+    public static List<X509CRL> revocations(Path file) {
+        List<X509CRL> lists = new ArrayList<>();
+        for (PemBlock block : PemFile.read(file)) {
+            if (block.label().equals("X509 CRL")) {
+                try {
+                    lists.add((X509CRL) x509().generateCRL(new ByteArrayInputStream(block.content())));
+                } catch (CRLException | CertificateException e) {
+                    throw new TlsFileException(file, "has a malformed revocation list", e);
+                }
+            }
+        }
+        if (lists.isEmpty()) {
+            throw new TlsFileException(file, "has no revocation list; 'BEGIN X509 CRL' is expected", null);
+        }
+        return lists;
+    }
+
+    private static CertificateFactory x509() throws CertificateException {
+        return CertificateFactory.getInstance("X.509");
+    }
+
+    private static PrivateKey key(Path file, PublicKey ofCertificate) {
+        exposure(file);
+        for (PemBlock block : PemFile.read(file)) {
+            byte[] encoded = switch (block.label()) {
+                case "PRIVATE KEY" -> block.content();
+                case "RSA PRIVATE KEY", "EC PRIVATE KEY" -> Pkcs8.of(block.content(), ofCertificate.getEncoded());
+                default -> new byte[0];
+            };
+            if (encoded.length > 0) {
+                return key(file, encoded, ofCertificate.getAlgorithm());
+            }
+        }
+        throw new TlsFileException(file, "has no key; 'BEGIN PRIVATE KEY' is expected", null);
+    }
+
+    private static PrivateKey key(Path file, byte[] encoded, String algorithm) {
+        try {
+            return KeyFactory.getInstance(algorithm).generatePrivate(new PKCS8EncodedKeySpec(encoded));
+        } catch (GeneralSecurityException e) {
+            throw new TlsFileException(
+                    file, "has no usable key of the certificate's type, " + algorithm, e);
+        }
+    }
+
+    private static void exposure(Path file) {
+        String exposure;
+        try {
+            exposure = SecretFile.exposure(file);
+        } catch (IOException e) {
+            // Reading it reports the reason.
+            return;
+        }
+        if (exposure != null) {
+            throw new TlsFileException(file, exposure, null);
+        }
+    }
+
+    private static boolean fits(PrivateKey secret, PublicKey open) {
+        byte[] text = {1, 2, 3, 4};
+        try {
+            Signature signature =
+                    Signature.getInstance(open.getAlgorithm().equals("EC") ? "SHA256withECDSA" : "SHA256withRSA");
+            signature.initSign(secret);
+            signature.update(text);
+            byte[] signed = signature.sign();
+            signature.initVerify(open);
+            signature.update(text);
+            return signature.verify(signed);
+        } catch (GeneralSecurityException e) {
+            // Keys of different curves or lengths.
+            return false;
+        }
+    }
+}

@@ -82,7 +82,6 @@ final class Listeners implements AutoCloseable {
             }
             ServerTls secured = load(listener);
             try {
-                warn(listener);
                 BoundListener boundListener = new BoundListener(listener, listen(listener, secured), secured);
                 warn(listener);
                 added.add(boundListener);
@@ -95,15 +94,6 @@ final class Listeners implements AutoCloseable {
             }
         }
 
-        private static void warn(Listener listener) {
-            if (ListenerExposure.isOpen(listener) && !ListenerExposure.isLoopback(listener)) {
-                LOG.warn(
-                        "listener {} is open: whoever reaches it may send requests without a credential{}",
-                        listener.label(),
-                        listener.management() == ManagementAccess.ALLOW ? ", and change servers" : "");
-            }
-        }
-
         private void change(BoundListener before, Listener listener) {
             ServerTls kept = before.tls();
             boolean same = Objects.equals(before.listener().tls(), listener.tls());
@@ -111,9 +101,6 @@ final class Listeners implements AutoCloseable {
             removed.remove(before);
             if (!same) {
                 replaced.add(before);
-            }
-            if (!before.listener().equals(listener)) {
-                warn(listener);
             }
             changed.add(after);
             next.add(after);

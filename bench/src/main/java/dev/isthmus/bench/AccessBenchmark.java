@@ -85,7 +85,10 @@ public class AccessBenchmark {
         folder = Files.createTempDirectory("isthmus-access");
         StringBuilder lines = new StringBuilder();
         for (int i = 0; i < RULES; i++) {
-            lines.append(line("caller-" + i, i == 500 ? KEY : "key-" + i)).append(" group-").append(i).append('\n');
+            lines.append(line("caller-" + i, i == 500 ? KEY : "key-" + i))
+                    .append(" group-")
+                    .append(i)
+                    .append('\n');
         }
         secret("keys", lines.toString());
         ECKey signing = new ECKeyGenerator(Curve.P_256).keyID("1").generate();
@@ -106,8 +109,13 @@ public class AccessBenchmark {
     private AccessPolicy policy(String models) throws Exception {
         StringBuilder yaml = new StringBuilder(CONFIG).append("access:\n  rules:\n");
         for (int i = 0; i < RULES; i++) {
-            yaml.append("    - {name: r").append(i).append(", who: {names: [caller, other-").append(i)
-                    .append("]}, may: [infer, metadata], models: [\"").append(models.formatted(i)).append("\"]}\n");
+            yaml.append("    - {name: r")
+                    .append(i)
+                    .append(", who: {names: [caller, other-")
+                    .append(i)
+                    .append("]}, may: [infer, metadata], models: [\"")
+                    .append(models.formatted(i))
+                    .append("\"]}\n");
         }
         return AccessPolicy.of(ConfigLoader.parse("bench.yaml", yaml.toString(), folder));
     }
@@ -118,8 +126,7 @@ public class AccessBenchmark {
     }
 
     private static String line(String name, String key) throws Exception {
-        return ApiKeyFile.line(
-                name, MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8)));
+        return ApiKeyFile.line(name, MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8)));
     }
 
     private static String token(ECKey signing) throws Exception {

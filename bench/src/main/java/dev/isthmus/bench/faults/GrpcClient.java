@@ -44,8 +44,7 @@ final class GrpcClient implements Client {
 
     private static ManagedChannel channel(EventLoop loop, List<Integer> ports) {
         NettyChannelBuilder builder = ports.size() == 1
-                ? NettyChannelBuilder.forAddress(
-                                new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(0)))
+                ? NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(0)))
                         .disableRetry()
                 : NettyChannelBuilder.forTarget(LoopbackPorts.target(ports)).defaultLoadBalancingPolicy("round_robin");
         return builder.usePlaintext()

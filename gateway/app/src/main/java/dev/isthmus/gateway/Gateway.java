@@ -18,7 +18,6 @@ import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.RampStateFile;
-import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -26,9 +25,8 @@ import dev.isthmus.gateway.settings.ConfigDiff;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.settings.Drain;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.RampsConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.tls.TlsRegistry;
@@ -39,7 +37,6 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.BindException;
 import java.net.InetSocketAddress;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -163,7 +160,12 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
-        ramps = new Ramps(metrics.registry(), System::nanoTime, InstantSource.system(), closer, store(config.ramps()));
+        ramps = new Ramps(
+                metrics.registry(),
+                System::nanoTime,
+                InstantSource.system(),
+                closer,
+                RampStateFile.store(config.ramps().stateFile()));
         shadows = new ShadowRuntime(
                 metrics.registry(),
                 () -> ThreadLocalRandom.current().nextLong(),
@@ -173,8 +175,7 @@ public final class Gateway implements AutoCloseable {
         resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
-                Upstreams.UpstreamResources.real(
-                        loops.next(), allocator, metrics.registry(), tls, state::isStopping),
+                Upstreams.UpstreamResources.real(loops.next(), allocator, metrics.registry(), tls, state::isStopping),
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -192,15 +193,13 @@ public final class Gateway implements AutoCloseable {
                 loops,
                 allocator,
                 new ListenerContext(
-                        new CurrentStack(this::current), () -> current().entry().settings().get(), connections, memory),
+                        new CurrentStack(this::current),
+                        () -> current().entry().settings().get(),
+                        connections,
+                        memory),
                 tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = Generation.first(config, resources);
-    }
-
-    private static RampStateStore store(RampsConfig config) {
-        Path file = config.stateFile();
-        return file == null ? RampStateStore.NONE : new RampStateFile(file);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
@@ -271,7 +270,8 @@ public final class Gateway implements AutoCloseable {
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
-        Authenticator identity = Authenticators.renewed(old.authenticator(), config.authentication(), resources.access());
+        Authenticator identity =
+                Authenticators.renewed(old.authenticator(), config.authentication(), resources.access());
         Generation next;
         Listeners.Change change;
         try {

@@ -8,12 +8,12 @@ import org.jspecify.annotations.Nullable;
 
 /** What a gateway does, from its start to its end; it is ready while it serves and is warm. Thread-safe. */
 final class GatewayState implements GatewayReadiness {
-    private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.STARTING);
+    private final AtomicReference<LifecyclePhase> phase = new AtomicReference<>(LifecyclePhase.STARTING);
     private final AllocationProbe allocations;
     private final BooleanSupplier warm;
 
     /** What the gateway does, in this order. */
-    private enum Phase {
+    private enum LifecyclePhase {
         STARTING("starting"),
         SERVING("serving"),
         DRAINING("draining"),
@@ -21,7 +21,7 @@ final class GatewayState implements GatewayReadiness {
 
         private final String label;
 
-        Phase(String label) {
+        LifecyclePhase(String label) {
             this.label = label;
         }
     }
@@ -33,26 +33,28 @@ final class GatewayState implements GatewayReadiness {
     }
 
     void serving() {
-        phase.set(Phase.SERVING);
+        phase.set(LifecyclePhase.SERVING);
     }
 
     /** Returns false if the gateway is ending already. */
     boolean draining() {
-        return phase.getAndUpdate(now -> now == Phase.STOPPING ? now : Phase.DRAINING).compareTo(Phase.DRAINING) < 0;
+        return phase.getAndUpdate(now -> now == LifecyclePhase.STOPPING ? now : LifecyclePhase.DRAINING)
+                        .compareTo(LifecyclePhase.DRAINING)
+                < 0;
     }
 
     void stopping() {
-        phase.set(Phase.STOPPING);
+        phase.set(LifecyclePhase.STOPPING);
     }
 
     boolean isStopping() {
-        return phase.get() == Phase.STOPPING;
+        return phase.get() == LifecyclePhase.STOPPING;
     }
 
     @Override
     public @Nullable String obstacle() {
-        Phase now = phase.get();
-        if (now != Phase.SERVING) {
+        LifecyclePhase now = phase.get();
+        if (now != LifecyclePhase.SERVING) {
             return now.label;
         }
         return warm.getAsBoolean() ? null : "warming up";
@@ -60,7 +62,7 @@ final class GatewayState implements GatewayReadiness {
 
     @Override
     public boolean ending() {
-        return phase.get().compareTo(Phase.DRAINING) >= 0;
+        return phase.get().compareTo(LifecyclePhase.DRAINING) >= 0;
     }
 
     @Override

@@ -6,11 +6,11 @@ import dev.isthmus.gateway.ingress.TrustedProxies;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.ListenerExposure;
+import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.ServerTls;
 import dev.isthmus.gateway.tls.TlsRegistry;
-import dev.isthmus.gateway.settings.ListenerExposure;
-import dev.isthmus.gateway.settings.ManagementAccess;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;
@@ -176,7 +176,8 @@ final class Listeners implements AutoCloseable {
     /** The listeners that are not bound yet. */
     List<Listener> unbound(List<Listener> listeners) {
         return listeners.stream()
-                .filter(wanted -> bound.stream().noneMatch(each -> each.listener().sameAddress(wanted)))
+                .filter(wanted ->
+                        bound.stream().noneMatch(each -> each.listener().sameAddress(wanted)))
                 .toList();
     }
 

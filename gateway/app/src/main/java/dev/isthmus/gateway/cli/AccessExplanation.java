@@ -48,13 +48,13 @@ final class AccessExplanation {
     /** @throws ConfigException if the file of API keys cannot be read */
     List<String> lines(ModelRef model) throws ConfigException {
         Principal principal = principal();
-        String listener = caller.listener() == null
-                ? config.listeners().getFirst().label()
-                : caller.listener();
+        String listener =
+                caller.listener() == null ? config.listeners().getFirst().label() : caller.listener();
         AccessPolicy policy = AccessPolicy.of(config);
         List<String> lines = new ArrayList<>();
         lines.add("caller: '" + principal.name() + "', identified by "
-                + principal.identifiedBy().name().toLowerCase(Locale.ROOT) + ", groups " + new TreeSet<>(principal.groups())
+                + principal.identifiedBy().name().toLowerCase(Locale.ROOT) + ", groups "
+                + new TreeSet<>(principal.groups())
                 + ", on listener " + listener);
         for (Permission permission : Permission.values()) {
             AccessDecision decision = policy.onModel(principal, listener, permission, model);

@@ -124,9 +124,11 @@ final class ConfigCommands {
         }
 
         private static final Option AS = option("as", "NAME", "Also says what this caller may do, and by which rule.");
-        private static final Option GROUP = option("group", "NAME", "A group of the caller; may be given several times.");
+        private static final Option GROUP =
+                option("group", "NAME", "A group of the caller; may be given several times.");
         private static final Option CLAIM = option("claim", "NAME=VALUE", "A claim of the caller's token.");
-        private static final Option LISTENER = option("listener", "HOST:PORT", "The listener; the first one if absent.");
+        private static final Option LISTENER =
+                option("listener", "HOST:PORT", "The listener; the first one if absent.");
 
         private static Option option(String name, String value, String description) {
             return Option.builder()

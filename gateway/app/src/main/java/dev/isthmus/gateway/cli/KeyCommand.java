@@ -49,8 +49,8 @@ final class KeyCommand implements Command {
     public int run(Arguments arguments, Console console) throws UsageException {
         String name = arguments.operand(0);
         if (!ApiKeyFile.isName(name)) {
-            throw new UsageException("a name of at most 255 printable ASCII characters without # is expected, got '"
-                    + name + "'");
+            throw new UsageException(
+                    "a name of at most 255 printable ASCII characters without # is expected, got '" + name + "'");
         }
         byte[] bytes = new byte[RANDOM_BYTES];
         random.nextBytes(bytes);

@@ -77,8 +77,7 @@ class DocumentationTest {
                         .filter(block -> block.language().equals("yaml") && block.notRun() == null)
                         .map(block -> dynamicTest(
                                 page.name() + ":" + block.line(),
-                                () -> ConfigLoader.parse(
-                                        page.name(), ConfigFragment.completed(block.text()), files))));
+                                () -> ConfigLoader.parse(page.name(), ConfigFragment.completed(block.text()), files))));
     }
 
     @TestFactory

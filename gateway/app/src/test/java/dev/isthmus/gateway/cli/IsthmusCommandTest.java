@@ -7,12 +7,12 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.HexFormat;
 import java.security.MessageDigest;
-import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -99,7 +99,8 @@ class IsthmusCommandTest {
                         folder.resolve("open.yaml"),
                         "listeners: [{port: 0, access: open}]\nlocal: {embedded_models: true}\ndefault_upstream: local")
                 .toString();
-        assertThat(run("serve", "--config", file, "--port", "0", "--host", host)).isEqualTo(2);
+        assertThat(run("serve", "--config", file, "--port", "0", "--host", host))
+                .isEqualTo(2);
         assertThat(err.toString().lines()).containsExactly("isthmus: " + told);
     }
 

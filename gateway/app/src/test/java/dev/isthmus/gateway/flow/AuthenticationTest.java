@@ -138,10 +138,10 @@ class AuthenticationTest {
             Http1Client.Response rest = infer(stage);
             expectRefused(rest, 401, "a credential is required");
             assertThat(rest.head().headers()).containsEntry("www-authenticate", "Bearer realm=\"isthmus\"");
-            GrpcClient grpc = grpc(stage, "ModelInfer", "", Infer.request("m", "i", 1).toByteArray());
+            GrpcClient grpc =
+                    grpc(stage, "ModelInfer", "", Infer.request("m", "i", 1).toByteArray());
             assertThat(grpc.status().getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
-            assertThat(grpc.trailers()
-                            .get(Metadata.Key.of("www-authenticate", Metadata.ASCII_STRING_MARSHALLER)))
+            assertThat(grpc.trailers().get(Metadata.Key.of("www-authenticate", Metadata.ASCII_STRING_MARSHALLER)))
                     .startsWith("Bearer");
             assertThat(server.messages).isEmpty();
             assertThat(stage.gateway()
@@ -174,9 +174,12 @@ class AuthenticationTest {
         try (Stage stage = stage(AUTHENTICATION)) {
             assertThat(infer(stage, "X-Api-Key: " + ALICE).status()).isEqualTo(200);
             assertThat(infer(stage, "Authorization: Bearer " + ALICE).status()).isEqualTo(200);
-            assertThat(infer(stage, "authorization: bearer " + token("carol")).status()).isEqualTo(200);
+            assertThat(infer(stage, "authorization: bearer " + token("carol")).status())
+                    .isEqualTo(200);
             byte[] request = Infer.request("m", "i", 1).toByteArray();
-            assertThat(grpc(stage, "ModelInfer", "Bearer " + token("carol"), request).status().getCode())
+            assertThat(grpc(stage, "ModelInfer", "Bearer " + token("carol"), request)
+                            .status()
+                            .getCode())
                     .isEqualTo(Status.Code.OK);
             assertThat(stage.gateway()
                             .meters()
@@ -210,7 +213,8 @@ class AuthenticationTest {
     @Test
     void credential_isRemoved_andTheNameCannotBeForged() throws Exception {
         try (Stage stage = stage(AUTHENTICATION)) {
-            assertThat(infer(stage, "X-Api-Key: " + ALICE, "X-Isthmus-Principal: root", "X-Other: 1").status())
+            assertThat(infer(stage, "X-Api-Key: " + ALICE, "X-Isthmus-Principal: root", "X-Other: 1")
+                            .status())
                     .isEqualTo(200);
             Metadata seen = inference();
             assertThat(value(seen, "x-isthmus-principal")).containsExactly("alice");
@@ -252,10 +256,12 @@ class AuthenticationTest {
     void keys_areReadAgain_andABadFileIsNot() throws Exception {
         try (Stage stage = stage(AUTHENTICATION)) {
             keys(line("alice", "next-key"), line("alice", ALICE));
-            await().atMost(PATIENCE).until(() -> infer(stage, "X-Api-Key: next-key").status() == 200);
+            await().atMost(PATIENCE)
+                    .until(() -> infer(stage, "X-Api-Key: next-key").status() == 200);
             assertThat(infer(stage, "X-Api-Key: " + ALICE).status()).isEqualTo(200);
             keys(line("alice", "next-key"));
-            await().atMost(PATIENCE).until(() -> infer(stage, "X-Api-Key: " + ALICE).status() == 401);
+            await().atMost(PATIENCE)
+                    .until(() -> infer(stage, "X-Api-Key: " + ALICE).status() == 401);
             keys("alice in-clear-text");
             await().atMost(PATIENCE)
                     .until(() -> stage.gateway()
@@ -285,7 +291,9 @@ class AuthenticationTest {
                             .status())
                     .isEqualTo(200);
             byte[] other = Infer.request("other", "i", 1).toByteArray();
-            assertThat(grpc(stage, "ModelInfer", "Bearer " + ALICE, other).status().getCode())
+            assertThat(grpc(stage, "ModelInfer", "Bearer " + ALICE, other)
+                            .status()
+                            .getCode())
                     .isEqualTo(Status.Code.PERMISSION_DENIED);
         }
     }
@@ -314,15 +322,17 @@ class AuthenticationTest {
 
     @Test
     void stream_isJudgedMessageByMessage() throws Exception {
-        try (FakeGrpcServer streaming = new FakeGrpcServer((call, message) -> call.sendMessage(
-                        ModelStreamInferResponse.newBuilder()
+        try (FakeGrpcServer streaming =
+                        new FakeGrpcServer((call, message) -> call.sendMessage(ModelStreamInferResponse.newBuilder()
                                 .setInferResponse(Infer.answer(Infer.request(message), 7))
                                 .build()
                                 .toByteArray()));
                 Stage stage = Stage.with(ConfigLoader.parse(
                         "test.yaml",
                         (AUTHENTICATION + RULES)
-                                .replace("PORT", Integer.toString(streaming.endpoint().port())),
+                                .replace(
+                                        "PORT",
+                                        Integer.toString(streaming.endpoint().port())),
                         folder))) {
             GrpcClient alice = GrpcClient.open(
                     stage.channel(), "ModelStreamInfer", metadata("Bearer " + ALICE), CallOptions.DEFAULT, 10);
@@ -330,7 +340,8 @@ class AuthenticationTest {
             ModelStreamInferResponse refused = Infer.envelope(alice.answer());
             assertThat(refused.getErrorMessage()).isEqualTo("permission 'stream' is required");
             alice.send(Infer.request("m", "b", 1).toByteArray());
-            assertThat(Infer.envelope(alice.answer()).getInferResponse().getId()).isEqualTo("b");
+            assertThat(Infer.envelope(alice.answer()).getInferResponse().getId())
+                    .isEqualTo("b");
             alice.end();
             GrpcClient bob = GrpcClient.open(
                     stage.channel(), "ModelStreamInfer", metadata("Bearer " + BOB), CallOptions.DEFAULT, 10);
@@ -353,7 +364,8 @@ class AuthenticationTest {
             GatewayConfig changed = config(AUTHENTICATION.replace("isthmus]", "isthmus, other]"));
             write("jwks.json", "{}");
             assertThat(stage.gateway().reload(changed)).isInstanceOf(ReloadResult.Rejected.class);
-            assertThat(infer(stage, "Authorization: Bearer " + token("carol")).status()).isEqualTo(200);
+            assertThat(infer(stage, "Authorization: Bearer " + token("carol")).status())
+                    .isEqualTo(200);
         }
     }
 

@@ -7,8 +7,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -50,8 +50,7 @@ class ManagementAccessTest {
             throws Exception {
         GatewayConfig config = GatewayConfig.embedded().withListener(listener);
         Map<String, Object> changed = new HashMap<>(Map.of(
-                "upstreams", upstreams,
-                "models", fallback == null ? Map.of("m", ModelConfig.of("server")) : Map.of()));
+                "upstreams", upstreams, "models", fallback == null ? Map.of("m", ModelConfig.of("server")) : Map.of()));
         changed.put("local", null);
         changed.put("defaultUpstream", fallback);
         return Stage.with(TestConfigs.with(config, changed));
@@ -122,8 +121,8 @@ class ManagementAccessTest {
         try (FakeGrpcServer server = silent();
                 Stage stage = stage(Stage.MANAGED, server, "server");
                 Http1Client client = stage.http1()) {
-            client.send("POST /v2/repository/models/m/load HTTP/1.1\r\nHost: a\r\n" + field
-                    + "Content-Length: 0\r\n\r\n");
+            client.send(
+                    "POST /v2/repository/models/m/load HTTP/1.1\r\nHost: a\r\n" + field + "Content-Length: 0\r\n\r\n");
             assertThat(client.response().status()).isEqualTo(status);
         }
     }
@@ -149,7 +148,8 @@ class ManagementAccessTest {
             assertThat(RepositoryIndexResponse.parseFrom(grpc.answer()).getModelsList())
                     .extracting(RepositoryIndexResponse.ModelIndex::getName)
                     .containsOnly("m");
-            JsonNode statistics = JSON.readTree(client.get("/v2/models/stats").response().text());
+            JsonNode statistics =
+                    JSON.readTree(client.get("/v2/models/stats").response().text());
             assertThat(statistics.findValuesAsText("name")).doesNotContain("hidden");
         }
     }

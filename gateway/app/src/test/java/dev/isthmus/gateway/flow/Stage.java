@@ -4,13 +4,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.Http2Abuse;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -39,8 +39,7 @@ final class Stage implements AutoCloseable {
 
     /** A free loopback port, where everything is served. */
     static final Listener MANAGED =
-            TestConfigs.with(
-                    new Listener("127.0.0.1", 0), Map.of("management", ManagementAccess.ALLOW));
+            TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("management", ManagementAccess.ALLOW));
 
     /** Limit of every body and message. */
     static final int LIMIT = 4 << 20;
@@ -82,8 +81,7 @@ final class Stage implements AutoCloseable {
         changes.put("listeners", List.of(MANAGED));
         changes.put(
                 "limits",
-                new GatewayConfig.Limits(
-                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
+                new GatewayConfig.Limits(LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
         changes.put("headers", new GatewayConfig.Headers(PASSED, PASSED));
         changes.put("answers", ANSWERS);
         changes.put("health", health);

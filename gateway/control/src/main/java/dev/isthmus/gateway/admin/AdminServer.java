@@ -58,7 +58,8 @@ public final class AdminServer implements AutoCloseable {
      * @throws TlsFileException if a certificate cannot be used
      * @throws BindException if the port cannot be bound
      */
-    public static AdminServer listen(Transport transport, EventLoopGroup loops, Admin config, TlsRegistry tls, AdminRoutes routes)
+    public static AdminServer listen(
+            Transport transport, EventLoopGroup loops, Admin config, TlsRegistry tls, AdminRoutes routes)
             throws BindException, InterruptedException {
         ListenAddress listenAddress = address(config);
         InetSocketAddress address = listenAddress.resolve();

@@ -89,7 +89,8 @@ public final class ManageCall {
                 ? reply
                 : new VisibleModelsReply(
                         manage,
-                        model -> visibility.shows(call.context(), manage.extension().permission(), model),
+                        model -> visibility.shows(
+                                call.context(), manage.extension().permission(), model),
                         reply);
     }
 

@@ -23,6 +23,7 @@ final class ModelVisibility {
 
     /** Whether the caller sees a model in a list. */
     boolean shows(CallContext call, Permission permission, ModelRef model) {
-        return locations.routes(model) && policy.onModel(call, permission, model).allowed();
+        return locations.routes(model)
+                && policy.onModel(call, permission, model).allowed();
     }
 }

@@ -59,8 +59,8 @@ final class VisibleModelsReply extends ForwardingReply {
         boolean removed = false;
         for (Iterator<JsonNode> each = models.iterator(); each.hasNext(); ) {
             JsonNode model = each.next();
-            if (!visible.test(
-                    new ModelRef(model.path("name").asText(), model.path("version").asText()))) {
+            if (!visible.test(new ModelRef(
+                    model.path("name").asText(), model.path("version").asText()))) {
                 each.remove();
                 removed = true;
             }

@@ -4,10 +4,10 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Principal;
-import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
 import dev.isthmus.gateway.settings.AccessConfig;
-import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ModelRef;
@@ -45,8 +45,8 @@ public final class AccessPolicy {
     private AccessPolicy(@Nullable List<AccessRule> rules, Set<String> management) {
         this.rules = rules;
         this.management = management;
-        this.perListener =
-                rules != null && rules.stream().anyMatch(rule -> !rule.who().listeners().isEmpty());
+        this.perListener = rules != null
+                && rules.stream().anyMatch(rule -> !rule.who().listeners().isEmpty());
     }
 
     /** The policy of a configuration. */
@@ -166,8 +166,7 @@ public final class AccessPolicy {
                 && (who.groups().isEmpty() || who.groups().stream().anyMatch(principal.groups()::contains))
                 && (who.identifiedBy().isEmpty() || who.identifiedBy().contains(principal.identifiedBy()))
                 && (who.listeners().isEmpty() || who.listeners().contains(listener))
-                && who.claims().entrySet().stream()
-                        .allMatch(claim -> has(principal, claim.getKey(), claim.getValue()))
+                && who.claims().entrySet().stream().allMatch(claim -> has(principal, claim.getKey(), claim.getValue()))
                 && (who.sans().isEmpty()
                         || (principal.identifiedBy() == AccessConfig.IdentifiedBy.CERTIFICATE
                                 && who.sans().stream().anyMatch(san -> has(principal, Principal.SANS, san))));

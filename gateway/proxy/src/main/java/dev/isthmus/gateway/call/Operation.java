@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.extension.Extension;
-import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ModelRef;
 import org.jspecify.annotations.Nullable;
 

@@ -13,8 +13,7 @@ import java.util.Set;
  *     #SANS}
  * @param identifiedBy how it was identified
  */
-public record Principal(
-        String name, Set<String> groups, Map<String, Set<String>> claims, IdentifiedBy identifiedBy) {
+public record Principal(String name, Set<String> groups, Map<String, Set<String>> claims, IdentifiedBy identifiedBy) {
     /** Somebody. */
     public static final Principal ANONYMOUS = new Principal("", Set.of(), Map.of(), IdentifiedBy.NONE);
     /** The claim with a certificate's subject alternative names. */

@@ -23,11 +23,8 @@ public record CallerAccess(
 
     /** The layers in front of a service. */
     Service layers(Service next, Authorization.CallRules rules) {
-        boolean openHealth =
-                authenticator == null || authenticator.config().health() == HealthProbes.OPEN;
+        boolean openHealth = authenticator == null || authenticator.config().health() == HealthProbes.OPEN;
         Service authorization = new Authorization(next, rules, openHealth);
-        return authenticator == null
-                ? authorization
-                : new Authentication(authorization, authenticator, openListeners);
+        return authenticator == null ? authorization : new Authentication(authorization, authenticator, openListeners);
     }
 }

@@ -143,8 +143,9 @@ public final class Authenticator implements AutoCloseable {
                 return byToken(token);
             }
         }
-        ClientCertificate certificate =
-                certificates == null || call.connection() == null ? null : call.connection().certificate();
+        ClientCertificate certificate = certificates == null || call.connection() == null
+                ? null
+                : call.connection().certificate();
         return certificate == null || certificates == null ? null : certificates.caller(certificate);
     }
 

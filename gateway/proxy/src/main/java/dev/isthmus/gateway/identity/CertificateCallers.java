@@ -39,8 +39,8 @@ final class CertificateCallers {
         Set<String> sans = new HashSet<>(certificate.dnsNames());
         sans.addAll(certificate.uris());
         sans.addAll(certificate.emails());
-        Principal caller = new Principal(
-                name, Set.of(), Map.of(Principal.SANS, Set.copyOf(sans)), IdentifiedBy.CERTIFICATE);
+        Principal caller =
+                new Principal(name, Set.of(), Map.of(Principal.SANS, Set.copyOf(sans)), IdentifiedBy.CERTIFICATE);
         callers.put(certificate, caller);
         return caller;
     }

@@ -46,8 +46,7 @@ final class FetchedKeys implements SigningKeySource, AutoCloseable {
     private Duration backoff = FIRST_BACKOFF;
 
     /** @param worker one thread that may block */
-    FetchedKeys(
-            String url, Duration refresh, ScheduledExecutorService worker, ReloadedFile.ReloadListener listener) {
+    FetchedKeys(String url, Duration refresh, ScheduledExecutorService worker, ReloadedFile.ReloadListener listener) {
         this.url = URI.create(url);
         this.refresh = refresh;
         this.worker = worker;

@@ -101,7 +101,8 @@ final class ReloadedFile<T> {
             LOG.info("{} was read again", file);
         } catch (ConfigException e) {
             listener.reloaded(false);
-            LOG.error("{} is refused, the last good content stays in effect: {}", file, String.join("; ", e.problems()));
+            LOG.error(
+                    "{} is refused, the last good content stays in effect: {}", file, String.join("; ", e.problems()));
         }
     }
 }

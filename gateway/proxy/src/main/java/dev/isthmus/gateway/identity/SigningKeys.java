@@ -59,8 +59,10 @@ final class SigningKeys {
             throw new ConfigException(List.of(source + ": not a JSON Web Key Set"));
         }
         if (usable.isEmpty()) {
-            throw new ConfigException(List.of(source
-                    + ": no usable key: RSA of at least 2048 bits, EC P-256 or OKP Ed25519, for signatures, is expected"));
+            throw new ConfigException(
+                    List.of(
+                            source
+                                    + ": no usable key: RSA of at least 2048 bits, EC P-256 or OKP Ed25519, for signatures, is expected"));
         }
         return new SigningKeys(usable);
     }
@@ -70,11 +72,14 @@ final class SigningKeys {
             return null;
         }
         return switch (key) {
-            case RSAKey rsa when rsa.size() >= MIN_RSA_BITS && fits(key, JWSAlgorithm.RS256) ->
+            case RSAKey rsa
+            when rsa.size() >= MIN_RSA_BITS && fits(key, JWSAlgorithm.RS256) ->
                 new SigningKey(key.getKeyID(), JwtAlgorithm.RS256, new RSASSAVerifier(rsa.toRSAPublicKey()));
-            case ECKey ec when Curve.P_256.equals(ec.getCurve()) && fits(key, JWSAlgorithm.ES256) ->
+            case ECKey ec
+            when Curve.P_256.equals(ec.getCurve()) && fits(key, JWSAlgorithm.ES256) ->
                 new SigningKey(key.getKeyID(), JwtAlgorithm.ES256, new ECDSAVerifier(ec.toECPublicKey()));
-            case OctetKeyPair okp when Curve.Ed25519.equals(okp.getCurve()) && fits(key, JWSAlgorithm.EdDSA) ->
+            case OctetKeyPair okp
+            when Curve.Ed25519.equals(okp.getCurve()) && fits(key, JWSAlgorithm.EdDSA) ->
                 new SigningKey(key.getKeyID(), JwtAlgorithm.EDDSA, new Ed25519Verifier(okp.getDecodedX()));
             default -> null;
         };

@@ -317,12 +317,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
             forward(call, part);
             return;
         }
-        ByteBuf encoded = GrpcResponses.encode(message);
-        send(
-                call,
-                call.stream() && call.form() == StreamMessageForm.TRITON
-                        ? StreamEnvelope.wrap(channel.alloc(), encoded)
-                        : encoded);
+        boolean enveloped = call.stream() && call.form() == StreamMessageForm.TRITON;
+        send(call, GrpcResponses.encode(message, enveloped, channel.alloc()));
     }
 
     /** Sends the message (taken). */

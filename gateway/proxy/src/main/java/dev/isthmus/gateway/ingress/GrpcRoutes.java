@@ -46,8 +46,7 @@ final class GrpcRoutes {
         private final boolean inference;
         private final boolean large;
 
-        private GrpcMethod(
-                @Nullable OperationReader reader, Permission permission, boolean inference, boolean large) {
+        private GrpcMethod(@Nullable OperationReader reader, Permission permission, boolean inference, boolean large) {
             this.reader = reader;
             this.permission = permission;
             this.inference = inference;
@@ -76,7 +75,9 @@ final class GrpcRoutes {
 
         /** The operation of a method that streams. */
         Operation operation(StreamMessageForm form) {
-            return infersStream() ? new Operation.InferStream(form == StreamMessageForm.TRITON) : new Operation.Reflect();
+            return infersStream()
+                    ? new Operation.InferStream(form == StreamMessageForm.TRITON)
+                    : new Operation.Reflect();
         }
 
         /** Whether its messages are the requests of ModelStreamInfer. */

@@ -56,24 +56,22 @@ final class RateLimit implements AutoCloseable {
     }
 
     private Counter counter(String kind) {
-        return meters.add(
-                Counter.builder("isthmus.rate.limited")
-                        .description("Calls refused because of a rate limit")
-                        .tags(
-                                "model",
-                                model,
-                                "limit",
-                                kind,
-                                "header",
-                                rate.principal() ? "principal" : Objects.requireNonNullElse(rate.header(), "none"))::register);
+        return meters.add(Counter.builder("isthmus.rate.limited")
+                .description("Calls refused because of a rate limit")
+                .tags(
+                        "model",
+                        model,
+                        "limit",
+                        kind,
+                        "header",
+                        rate.principal() ? "principal" : Objects.requireNonNullElse(rate.header(), "none"))::register);
     }
 
     /** The usage that a call is counted on. */
     ValueUsage usage(Function<String, @Nullable String> headers, String principal) {
         String header = rate.header();
-        String value = rate.principal()
-                ? principal
-                : header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
+        String value =
+                rate.principal() ? principal : header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
         ValueUsage usage = usages.get(value == null ? NO_KEY : key(value));
         return usage == null ? new ValueUsage() : usage;
     }
@@ -91,7 +89,9 @@ final class RateLimit implements AutoCloseable {
     }
 
     private OipException refused(String limit, String what, long nanos) {
-        String scope = rate.principal() ? " for each caller" : rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
+        String scope = rate.principal()
+                ? " for each caller"
+                : rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
         Duration wait = Duration.ofNanos(nanos);
         long seconds = Math.max(1, wait.plusMillis(999).toSeconds());
         return OipException.refused(

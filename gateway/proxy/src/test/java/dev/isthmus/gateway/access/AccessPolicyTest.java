@@ -42,16 +42,18 @@ class AccessPolicyTest {
     void withoutRules_everythingButManagementIsAllowed() {
         AccessPolicy policy = AccessPolicy.of(GatewayConfig.embedded());
         for (Permission each : Permission.values()) {
-            assertThat(may(policy, Principal.ANONYMOUS, each, M)).as(each.label()).isEqualTo(!each.management());
+            assertThat(may(policy, Principal.ANONYMOUS, each, M))
+                    .as(each.label())
+                    .isEqualTo(!each.management());
         }
     }
 
     @Test
     void withRules_whatNoneAllowsIsRefused() {
         AccessPolicy policy = policy(rule("r", Map.of("names", List.of("alice")), Set.of(Permission.INFER), "m"));
-        assertThat(policy.onModel(caller("alice"), "", Permission.INFER, M))
-                .isEqualTo(new AccessDecision(true, "r"));
-        assertThat(may(policy, caller("alice"), Permission.INFER, ModelRef.of("n"))).isFalse();
+        assertThat(policy.onModel(caller("alice"), "", Permission.INFER, M)).isEqualTo(new AccessDecision(true, "r"));
+        assertThat(may(policy, caller("alice"), Permission.INFER, ModelRef.of("n")))
+                .isFalse();
         assertThat(may(policy, caller("alice"), Permission.METADATA, M)).isFalse();
         assertThat(may(policy, caller("bob"), Permission.INFER, M)).isFalse();
         assertThat(may(policy, Principal.ANONYMOUS, Permission.INFER, M)).isFalse();
@@ -78,14 +80,17 @@ class AccessPolicyTest {
         Map<String, Set<String>> sans = Map.of(Principal.SANS, Set.of("spiffe://a"));
         assertThat(may(policy, new Principal("x", Set.of(), sans, IdentifiedBy.CERTIFICATE), Permission.INFER, M))
                 .isTrue();
-        assertThat(may(policy, new Principal("x", Set.of(), sans, IdentifiedBy.JWT), Permission.INFER, M)).isFalse();
+        assertThat(may(policy, new Principal("x", Set.of(), sans, IdentifiedBy.JWT), Permission.INFER, M))
+                .isFalse();
     }
 
     @Test
     void listener_isACondition() {
         AccessPolicy policy = policy(rule("r", Map.of("listeners", List.of("a:1")), Set.of(Permission.LOAD)));
-        assertThat(policy.onModel(caller("x"), "a:1", Permission.LOAD, M).allowed()).isTrue();
-        assertThat(policy.onModel(caller("x"), "b:2", Permission.LOAD, M).allowed()).isFalse();
+        assertThat(policy.onModel(caller("x"), "a:1", Permission.LOAD, M).allowed())
+                .isTrue();
+        assertThat(policy.onModel(caller("x"), "b:2", Permission.LOAD, M).allowed())
+                .isFalse();
     }
 
     @Test
@@ -94,11 +99,16 @@ class AccessPolicyTest {
                 "v", Callers.DEFAULT, Set.of(Permission.INFER), List.of("team-*"), List.of("1", "stable"));
         AccessPolicy policy = policy(versions);
         for (int i = 0; i < 2; i++) {
-            assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("team-a", "1"))).isTrue();
-            assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("team-a", "stable"))).isTrue();
-            assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("team-a", "2"))).isFalse();
-            assertThat(may(policy, caller("x"), Permission.INFER, ModelRef.of("team-a"))).isFalse();
-            assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("other", "1"))).isFalse();
+            assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("team-a", "1")))
+                    .isTrue();
+            assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("team-a", "stable")))
+                    .isTrue();
+            assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("team-a", "2")))
+                    .isFalse();
+            assertThat(may(policy, caller("x"), Permission.INFER, ModelRef.of("team-a")))
+                    .isFalse();
+            assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("other", "1")))
+                    .isFalse();
         }
     }
 

@@ -97,7 +97,8 @@ class JwtVerifierTest {
     @Test
     void groups_inOneText_areSeparatedBySpaces() throws Exception {
         verifier = verifier(TestConfigs.with(CONFIG, Map.of("groupsClaim", "scope")));
-        String token = ISSUER.token(TestIssuer.claims("a").claim("scope", "x  y").build());
+        String token =
+                ISSUER.token(TestIssuer.claims("a").claim("scope", "x  y").build());
         assertThat(verifier.verify(token).groups()).containsExactlyInAnyOrder("x", "y");
     }
 
@@ -116,7 +117,8 @@ class JwtVerifierTest {
 
     @Test
     void unsignedToken_isRefused() {
-        String none = Base64URL.encode("{\"alg\":\"none\"}") + "." + claims().toPayload().toBase64URL() + ".";
+        String none = Base64URL.encode("{\"alg\":\"none\"}") + "."
+                + claims().toPayload().toBase64URL() + ".";
         assertThatThrownBy(() -> verifier.verify(none)).isInstanceOf(CredentialException.class);
     }
 
@@ -140,7 +142,9 @@ class JwtVerifierTest {
 
     @Test
     void keyOfAnotherAlgorithm_isRefused() {
-        JWSHeader header = new JWSHeader.Builder(JWSAlgorithm.RS256).keyID(ISSUER.ec.getKeyID()).build();
+        JWSHeader header = new JWSHeader.Builder(JWSAlgorithm.RS256)
+                .keyID(ISSUER.ec.getKeyID())
+                .build();
         expect(CredentialFailure.UNKNOWN_SIGNING_KEY, ISSUER.rs256(header, claims()));
     }
 
@@ -156,27 +160,44 @@ class JwtVerifierTest {
     @Test
     void changedPayload_isRefused() {
         String[] parts = ISSUER.token(claims()).split("\\.", -1);
-        String other = TestIssuer.claims("root").build().toPayload().toBase64URL().toString();
+        String other =
+                TestIssuer.claims("root").build().toPayload().toBase64URL().toString();
         expect(CredentialFailure.SIGNATURE, parts[0] + "." + other + "." + parts[2]);
     }
 
     @Test
     void wrongClaims_areRefused() {
-        expect(CredentialFailure.ISSUER, ISSUER.token(TestIssuer.claims("a").issuer("other").build()));
-        expect(CredentialFailure.ISSUER, ISSUER.token(TestIssuer.claims("a").issuer(null).build()));
-        expect(CredentialFailure.AUDIENCE, ISSUER.token(TestIssuer.claims("a").audience("other").build()));
-        expect(CredentialFailure.AUDIENCE, ISSUER.token(TestIssuer.claims("a").audience((String) null).build()));
-        expect(CredentialFailure.NO_NAME, ISSUER.token(TestIssuer.claims("a").subject(null).build()));
+        expect(
+                CredentialFailure.ISSUER,
+                ISSUER.token(TestIssuer.claims("a").issuer("other").build()));
+        expect(
+                CredentialFailure.ISSUER,
+                ISSUER.token(TestIssuer.claims("a").issuer(null).build()));
+        expect(
+                CredentialFailure.AUDIENCE,
+                ISSUER.token(TestIssuer.claims("a").audience("other").build()));
+        expect(
+                CredentialFailure.AUDIENCE,
+                ISSUER.token(TestIssuer.claims("a").audience((String) null).build()));
+        expect(
+                CredentialFailure.NO_NAME,
+                ISSUER.token(TestIssuer.claims("a").subject(null).build()));
         expect(CredentialFailure.NO_NAME, ISSUER.token(TestIssuer.claims(" ").build()));
-        expect(CredentialFailure.MALFORMED, ISSUER.token(TestIssuer.claims("a").expirationTime(null).build()));
+        expect(
+                CredentialFailure.MALFORMED,
+                ISSUER.token(TestIssuer.claims("a").expirationTime(null).build()));
     }
 
     @Test
     void times_areCheckedWithTheSkew() {
         Date start = Date.from(Instant.ofEpochMilli(now.get()).plusSeconds(40));
-        expect(CredentialFailure.NOT_YET_VALID, ISSUER.token(TestIssuer.claims("a").notBeforeTime(start).build()));
+        expect(
+                CredentialFailure.NOT_YET_VALID,
+                ISSUER.token(TestIssuer.claims("a").notBeforeTime(start).build()));
         Date end = Date.from(Instant.ofEpochMilli(now.get()).minusSeconds(40));
-        expect(CredentialFailure.EXPIRED, ISSUER.token(TestIssuer.claims("a").expirationTime(end).build()));
+        expect(
+                CredentialFailure.EXPIRED,
+                ISSUER.token(TestIssuer.claims("a").expirationTime(end).build()));
     }
 
     @Test

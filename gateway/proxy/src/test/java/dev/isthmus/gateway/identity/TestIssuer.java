@@ -69,7 +69,8 @@ public final class TestIssuer {
 
     /** A token signed with RS256. */
     public String token(JWTClaimsSet claims) {
-        return rs256(new JWSHeader.Builder(JWSAlgorithm.RS256).keyID(rsa.getKeyID()).build(), claims);
+        return rs256(
+                new JWSHeader.Builder(JWSAlgorithm.RS256).keyID(rsa.getKeyID()).build(), claims);
     }
 
     String rs256(JWSHeader header, JWTClaimsSet claims) {
@@ -83,22 +84,24 @@ public final class TestIssuer {
     }
 
     String es256(JWTClaimsSet claims) throws JOSEException {
-        SignedJWT jwt =
-                new SignedJWT(new JWSHeader.Builder(JWSAlgorithm.ES256).keyID(ec.getKeyID()).build(), claims);
+        SignedJWT jwt = new SignedJWT(
+                new JWSHeader.Builder(JWSAlgorithm.ES256).keyID(ec.getKeyID()).build(), claims);
         jwt.sign(new ECDSASigner(ec));
         return jwt.serialize();
     }
 
     /** Signed with the text of a public key as the secret: the confusion of algorithms. */
     String hs256(JWTClaimsSet claims) throws JOSEException {
-        SignedJWT jwt =
-                new SignedJWT(new JWSHeader.Builder(JWSAlgorithm.HS256).keyID(rsa.getKeyID()).build(), claims);
+        SignedJWT jwt = new SignedJWT(
+                new JWSHeader.Builder(JWSAlgorithm.HS256).keyID(rsa.getKeyID()).build(), claims);
         jwt.sign(new MACSigner(rsa.toRSAPublicKey().getEncoded()));
         return jwt.serialize();
     }
 
     String eddsa(JWTClaimsSet claims) throws GeneralSecurityException {
-        JWSHeader header = new JWSHeader.Builder(JWSAlgorithm.EdDSA).keyID(edPublic.getKeyID()).build();
+        JWSHeader header = new JWSHeader.Builder(JWSAlgorithm.EdDSA)
+                .keyID(edPublic.getKeyID())
+                .build();
         String signed = header.toBase64URL() + "." + claims.toPayload().toBase64URL();
         Signature signature = Signature.getInstance("Ed25519");
         signature.initSign(ed.getPrivate());

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
-import dev.isthmus.gateway.settings.Listener;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -109,7 +108,8 @@ final class AccessChecks {
     private void forged(Record section, String model, String header) {
         yaml.problem(
                 positions.of(section),
-                "model '" + model + "': header '" + header + "' is set by the gateway; clients can send any value in it");
+                "model '" + model + "': header '" + header
+                        + "' is set by the gateway; clients can send any value in it");
     }
 
     private void tokens(JwtConfig jwt) {
@@ -145,7 +145,8 @@ final class AccessChecks {
             return host != null
                     && uri.getUserInfo() == null
                     && ("https".equals(uri.getScheme())
-                            || ("http".equals(uri.getScheme()) && ConfigChecks.isLoopback(host.replaceAll("[\\[\\]]", ""))));
+                            || ("http".equals(uri.getScheme())
+                                    && ConfigChecks.isLoopback(host.replaceAll("[\\[\\]]", ""))));
         } catch (URISyntaxException e) {
             return false;
         }

@@ -59,7 +59,8 @@ public record AccessConfig(
             @Doc("How the caller is identified: none, api_key, jwt, certificate.")
             Set<IdentifiedBy> identifiedBy,
 
-            @Doc("Listeners by name, or HOST:PORT of those without one.") List<String> listeners) {
+            @Doc("Listeners by name, or HOST:PORT of those without one.")
+            List<String> listeners) {
         public static final Callers DEFAULT =
                 new Callers(List.of(), List.of(), Map.of(), List.of(), Set.of(), List.of());
 

@@ -103,8 +103,7 @@ public final class ApiKeyFile {
             throw new ConfigException(problems);
         }
         return keys.stream()
-                .map(words -> new ApiKeyEntry(
-                        words[0], words[1], groups.getOrDefault(words[0], Set.of())))
+                .map(words -> new ApiKeyEntry(words[0], words[1], groups.getOrDefault(words[0], Set.of())))
                 .toList();
     }
 

@@ -51,7 +51,8 @@ public record AuthenticationConfig(
             @Doc("URL of the issuer's public keys; https, or http on loopback.") @Nullable
             String jwksUrl,
 
-            @Doc("Time after which the keys are fetched again.") Duration refresh,
+            @Doc("Time after which the keys are fetched again.")
+            Duration refresh,
 
             @Doc("Accepted signature algorithms.") @NotEmpty Set<JwtAlgorithm> algorithms,
 

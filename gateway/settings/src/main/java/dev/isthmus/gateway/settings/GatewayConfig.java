@@ -27,8 +27,7 @@ public record GatewayConfig(
         HealthConfig health,
         RampsConfig ramps,
 
-        @Doc("Access log. Off by default.") @Nullable
-        AccessLogConfig accessLog,
+        @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(

@@ -8,14 +8,12 @@ public record Listener(
         @Doc("Host name or address. One that is not loopback needs 'authentication', or 'access: open'.") @HostName
         String host,
 
-        @Doc("0 takes any free port.") @Range(max = 65_535)
-        int port,
+        @Doc("0 takes any free port.") @Range(max = 65_535) int port,
 
         @Doc("Name in policies and logs. Default: host:port.") @Nullable
         String name,
 
-        @Doc("open: requests need no credential. Default: they do if there is a section 'authentication'.")
-        @Nullable
+        @Doc("open: requests need no credential. Default: they do if there is a section 'authentication'.") @Nullable
         ListenerAccess access,
 
         @Doc("Whether load, unload, trace, logging and shared memory are served; with 'access' its rules decide.")

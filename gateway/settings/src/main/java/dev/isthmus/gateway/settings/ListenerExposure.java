@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.settings.Listener;
 import org.jspecify.annotations.Nullable;
 
 /** Who can reach a listener. */

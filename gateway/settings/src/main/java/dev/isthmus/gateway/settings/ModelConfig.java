@@ -262,8 +262,7 @@ public record ModelConfig(
         public static final Rate DEFAULT = new Rate(null, 0, null, Duration.ofSeconds(1));
 
         /** A limit that does not depend on the caller. */
-        public Rate(
-                @Nullable String header, int requestsPerSecond, @Nullable Integer bytesPerSecond, Duration burst) {
+        public Rate(@Nullable String header, int requestsPerSecond, @Nullable Integer bytesPerSecond, Duration burst) {
             this(header, false, requestsPerSecond, bytesPerSecond, burst);
         }
     }

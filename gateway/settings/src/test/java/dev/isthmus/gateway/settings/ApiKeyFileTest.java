@@ -34,8 +34,8 @@ class ApiKeyFileTest {
 
     @Test
     void lines_areKeysWithTheGroupsOfTheirName() throws Exception {
-        List<ApiKeyFile.ApiKeyEntry> entries = ApiKeyFile.read(
-                file("# keys\r\n\r\nalice " + A + " g1 # old\n  alice\t" + B + " g2\n", "rw-r-----"));
+        List<ApiKeyFile.ApiKeyEntry> entries =
+                ApiKeyFile.read(file("# keys\r\n\r\nalice " + A + " g1 # old\n  alice\t" + B + " g2\n", "rw-r-----"));
         assertThat(entries).extracting(ApiKeyFile.ApiKeyEntry::name).containsExactly("alice", "alice");
         assertThat(entries).allSatisfy(each -> assertThat(each.groups()).containsExactlyInAnyOrder("g1", "g2"));
         assertThat(entries.get(1).sha256()).isEqualTo(B);
@@ -45,7 +45,11 @@ class ApiKeyFileTest {
     @ValueSource(strings = {"alice", "alice the-key-itself", "alice abc123", "alice abc123 g"})
     void invalidLine_isNamed_withoutItsContent(String line) throws Exception {
         List<String> problems = problems(file("# first\n" + line + "\n", "rw-------"));
-        assertThat(problems).singleElement().asString().startsWith(folder.resolve("keys") + ":2: ").contains("is expected");
+        assertThat(problems)
+                .singleElement()
+                .asString()
+                .startsWith(folder.resolve("keys") + ":2: ")
+                .contains("is expected");
         assertThat(problems.getFirst()).doesNotContain("the-key-itself", "abc123");
     }
 
@@ -58,6 +62,9 @@ class ApiKeyFileTest {
     @ParameterizedTest
     @ValueSource(strings = {"rw-r--r--", "rw----r--", "rw-rw----"})
     void fileThatOthersReach_isRefused(String permissions) throws Exception {
-        assertThat(problems(file("a " + A, permissions))).singleElement().asString().contains("has mode");
+        assertThat(problems(file("a " + A, permissions)))
+                .singleElement()
+                .asString()
+                .contains("has mode");
     }
 }

@@ -49,7 +49,8 @@ class ConfigChecksTest {
                         "authentication: api_keys: file: ./none cannot be read"),
                 arguments(jwt(""), "one of 'jwks_file' and 'jwks_url' is expected"),
                 arguments(jwt(", jwks_file: none"), "jwks_file: ./none cannot be read"),
-                arguments(jwt(", jwks_url: 'http://example.com/keys'"), "an https URL, or http on loopback, is expected"),
+                arguments(
+                        jwt(", jwks_url: 'http://example.com/keys'"), "an https URL, or http on loopback, is expected"),
                 arguments(jwt(", jwks_url: 'https://a:b@example.com/'"), "an https URL"),
                 arguments(rule("who: {names: [a]}"), "who: without 'authentication' no caller has a name"),
                 arguments(rule("who: {listeners: ['127.0.0.1:80']}"), "no listener is '127.0.0.1:80'"),

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig.Fallback;
@@ -131,8 +130,7 @@ class ConfigLoaderTest {
                                 null));
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
-                .isEqualTo(new GatewayConfig.Limits(
-                        2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
+                .isEqualTo(new GatewayConfig.Limits(2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(

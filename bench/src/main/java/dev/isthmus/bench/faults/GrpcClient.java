@@ -49,8 +49,7 @@ final class GrpcClient implements Client {
     private static ManagedChannel channel(
             EventLoop loop, List<Integer> ports, @Nullable ClientTrust trust, int number) {
         NettyChannelBuilder builder = ports.size() == 1
-                ? NettyChannelBuilder.forAddress(
-                                new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(0)))
+                ? NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(0)))
                         .disableRetry()
                 : NettyChannelBuilder.forTarget(LoopbackPorts.target(ports)).defaultLoadBalancingPolicy("round_robin");
         if (trust == null) {

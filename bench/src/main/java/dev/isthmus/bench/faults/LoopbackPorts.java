@@ -43,9 +43,7 @@ final class LoopbackPorts extends NameResolverProvider {
 
     @Override
     public @Nullable NameResolver newNameResolver(URI target, NameResolver.Args arguments) {
-        return SCHEME.equals(target.getScheme())
-                ? new Ports(target.getPath().substring(1))
-                : null;
+        return SCHEME.equals(target.getScheme()) ? new Ports(target.getPath().substring(1)) : null;
     }
 
     private static final class Ports extends NameResolver {
@@ -67,8 +65,9 @@ final class LoopbackPorts extends NameResolverProvider {
                 servers.add(new EquivalentAddressGroup(
                         new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(port))));
             }
-            listener.onResult(
-                    ResolutionResult.newBuilder().setAddressesOrError(StatusOr.fromValue(servers)).build());
+            listener.onResult(ResolutionResult.newBuilder()
+                    .setAddressesOrError(StatusOr.fromValue(servers))
+                    .build());
         }
 
         @Override

@@ -29,7 +29,7 @@ final class FuzzSetup implements AutoCloseable {
             "-Xmx256m -XX:MaxDirectMemorySize=256m -Dio.netty.leakDetection.level=simple -Dio.netty.leakDetection.samplingInterval=64";
     /** With short timeouts, so that they expire in a short run. */
     private static final String CONFIG = """
-            listeners: [{host: 127.0.0.1, port: %d}]
+            listeners: [{host: 127.0.0.1, port: %d, management: allow}]
             admin: {port: %d}
             limits: {max_concurrent_streams: 50}
             health: {warm_up: 0s}

@@ -58,7 +58,7 @@ final class AdminPages {
     }
 
     private AdminResponse live() {
-        String failure = gateway.failure();
+        String failure = gateway.state().failure();
         return failure == null
                 ? AdminResponse.json(200, Map.of("live", true))
                 : AdminResponse.error(503, "the gateway is not live: " + failure);
@@ -66,7 +66,7 @@ final class AdminPages {
 
     /** Whether this gateway accepts traffic; the state of its upstreams is in {@code /servers}. */
     private AdminResponse ready() {
-        String obstacle = gateway.obstacle();
+        String obstacle = gateway.state().obstacle();
         return obstacle == null
                 ? AdminResponse.json(200, Map.of("ready", true))
                 : AdminResponse.error(503, "the gateway is not ready: " + obstacle);

@@ -5,23 +5,16 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.OipException;
 import java.util.function.Supplier;
 
-/**
- * The stack of the generation that is current when a call starts.
- *
- * @param current the current generation
- */
-record CurrentStack(Supplier<Generation> current) implements Service {
-    @Override
-    public RequestSink open(Call call, Reply reply) {
-        return enter().entry().calls().open(call, reply);
-    }
+/** The stack of the generation that is current when a call starts. Thread-safe. */
+final class CurrentStack implements Service {
+    private final Supplier<Generation> current;
 
-    @Override
-    public void reject(CallContext call, OipException refusal, Reply reply) {
-        enter().entry().calls().reject(call, refusal, reply);
+    CurrentStack(Supplier<Generation> current) {
+        this.current = current;
     }
 
     /** The current generation; it stays open until the call has ended. */
@@ -32,5 +25,20 @@ record CurrentStack(Supplier<Generation> current) implements Service {
             now = current.get();
         }
         return now;
+    }
+
+    @Override
+    public RequestSink open(Call call, Reply reply) {
+        return enter().entry().calls().open(call, reply);
+    }
+
+    @Override
+    public void checkHead(CallContext call, Permission permission) {
+        current.get().entry().calls().checkHead(call, permission);
+    }
+
+    @Override
+    public void reject(CallContext call, OipException refusal, Reply reply) {
+        enter().entry().calls().reject(call, refusal, reply);
     }
 }

@@ -6,17 +6,18 @@ import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.RampStateFile;
-import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -36,7 +37,6 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.BindException;
 import java.net.InetSocketAddress;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -55,14 +55,12 @@ import org.slf4j.LoggerFactory;
  * A gateway, running from its construction to {@link #close()}: everything that outlives a configuration, and the
  * {@link Generation} of the current one.
  */
-public final class Gateway implements AutoCloseable, GatewayReadiness {
+public final class Gateway implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(5);
-    private static final String DRAINING = "draining";
-    private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
-    private final AllocationProbe allocations;
+    private final GatewayState state;
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadReporter reloads = new ReloadReporter(metrics.registry());
     private final TlsRegistry tls = new TlsRegistry(metrics.registry());
@@ -74,9 +72,6 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final @Nullable ConfigSource source;
     private @Nullable AdminServer admin;
-    private final BooleanSupplier warm;
-    /** What the gateway does instead of serving; null while it serves. */
-    private volatile @Nullable String phase = "starting";
 
     private volatile Generation current;
 
@@ -128,7 +123,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         Gateway gateway;
         try {
             gateway = new Gateway(config, source, transport, loops, allocator, warm);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | ConfigException e) {
             EventLoops.stop(loops);
             throw e;
         }
@@ -155,17 +150,22 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
             Transport transport,
             EventLoopGroup loops,
             ByteBufAllocator allocator,
-            BooleanSupplier warm) {
+            BooleanSupplier warm)
+            throws ConfigException {
         this.source = source;
-        this.warm = warm;
         this.loops = loops;
-        allocations = new AllocationProbe(allocator);
+        state = new GatewayState(new AllocationProbe(allocator), warm);
         BufferAllocators.trim(allocator, loops);
         CallMetrics calls = new CallMetrics(metrics.registry());
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
-        ramps = new Ramps(metrics.registry(), System::nanoTime, InstantSource.system(), closer, store(config.ramps()));
+        ramps = new Ramps(
+                metrics.registry(),
+                System::nanoTime,
+                InstantSource.system(),
+                closer,
+                RampStateFile.store(config.ramps().stateFile()));
         shadows = new ShadowRuntime(
                 metrics.registry(),
                 () -> ThreadLocalRandom.current().nextLong(),
@@ -175,15 +175,15 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
-                Upstreams.UpstreamResources.real(
-                        loops.next(), allocator, metrics.registry(), tls, () -> STOPPING.equals(phase)),
+                Upstreams.UpstreamResources.real(loops.next(), allocator, metrics.registry(), tls, state::isStopping),
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
+                new AccessMetrics(metrics.registry()),
                 new ReloadableAccessLog(metrics.registry()),
                 closer,
                 DRAIN_TIMEOUT,
-                this,
+                state,
                 this::forget);
         OpenConnections connections = new OpenConnections();
         drain = new DrainSequence(connections.drain(), calls::inFlight, this::stopAccepting);
@@ -193,15 +193,13 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        new CurrentStack(this::current), () -> current().entry().settings().get(), connections, memory),
+                        new CurrentStack(this::current),
+                        () -> current().entry().settings().get(),
+                        connections,
+                        memory),
                 tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
-        current = new Generation(1, config, resources, false, null);
-    }
-
-    private static RampStateStore store(GatewayConfig.RampsConfig config) {
-        Path file = config.stateFile();
-        return file == null ? RampStateStore.NONE : new RampStateFile(file);
+        current = Generation.first(config, resources);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
@@ -212,7 +210,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         listeners.prepare(config.listeners()).commit();
         current.start();
         tls.watch(resources.closer());
-        phase = null;
+        state.serving();
     }
 
     Generation current() {
@@ -242,7 +240,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * If it cannot be applied, nothing changes. Blocks.
      */
     public synchronized ReloadResult reload(GatewayConfig config) {
-        if (ending()) {
+        if (state.ending()) {
             return reloads.rejected(false, List.of("the gateway is shutting down"));
         }
         Generation old = current;
@@ -261,6 +259,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 replace(old, wanted);
             } catch (OipException e) {
                 return reloads.rejected(false, List.of(e.message()));
+            } catch (ConfigException e) {
+                return reloads.rejected(true, e.problems());
             } catch (Exception e) {
                 return reloads.rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString())));
             }
@@ -270,17 +270,26 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
-        Generation next = new Generation(old.number() + 1, config, resources, old.ready(), old.traffic());
+        Authenticator identity =
+                Authenticators.renewed(old.authenticator(), config.authentication(), resources.access());
+        Generation next;
         Listeners.Change change;
         try {
-            change = listeners.prepare(config.listeners());
+            next = new Generation(old.number() + 1, config, resources, old.ready(), identity, old.traffic());
+            try {
+                change = listeners.prepare(config.listeners());
+            } catch (Exception e) {
+                next.close();
+                throw e;
+            }
         } catch (Exception e) {
-            next.close();
+            Authenticators.closeBut(identity, old.authenticator());
             throw e;
         }
         next.start();
         current = next;
         change.commit();
+        Authenticators.closeBut(old.authenticator(), identity);
         old.retire(next.traffic());
     }
 
@@ -321,21 +330,9 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         return current.catalogue();
     }
 
-    /** Why the gateway itself does not accept traffic, regardless of its upstreams; null if it does. */
-    @Override
-    public @Nullable String obstacle() {
-        String instead = phase;
-        return instead != null || warm.getAsBoolean() ? instead : "warming up";
-    }
-
-    @Override
-    public boolean ending() {
-        return DRAINING.equals(phase) || STOPPING.equals(phase);
-    }
-
-    @Override
-    public @Nullable String failure() {
-        return allocations.failure();
+    /** Whether the gateway itself accepts traffic, regardless of its upstreams. */
+    public GatewayReadiness state() {
+        return state;
     }
 
     /** Whether the gateway is ready by its policy, given the last health checks. */
@@ -357,11 +354,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * @param delayed whether to wait for the configured delay
      */
     public void drain(String why, boolean delayed) throws InterruptedException {
-        synchronized (this) {
-            if (ending()) {
-                return;
-            }
-            phase = DRAINING;
+        if (!state.draining()) {
+            return;
         }
         Drain times = config().drain();
         drain.run(why, delayed ? times.delay() : Duration.ZERO, times.timeout());
@@ -383,7 +377,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         if (loops.isShuttingDown()) {
             return;
         }
-        phase = STOPPING;
+        state.stopping();
         LOG.info("stopping: {}; active calls: {}", why, resources.calls().inFlight());
         listeners.close();
         drain.end();
@@ -398,6 +392,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         EventLoops.stop(loops);
         resources.accessLog().close();
         current.traffic().close();
+        Authenticators.closeBut(current.authenticator(), null);
         shadows.close();
         metrics.close();
         LOG.info("stopped");

@@ -1,24 +1,35 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
+import dev.isthmus.gateway.dispatch.CallerAccess;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.fleet.ClusterResources;
+import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.BodyLimits;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
+import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.gateway.settings.AuthenticationConfig.ApiKeyConfig;
+import dev.isthmus.gateway.settings.AuthenticationConfig.ForwardedCredential;
+import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -60,6 +71,7 @@ final class Generation {
     private final RoutingTable routes;
     private final Catalogue catalogue;
     private final RoutePolicyTable traffic;
+    private final @Nullable Authenticator authenticator;
     private volatile @Nullable RoutePolicyTable next;
     private final ListenerContext entry;
     private final SharedResources resources;
@@ -83,6 +95,7 @@ final class Generation {
             SelectionState choices,
             RoutePolicyTable.PolicyResources traffic,
             CallMetrics calls,
+            AccessMetrics access,
             ReloadableAccessLog accessLog,
             ScheduledExecutorService closer,
             Duration drainTimeout,
@@ -93,6 +106,7 @@ final class Generation {
      * Creates everything, without sending requests. May block.
      *
      * @param readyBefore the readiness reported until the upstreams were checked
+     * @param authenticator null if callers are not identified; not closed with the generation
      * @param previous of the previous generation
      * @throws OipException if the local backend's repository cannot be read
      * @throws IllegalArgumentException if a name refers to nothing
@@ -102,7 +116,9 @@ final class Generation {
             GatewayConfig config,
             SharedResources resources,
             boolean readyBefore,
+            @Nullable Authenticator authenticator,
             @Nullable RoutePolicyTable previous) {
+        this.authenticator = authenticator;
         this.number = number;
         this.config = config;
         this.resources = resources;
@@ -115,12 +131,13 @@ final class Generation {
                     new RoutedModelLocations(routes, config.health().modelReady());
             catalogue = catalogue(locations, readyBefore);
             InferRules rules = rules(config);
+            CallerAccess access = access();
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new RoutePolicyTable(
                     routes, config.limits().maxRequests(), transcoder, resources.traffic(), previous);
-            FleetService fleet = new FleetService(locations, catalogue, rules.limits());
+            FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
             Service stack = ProxyStack.of(
-                    List.of(calls, resources.accessLog(), ended -> leave()),
+                    List.of(calls, resources.access(), resources.accessLog(), ended -> leave()),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
                     config.headers().forwarded().contains("x-request-id"),
                     routes,
@@ -130,12 +147,24 @@ final class Generation {
                     rules,
                     transcoder,
                     resources.gateway(),
+                    access,
                     System::nanoTime);
             IngressSettings settings =
                     settings(config, resources.upstreams().clusterResources().meters());
             this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
+            throw e;
+        }
+    }
+
+    /** The first generation of a gateway. As the constructor, but creates what identifies callers. */
+    static Generation first(GatewayConfig config, SharedResources resources) throws ConfigException {
+        Authenticator authenticator = Authenticators.renewed(null, config.authentication(), resources.access());
+        try {
+            return new Generation(1, config, resources, false, authenticator, null);
+        } catch (RuntimeException e) {
+            Authenticators.closeBut(authenticator, null);
             throw e;
         }
     }
@@ -178,6 +207,34 @@ final class Generation {
                 ManageCall.INDEX);
     }
 
+    private CallerAccess access() {
+        Set<String> open = config.listeners().stream()
+                .filter(ListenerExposure::isOpen)
+                .map(Listener::label)
+                .collect(Collectors.toUnmodifiableSet());
+        return new CallerAccess(authenticator, open, AccessPolicy.of(config), resources.access());
+    }
+
+    /** The headers that are forwarded: without credentials, if so configured, and callers' names that clients sent. */
+    private static HeaderAllowList forwarded(GatewayConfig config) {
+        AuthenticationConfig authentication = config.authentication();
+        if (authentication == null) {
+            return config.headers().forwarded();
+        }
+        Set<String> removed = new HashSet<>();
+        removed.add(authentication.forward().principalHeader());
+        if (authentication.forward().credential() == ForwardedCredential.REMOVED) {
+            ApiKeyConfig keys = authentication.apiKeys();
+            if (keys != null) {
+                removed.add(keys.header());
+            }
+            if (keys != null || authentication.jwt() != null) {
+                removed.add("authorization");
+            }
+        }
+        return config.headers().forwarded().without(removed);
+    }
+
     private static InferRules rules(GatewayConfig config) {
         WireLimits limits = WireLimits.DEFAULT
                 .withBodyBytes(config.limits().maxBodySize())
@@ -191,7 +248,7 @@ final class Generation {
         return new IngressSettings(
                 new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),
                 config.limits().maxConcurrentStreams(),
-                config.headers().forwarded(),
+                forwarded(config),
                 config.limits().maxHops(),
                 responses.streamForm(),
                 new IngressSettings.HealthResponses(
@@ -255,6 +312,12 @@ final class Generation {
     /** The view of the servers. */
     Catalogue catalogue() {
         return catalogue;
+    }
+
+    /** How callers are identified; null if they are not. */
+    @Nullable
+    Authenticator authenticator() {
+        return authenticator;
     }
 
     /** The service for calls, each after an {@link #enter()}, and the ingress settings. */

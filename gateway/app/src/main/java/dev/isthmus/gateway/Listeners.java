@@ -5,7 +5,9 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.ingress.TrustedProxies;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.ListenerExposure;
+import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.ServerTls;
 import dev.isthmus.gateway.tls.TlsRegistry;
@@ -17,9 +19,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The listeners for clients. Changed by one thread at a time. */
 final class Listeners implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Listeners.class);
+
     private final Transport transport;
     private final EventLoopGroup loops;
     private final ByteBufAllocator allocator;
@@ -77,6 +83,7 @@ final class Listeners implements AutoCloseable {
             ServerTls secured = load(listener);
             try {
                 BoundListener boundListener = new BoundListener(listener, listen(listener, secured), secured);
+                warn(listener);
                 added.add(boundListener);
                 next.add(boundListener);
             } catch (BindException | InterruptedException e) {
@@ -97,6 +104,18 @@ final class Listeners implements AutoCloseable {
             }
             changed.add(after);
             next.add(after);
+            if (!before.listener().equals(listener)) {
+                warn(listener);
+            }
+        }
+
+        private static void warn(Listener listener) {
+            if (ListenerExposure.isOpen(listener) && !ListenerExposure.isLoopback(listener)) {
+                LOG.warn(
+                        "listener {} is open: whoever reaches it may send requests without a credential{}",
+                        listener.label(),
+                        listener.management() == ManagementAccess.ALLOW ? ", and change servers" : "");
+            }
         }
 
         private @Nullable ServerTls load(Listener listener) {
@@ -157,7 +176,8 @@ final class Listeners implements AutoCloseable {
     /** The listeners that are not bound yet. */
     List<Listener> unbound(List<Listener> listeners) {
         return listeners.stream()
-                .filter(wanted -> bound.stream().noneMatch(each -> each.listener().sameAddress(wanted)))
+                .filter(wanted ->
+                        bound.stream().noneMatch(each -> each.listener().sameAddress(wanted)))
                 .toList();
     }
 

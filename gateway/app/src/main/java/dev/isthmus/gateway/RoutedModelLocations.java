@@ -37,6 +37,11 @@ final class RoutedModelLocations implements ModelLocations {
     }
 
     @Override
+    public boolean routes(ModelRef requested) {
+        return routes.find(requested) != null;
+    }
+
+    @Override
     public List<String> configured() {
         return configured;
     }

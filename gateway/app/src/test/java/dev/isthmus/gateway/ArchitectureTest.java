@@ -253,7 +253,9 @@ class ArchitectureTest {
         for (Path module : sources) {
             try (Stream<Path> files = Files.walk(module)) {
                 for (Path file : files.filter(Files::isRegularFile).toList()) {
-                    assertThat(Files.readAllLines(file).size()).as(file.toString()).isLessThanOrEqualTo(MAX_LINES);
+                    assertThat(Files.readAllLines(file).size())
+                            .as(file.toString())
+                            .isLessThanOrEqualTo(MAX_LINES);
                 }
             }
         }

@@ -9,15 +9,16 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.shadow.DifferenceListener;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
@@ -72,12 +73,14 @@ class GenerationTest {
                         new RoutePolicyTable.PolicyResources(
                                 meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
                         calls,
+                        new AccessMetrics(meters),
                         new ReloadableAccessLog(meters),
                         closer,
                         patience,
                         () -> null,
                         closed::release),
                 false,
+                null,
                 null);
     }
 

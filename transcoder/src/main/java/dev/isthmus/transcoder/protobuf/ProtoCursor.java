@@ -37,6 +37,7 @@ final class ProtoCursor {
     private final int end;
     /** The number of unexpected fields so far. */
     private int unexpected;
+
     private int depth;
     private int at;
     private int tag;

@@ -88,7 +88,7 @@ class WireFormatTest {
             } else if (outer.length() == 2) {
                 message.writeBytes(hex(outer));
                 for (int length = fields.length; ; length >>>= 7) {
-                    message.writeByte(length < 0x80 ? length : length & 0x7f | 0x80);
+                    message.writeByte(length < 0x80 ? length : (length & 0x7f) | 0x80);
                     if (length < 0x80) {
                         break;
                     }

@@ -3,8 +3,10 @@ package dev.isthmus.gateway.cli;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.MissingArgumentException;
@@ -89,6 +91,12 @@ final class Arguments {
             throw new UsageException("--" + option.getLongOpt() + ": " + option.getArgName() + " is expected, got ''");
         }
         return text;
+    }
+
+    /** The option's values. */
+    Set<String> texts(Option option) {
+        String[] values = line.getOptionValues(option);
+        return values == null ? Set.of() : new LinkedHashSet<>(List.of(values));
     }
 
     /** The option's value, as a file; null if it is absent. */

@@ -123,6 +123,13 @@ final class ConfigCommands {
                     "Exit status: 0 it is taken, 1 the model is unknown, 2 the file is refused.");
         }
 
+        private static final Option AS = option("as", "NAME", "Also says what this caller may do, and by which rule.");
+        private static final Option GROUP =
+                option("group", "NAME", "A group of the caller; may be given several times.");
+        private static final Option CLAIM = option("claim", "NAME=VALUE", "A claim of the caller's token.");
+        private static final Option LISTENER =
+                option("listener", "HOST:PORT", "The listener; the first one if absent.");
+
         private static Option option(String name, String value, String description) {
             return Option.builder()
                     .longOpt(name)
@@ -134,7 +141,7 @@ final class ConfigCommands {
 
         @Override
         public List<Option> options() {
-            return List.of(VERSION, HEADER, PARAMETER);
+            return List.of(VERSION, HEADER, PARAMETER, AS, GROUP, CLAIM, LISTENER);
         }
 
         @Override
@@ -150,6 +157,12 @@ final class ConfigCommands {
             if (lines.isEmpty()) {
                 out.println("model '" + model + "' is unknown: 404");
                 return UNKNOWN;
+            }
+            String name = arguments.text(AS);
+            if (name != null) {
+                AccessExplanation.ExplainedCaller caller = new AccessExplanation.ExplainedCaller(
+                        name, arguments.texts(GROUP), arguments.pairs(CLAIM), arguments.text(LISTENER));
+                new AccessExplanation(config, caller).lines(call.requested()).forEach(out::println);
             }
             return 0;
         }

@@ -7,7 +7,8 @@ import dev.isthmus.gateway.reload.ConfigWatcher;
 import dev.isthmus.gateway.reload.ProcessSignals;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.warm.WarmUp;
 import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
@@ -15,6 +16,7 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,13 +86,17 @@ record GatewayProcess(
         });
     }
 
-    private GatewayConfig overridden(GatewayConfig config) {
+    private GatewayConfig overridden(GatewayConfig config) throws ConfigException {
         if (host == null && port == null) {
             return config;
         }
         Listener first = config.listeners().get(0);
-        return config.withListener(
-                first.at(host == null ? first.host() : host, port == null ? first.port() : port));
+        Listener given = first.at(host == null ? first.host() : host, port == null ? first.port() : port);
+        String exposed = ListenerExposure.problem(given, config.authentication());
+        if (exposed != null) {
+            throw new ConfigException(List.of("isthmus: --host: " + exposed));
+        }
+        return config.withListener(given);
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {

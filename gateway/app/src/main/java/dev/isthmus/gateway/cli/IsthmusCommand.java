@@ -21,7 +21,8 @@ public final class IsthmusCommand {
             new ConfigCommands.Validate(),
             new ConfigCommands.Explain(),
             new ConfigCommands.Diff(),
-            new ConfigCommands.Schema());
+            new ConfigCommands.Schema(),
+            new KeyCommand());
 
     private IsthmusCommand() {}
 

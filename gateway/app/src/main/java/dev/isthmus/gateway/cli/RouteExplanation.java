@@ -47,6 +47,10 @@ final class RouteExplanation {
     record ExplainedCall(
             String model, @Nullable String version, Map<String, String> headers, Map<String, String> parameters) {
 
+        ModelRef requested() {
+            return new ModelRef(model, version == null ? "" : version);
+        }
+
         RequestAttributes attributes() {
             Map<String, Parameter> typed = new HashMap<>();
             parameters.forEach((name, value) -> typed.put(name, parameter(value)));
@@ -64,7 +68,7 @@ final class RouteExplanation {
     RouteExplanation(GatewayConfig config, ExplainedCall call) {
         this.config = config;
         this.call = call;
-        this.requested = new ModelRef(call.model(), call.version() == null ? "" : call.version());
+        this.requested = call.requested();
         String defaultUpstream = config.defaultUpstream();
         this.routes = new RoutingTable(
                 config.models(),
@@ -288,7 +292,9 @@ final class RouteExplanation {
             limits.add(Units.size(rate.bytesPerSecond()));
         }
         return "rate: " + String.join(" and ", limits) + " per second for "
-                + (rate.header() == null ? "all calls together" : "each value of header " + rate.header())
+                + (rate.principal()
+                        ? "each authenticated caller"
+                        : rate.header() == null ? "all calls together" : "each value of header " + rate.header())
                 + ", in bursts of up to " + Units.written(rate.burst()) + "; more are rejected with 429";
     }
 }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.TestConfigs;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -132,6 +132,17 @@ class AdminAccessTest {
     void host_elsewhere_isAnAddressOrAllowed(String host, int status) throws Exception {
         start("0.0.0.0", "metrics.fleet", "*.ops.example");
         assertThat(statusFor(host)).isEqualTo(status);
+    }
+
+    @Test
+    void reading_elsewhere_needsTheToken_exceptForProbes() throws Exception {
+        start("0.0.0.0");
+        assertThat(status("GET /live HTTP/1.1", "Host: 127.0.0.1")).isEqualTo(200);
+        for (String path : List.of("/config", "/metrics", "/servers", "/live/..%2fconfig")) {
+            assertThat(status("GET " + path + " HTTP/1.1", "Host: 127.0.0.1")).isIn(401, 404);
+        }
+        assertThat(status("GET /metrics HTTP/1.1", "Host: 127.0.0.1", "Authorization: Bearer " + TOKEN))
+                .isEqualTo(200);
     }
 
     @Test

@@ -238,8 +238,8 @@ class ConfigCommandsTest {
         assertThat(run("diff", before, after)).isEqualTo(1);
         assertThat(out.toString().lines())
                 .containsExactly(
-                        "listeners: [{host: 127.0.0.1, port: 8080, trusted_proxies: [], proxy_protocol: false}] -> "
-                                + "[{host: 127.0.0.1, port: 9, trusted_proxies: [], proxy_protocol: false}]",
+                        "listeners: [{host: 127.0.0.1, port: 8080, management: deny, trusted_proxies: [], proxy_protocol: false}] -> "
+                                + "[{host: 127.0.0.1, port: 9, management: deny, trusted_proxies: [], proxy_protocol: false}]",
                         "limits: max_body_size: 64MiB -> 1MiB",
                         "upstream 't': try_timeout: 2s -> none",
                         "upstream 't': breaker: window: 100 -> 50",
@@ -265,5 +265,21 @@ class ConfigCommandsTest {
     void help_isShown(String command) {
         assertThat(run(command, "--help")).isZero();
         assertThat(out.toString()).contains("Usage: isthmus " + command);
+    }
+
+    @Test
+    void explain_asACaller_namesTheRule() throws IOException {
+        String yaml = FLEET + """
+                authentication: {client_certificates: {}}
+                access:
+                  rules:
+                    - {name: scientists, who: {groups: [science]}, may: [infer], models: ["res*"]}
+                """;
+        assertThat(run("explain", file("a.yaml", yaml), "resnet", "--as", "alice", "--group", "science"))
+                .isZero();
+        assertThat(out.toString())
+                .contains("caller: 'alice', identified by jwt, groups [science], on listener 127.0.0.1:8080")
+                .contains("may infer: yes, by rule 'scientists'")
+                .contains("may load: no: no rule allows it");
     }
 }

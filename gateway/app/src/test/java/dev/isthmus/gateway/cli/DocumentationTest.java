@@ -47,6 +47,7 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
+            "docs/explanation/performance.md: takes minutes",
             "docs/guides/canary.md: needs a token file",
             "docs/guides/operating.md: needs Kubernetes",
             "docs/guides/tls.md: needs Kubernetes");
@@ -76,8 +77,7 @@ class DocumentationTest {
                         .filter(block -> block.language().equals("yaml") && block.notRun() == null)
                         .map(block -> dynamicTest(
                                 page.name() + ":" + block.line(),
-                                () -> ConfigLoader.parse(
-                                        page.name(), ConfigFragment.completed(block.text()), files))));
+                                () -> ConfigLoader.parse(page.name(), ConfigFragment.completed(block.text()), files))));
     }
 
     @TestFactory

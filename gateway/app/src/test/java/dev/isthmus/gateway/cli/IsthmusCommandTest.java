@@ -7,8 +7,12 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -90,14 +94,35 @@ class IsthmusCommandTest {
             no-such-host.invalid | listener: the host 'no-such-host.invalid' cannot be resolved to an address
             192.0.2.1            | listener: 192.0.2.1:0 cannot be listened on: this machine has no address 192.0.2.1
             """)
-    void serve_hostOfNoUse_isSaid(String host, String told) {
-        assertThat(run("serve", "--port", "0", "--host", host)).isEqualTo(2);
+    void serve_hostOfNoUse_isSaid(String host, String told) throws IOException {
+        String file = Files.writeString(
+                        folder.resolve("open.yaml"),
+                        "listeners: [{port: 0, access: open}]\nlocal: {embedded_models: true}\ndefault_upstream: local")
+                .toString();
+        assertThat(run("serve", "--config", file, "--port", "0", "--host", host))
+                .isEqualTo(2);
         assertThat(err.toString().lines()).containsExactly("isthmus: " + told);
+    }
+
+    @Test
+    void serve_beyondLoopback_needsTheWordOpen() {
+        assertThat(run("serve", "--port", "0", "--host", "0.0.0.0")).isEqualTo(2);
+        assertThat(err.toString()).contains("--host: host: '0.0.0.0' is not loopback", "access: open");
+    }
+
+    @Test
+    void key_printsTheKeyAndItsLine() throws Exception {
+        assertThat(run("key", "alice")).isZero();
+        List<String> lines = out.toString().lines().toList();
+        String key = lines.get(0).substring("key:  ".length());
+        byte[] digest = MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
+        assertThat(lines.get(1)).isEqualTo("line: alice " + HexFormat.of().formatHex(digest));
+        assertThat(run("key", "a b")).isEqualTo(2);
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            sevre                          | one of serve, validate, explain, diff, schema is expected, got 'sevre'
+            sevre                          | one of serve, validate, explain, diff, schema, key is expected, got 'sevre'
             serve now                      | isthmus serve: no operand is expected, got now
             serve --port 70000             | --port: a number from 0 to 65535 is expected, got '70000'
             serve --port x                 | --port: a number from 0 to 65535 is expected, got 'x'

@@ -31,7 +31,8 @@ class TerminationTest {
                     "listeners: [{host: 127.0.0.1, port: 0}]\nhealth: {warm_up: 0s}\ndrain: " + drain
                             + "\nlocal: {embedded_models: true}\ndefault_upstream: local\n");
             Process process = new ProcessBuilder(
-                            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                            Path.of(System.getProperty("java.home"), "bin", "java")
+                                    .toString(),
                             "--enable-native-access=ALL-UNNAMED",
                             "-cp",
                             System.getProperty("java.class.path"),

@@ -118,7 +118,7 @@ class ConformanceTest {
     private static String upstream(RealServers servers, Subject subject, String features) throws Exception {
         if (subject.wire().equals("local")) {
             return """
-                    listeners: [{port: 0}]
+                    listeners: [{port: 0, management: allow}]
                     default_upstream: local
                     local: {embedded_models: true}
                     upstreams:
@@ -127,7 +127,7 @@ class ConformanceTest {
         RealServer server = servers.named(subject.server());
         server.awaitReady();
         return """
-                listeners: [{port: 0}]
+                listeners: [{port: 0, management: allow}]
                 default_upstream: server
                 upstreams:
                   server: {protocol: %s, endpoints: ["127.0.0.1:%d"]%s}

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 @ExtendWith(RealServers.Shared.class)
 class EndToEndTest {
     private static final String FLEET = """
-            listeners: [{port: 0}]
+            listeners: [{port: 0, management: allow}]
             limits: {max_body_size: 16MiB}
             health: {server_ready: all}
             upstreams:
@@ -35,14 +35,14 @@ class EndToEndTest {
             """;
 
     private static final String LOCAL = """
-            listeners: [{port: 0}]
+            listeners: [{port: 0, management: allow}]
             limits: {max_body_size: 16MiB}
             local: {embedded_models: true}
             default_upstream: local
             """;
 
     private static final String SHARED_MEMORY = """
-            listeners: [{port: 0}]
+            listeners: [{port: 0, management: allow}]
             upstreams:
               triton: {protocol: %s, endpoints: ["127.0.0.1:%d"], shared_memory: true}
             default_upstream: triton
@@ -87,7 +87,7 @@ class EndToEndTest {
     /** Every option with a value other than its default, and scripted upstreams, which the tests start. */
     private static String configured(RealServers servers, int witnessRest, int witnessGrpc) {
         return """
-            listeners: [{port: 0}]
+            listeners: [{port: 0, management: allow}]
             headers:
               forward: [x-request-id, "x-team-*"]
               return: [ce-id]

@@ -42,7 +42,7 @@ class FleetTest {
 
     private static String config(RealServer first, RealServer second, RealServer mlserver) {
         return """
-            listeners: [{port: 0}]
+            listeners: [{port: 0, management: allow}]
             admin: {port: 0}
             headers: {forward: [x-request-id]}
             upstreams:

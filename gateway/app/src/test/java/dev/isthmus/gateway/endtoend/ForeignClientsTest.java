@@ -62,7 +62,7 @@ class ForeignClientsTest {
     void start(RealServers servers) throws Exception {
         servers.triton.awaitReady();
         gateway = TestGateways.start("""
-                listeners: [{port: 0}]
+                listeners: [{port: 0, management: allow}]
                 upstreams: {triton: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}}
                 default_upstream: triton
                 """.formatted(servers.triton.grpcPort));

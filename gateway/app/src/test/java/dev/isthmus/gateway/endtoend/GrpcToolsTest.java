@@ -38,7 +38,9 @@ class GrpcToolsTest {
 
     private static Script.Outcome run(String tool, String file, String... arguments) throws Exception {
         List<String> command = new ArrayList<>();
-        command.add(Script.folder(tool, Script.run("install.sh", tool)).resolve(file).toString());
+        command.add(Script.folder(tool, Script.run("install.sh", tool))
+                .resolve(file)
+                .toString());
         command.addAll(List.of(arguments));
         return Script.run(Map.of(), command);
     }
@@ -105,8 +107,8 @@ class GrpcToolsTest {
 
     @Test
     void ghz_callsWithoutProtoFiles() throws Exception {
-        Script.Outcome outcome = run(
-                "ghz", "ghz", "--insecure", "--call", SERVICE + "/ServerReady", "-n", "50", "-c", "2", address);
+        Script.Outcome outcome =
+                run("ghz", "ghz", "--insecure", "--call", SERVICE + "/ServerReady", "-n", "50", "-c", "2", address);
         assertThat(outcome.complaint()).isEmpty();
         assertThat(outcome.text()).contains("[OK]");
     }

@@ -39,7 +39,7 @@ class LostServerTest {
 
     private static String config(String protocol, int triton, int mlserver) {
         return """
-            listeners: [{port: 0}]
+            listeners: [{port: 0, management: allow}]
             admin: {port: 0}
             health: {server_ready: models}
             upstreams:

@@ -29,7 +29,7 @@ class RealModelsTest {
         Path runtime = Script.folder("onnxruntime", Script.run("install.sh", "onnxruntime"));
         reference(runtime, models);
         try (Gateway gateway = TestGateways.start("""
-                listeners: [{port: 0}]
+                listeners: [{port: 0, management: allow}]
                 limits: {max_body_size: 16MiB}
                 local: {embedded_models: true, model_repository: "%s"}
                 default_upstream: local

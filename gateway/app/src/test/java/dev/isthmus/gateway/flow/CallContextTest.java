@@ -134,8 +134,8 @@ class CallContextTest {
 
     @Test
     void stream_namesTheTargetOfItsMessages() throws Exception {
-        CallContext context =
-                call(new Operation.InferStream(true), Infer.request("plain", "a", 7).toByteArray());
+        CallContext context = call(
+                new Operation.InferStream(true), Infer.request("plain", "a", 7).toByteArray());
         assertThat(context.upstream()).isEqualTo("alive");
         assertThat(context.served()).isEqualTo(ModelRef.of("plain"));
         assertThat(context.server()).isEqualTo("127.0.0.1:" + server.port());

@@ -101,8 +101,12 @@ class CatalogueTest {
     }
 
     private Stage fleet(Map<String, ModelConfig> models) throws Exception {
+        return fleet(models, null);
+    }
+
+    private Stage fleet(Map<String, ModelConfig> models, @Nullable String fallback) throws Exception {
         Map<String, UpstreamConfig> each = Map.of("a", upstream(one), "b", upstream(two), "c", upstream(three));
-        return fleet(each, models, HealthConfig.DEFAULT);
+        return fleet(each, models, HealthConfig.DEFAULT, fallback);
     }
 
     private static Http1Client.Response get(Stage stage, String path) throws Exception {
@@ -127,7 +131,7 @@ class CatalogueTest {
         two.with("both", "FP32");
         two.ready.clear();
         three.with("third", "FP32");
-        Stage fleet = fleet(Map.of("alias", model(target("c", "third"))));
+        Stage fleet = fleet(Map.of("alias", model(target("c", "third"))), "a");
         String expected = """
                 [{"name":"alias","version":"1","state":"READY"},
                  {"name":"both","version":"1","state":"READY","reason":"ready on 1 of 2: a 1 of 1, b 0 of 1"},
@@ -147,7 +151,7 @@ class CatalogueTest {
     void index_oneServerIsGone_othersAreListed() throws Exception {
         one.with("m", "FP32");
         three.with("n", "FP32");
-        Stage fleet = fleet(Map.of());
+        Stage fleet = fleet(Map.of(), "a");
         two.close();
         await().atMost(PATIENCE)
                 .until(() -> fleet.gateway()

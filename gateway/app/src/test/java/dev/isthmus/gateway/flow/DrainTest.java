@@ -26,6 +26,8 @@ import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -97,18 +99,15 @@ class DrainTest {
 
     /** Waits until connections are refused. */
     private static void awaitClosedListener(Stage stage, int port) {
-        await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThatThrownBy(
-                        () -> new Http1Client(new java.net.Socket("127.0.0.1", port)).close())
-                .as("%s", stage)
-                .isInstanceOf(ConnectException.class));
+        await().atMost(Duration.ofSeconds(30))
+                .untilAsserted(() -> assertThatThrownBy(
+                                () -> new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port)).close())
+                        .as("%s", stage)
+                        .isInstanceOf(ConnectException.class));
     }
 
     private static double active(Stage stage) {
-        return stage.gateway()
-                .meters()
-                .find("isthmus.requests.under.way")
-                .gauges()
-                .stream()
+        return stage.gateway().meters().find("isthmus.requests.under.way").gauges().stream()
                 .mapToDouble(Gauge::value)
                 .sum();
     }

@@ -172,7 +172,20 @@ class EventsFromRestTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"{\"a\":1,}", "x", "[1]", "[DONE", "[DONE]x", "[DONE] ", "[done]", "[DONE]\ndata:{}", "{}[DONE]", "{\"a\":\"\u0001\"}", "{\"a\":1}\ndata:{}", "{\"a\":\"\ndata:\"}"})
+            strings = {
+                "{\"a\":1,}",
+                "x",
+                "[1]",
+                "[DONE",
+                "[DONE]x",
+                "[DONE] ",
+                "[done]",
+                "[DONE]\ndata:{}",
+                "{}[DONE]",
+                "{\"a\":\"\u0001\"}",
+                "{\"a\":1}\ndata:{}",
+                "{\"a\":\"\ndata:\"}"
+            })
     void generate_answersThatAreNoJsonObject_areNotPassedOn(String wrong) throws Exception {
         String good = "data: {\"text_output\":\"\u00fc\", \"p\":NaN}\r\n\r\n";
         for (int pieces : new int[] {1, 1000}) {

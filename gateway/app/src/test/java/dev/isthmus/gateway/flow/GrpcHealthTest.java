@@ -75,7 +75,8 @@ class GrpcHealthTest {
         FakeGrpcServer server = new FakeGrpcServer((call, message) -> call.close(Status.UNAVAILABLE, new Metadata()));
         try (Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             server.close();
-            await().atMost(PATIENCE).until(() -> state(stage.channel(), "inference.GRPCInferenceService") == ServingStatus.NOT_SERVING);
+            await().atMost(PATIENCE)
+                    .until(() -> state(stage.channel(), "inference.GRPCInferenceService") == ServingStatus.NOT_SERVING);
             assertThat(state(stage.channel(), "")).isEqualTo(ServingStatus.SERVING);
         }
     }
@@ -83,8 +84,8 @@ class GrpcHealthTest {
     @Test
     void watch_reportsTheStateAndItsChanges() throws Exception {
         FakeGrpcServer server = new FakeGrpcServer((call, message) -> call.close(Status.UNAVAILABLE, new Metadata()));
-        try (Stage stage = new Stage(
-                Map.of("server", Stage.grpc(server, ServerDialect.TRITON)), Map.of("m", "server"), null)) {
+        try (Stage stage =
+                new Stage(Map.of("server", Stage.grpc(server, ServerDialect.TRITON)), Map.of("m", "server"), null)) {
             Iterator<HealthCheckResponse> states = watch(stage.channel(), "m");
             ServingStatus first = states.next().getStatus();
             server.close();

@@ -75,13 +75,17 @@ class GrpcReflectionTest {
     }
 
     private static ServerReflectionRequest symbol(String name) {
-        return ServerReflectionRequest.newBuilder().setHost("h").setFileContainingSymbol(name).build();
+        return ServerReflectionRequest.newBuilder()
+                .setHost("h")
+                .setFileContainingSymbol(name)
+                .build();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"v1", "v1alpha"})
     void servicesAreListed(String version) throws Exception {
-        ServerReflectionRequest list = ServerReflectionRequest.newBuilder().setListServices("").build();
+        ServerReflectionRequest list =
+                ServerReflectionRequest.newBuilder().setListServices("").build();
         ServerReflectionResponse response = responses(version, list).getFirst();
         assertThat(response.getOriginalRequest()).isEqualTo(list);
         assertThat(response.getListServicesResponse().getServiceList())

@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.AddressRange;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import java.util.List;
@@ -30,7 +30,8 @@ class ProxiesInFrontTest {
     private static GatewayConfig behind(Stage stage, List<AddressRange> proxies, boolean proxyProtocol) {
         GatewayConfig config = stage.gateway().config();
         Listener now = config.listeners().get(0);
-        return config.withListener(new Listener(now.host(), now.port(), null, proxies, proxyProtocol, null));
+        return config.withListener(
+                TestConfigs.with(now, Map.of("trustedProxies", proxies, "proxyProtocol", proxyProtocol)));
     }
 
     private static String headOf(FakeRestServer server, Http1Client client, String... headers) throws Exception {

@@ -23,7 +23,9 @@ class RequestIdsTest {
     }
 
     private static String sent(FakeRestServer server) throws Exception {
-        return Stage.posted(server).head().lines()
+        return Stage.posted(server)
+                .head()
+                .lines()
                 .filter(line -> line.toLowerCase(Locale.ROOT).startsWith(HEADER + ":"))
                 .map(line -> line.substring(HEADER.length() + 1).strip())
                 .findFirst()
@@ -65,8 +67,7 @@ class RequestIdsTest {
         try (FakeRestServer server = server();
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
-            Http1Client.Response response = client.post(
-                            "/v2/models/m/infer", Infer.json("a", 1), "X-Request-Id: " + id)
+            Http1Client.Response response = client.post("/v2/models/m/infer", Infer.json("a", 1), "X-Request-Id: " + id)
                     .response();
             assertThat(response.header(HEADER)).matches(NEW).isEqualTo(sent(server));
         }
@@ -86,7 +87,10 @@ class RequestIdsTest {
             Metadata own = new Metadata();
             own.put(KEY, "g-1");
             GrpcClient refused = GrpcClient.ask(
-                    stage.channel(), "ModelInfer", own, Infer.request("a\nb", "a", 1).toByteArray());
+                    stage.channel(),
+                    "ModelInfer",
+                    own,
+                    Infer.request("a\nb", "a", 1).toByteArray());
             assertThat(refused.status().isOk()).isFalse();
             assertThat(refused.trailers().get(KEY)).isEqualTo("g-1");
         }

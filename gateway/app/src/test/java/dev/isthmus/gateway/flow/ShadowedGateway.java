@@ -8,6 +8,7 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -35,7 +36,7 @@ final class ShadowedGateway implements AutoCloseable {
                 new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, true, timeout, 16);
         ModelConfig model = TestConfigs.with(ModelConfig.of("main"), Map.of("shadow", List.of(config)));
         gateway = Gateway.start(TestConfigs.with(
-                GatewayConfig.embedded().withListener(new GatewayConfig.Listener("127.0.0.1", 0)),
+                GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0)),
                 Map.of(
                         "upstreams",
                         Map.of("main", untried(main), "shadow", untried(shadow)),

@@ -10,7 +10,9 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.Http2Abuse;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -34,6 +36,10 @@ final class Stage implements AutoCloseable {
     /** With the servers' error messages, which most tests check. */
     static final GatewayConfig.ResponseConfig ANSWERS =
             TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+
+    /** A free loopback port, where everything is served. */
+    static final Listener MANAGED =
+            TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("management", ManagementAccess.ALLOW));
 
     /** Limit of every body and message. */
     static final int LIMIT = 4 << 20;
@@ -72,11 +78,10 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback,
             boolean local) {
         Map<String, Object> changes = new HashMap<>();
-        changes.put("listeners", List.of(new GatewayConfig.Listener("127.0.0.1", 0)));
+        changes.put("listeners", List.of(MANAGED));
         changes.put(
                 "limits",
-                new GatewayConfig.Limits(
-                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
+                new GatewayConfig.Limits(LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
         changes.put("headers", new GatewayConfig.Headers(PASSED, PASSED));
         changes.put("answers", ANSWERS);
         changes.put("health", health);
@@ -122,6 +127,11 @@ final class Stage implements AutoCloseable {
         return taking(bytes, Map.of("server", server), Map.of("m", ModelConfig.of("server")));
     }
 
+    /** Listens as configured by a record. */
+    static Stage with(GatewayConfig config) throws Exception {
+        return new Stage(config);
+    }
+
     /** Reloads with these limits. */
     Stage limiting(Map<String, ?> limits) {
         GatewayConfig config = gateway.config();
@@ -144,7 +154,7 @@ final class Stage implements AutoCloseable {
     static Stage at(int port, UpstreamConfig upstream) throws Exception {
         GatewayConfig config =
                 config(Map.of("server", upstream), Map.of(), GatewayConfig.HealthConfig.DEFAULT, "server", false);
-        return new Stage(config.withListener(new GatewayConfig.Listener("127.0.0.1", port)));
+        return new Stage(config.withListener(MANAGED.at("127.0.0.1", port)));
     }
 
     /** Routes everything to the embedded models. */

@@ -27,7 +27,8 @@ import java.util.concurrent.TimeUnit;
 
 /** A listener over TLS that answers every call with a failure. */
 public final class TlsIngress implements AutoCloseable {
-    private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
+    private final EventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
     private final BlockingQueue<CallContext> calls = new LinkedBlockingQueue<>();
     private final ListenerContext listener;
     private final IngressServer server;

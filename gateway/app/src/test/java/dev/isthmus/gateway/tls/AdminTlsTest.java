@@ -65,11 +65,9 @@ class AdminTlsTest {
         authority.issue("server", "localhost");
         Issued operator = authority.issue("operator");
         try (Gateway gateway = gateway("{mode: required, ca: ca-ca.pem}");
-                SSLSocket with =
-                        TlsStage.connect(TlsStage.trusting(authority, operator), port(gateway), "localhost")) {
+                SSLSocket with = TlsStage.connect(TlsStage.trusting(authority, operator), port(gateway), "localhost")) {
             assertThat(TlsStage.ask(with, METRICS)).startsWith("HTTP/1.1 200 OK");
-            try (SSLSocket without =
-                    TlsStage.connect(TlsStage.trusting(authority, null), port(gateway), "localhost")) {
+            try (SSLSocket without = TlsStage.connect(TlsStage.trusting(authority, null), port(gateway), "localhost")) {
                 assertThat(TlsStage.ask(without, METRICS)).doesNotStartWith("HTTP");
             } catch (IOException refused) {
                 assertThat(refused).isInstanceOf(SSLException.class);

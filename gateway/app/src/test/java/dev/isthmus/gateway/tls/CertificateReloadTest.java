@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestAuthority.Issued;
 import io.micrometer.core.instrument.Gauge;
@@ -21,12 +22,12 @@ import java.util.List;
 import java.util.Objects;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.jspecify.annotations.Nullable;
 
 /** Certificates that change while the gateway runs. */
 @Timeout(120)
@@ -67,7 +68,8 @@ class CertificateReloadTest {
     }
 
     private void awaitShown(Issued issued) {
-        await().atMost(Duration.ofSeconds(30)).until(() -> shown().equals(issued.x509().getSerialNumber()));
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> shown().equals(issued.x509().getSerialNumber()));
     }
 
     private double reloads(String result) {
@@ -75,7 +77,8 @@ class CertificateReloadTest {
     }
 
     private @Nullable Gauge expiry() {
-        return gateway().meters()
+        return gateway()
+                .meters()
                 .find("isthmus.tls.certificate.expiry")
                 .tags("file", folder.resolve("ca-server.pem").toString(), "subject", "O=Test,CN=server")
                 .gauge();
@@ -86,8 +89,8 @@ class CertificateReloadTest {
         Issued first = authority.issue("server", "localhost");
         start(LISTENER);
         assertThat(shown()).isEqualTo(first.x509().getSerialNumber());
-        assertThat(Objects.requireNonNull(expiry()).value()).isEqualTo((double)
-                first.x509().getNotAfter().toInstant().getEpochSecond());
+        assertThat(Objects.requireNonNull(expiry()).value())
+                .isEqualTo((double) first.x509().getNotAfter().toInstant().getEpochSecond());
 
         SSLContext client = TlsStage.trusting(authority, null);
         try (SSLSocket open = TlsStage.connect(client, TlsStage.port(gateway()), "localhost");
@@ -165,7 +168,7 @@ class CertificateReloadTest {
         Issued other = authority.issue("other", "localhost");
         start("{port: 0}");
         int port = TlsStage.port(gateway());
-        GatewayConfig.Listener plain = gateway().config().listeners().getFirst();
+        Listener plain = gateway().config().listeners().getFirst();
         assertThat(gateway().reload(TlsStage.local(folder, LISTENER))).isInstanceOf(ReloadResult.Applied.class);
         assertThat(TlsStage.port(gateway())).isEqualTo(port);
         SSLContext client = TlsStage.trusting(authority, null);
@@ -184,7 +187,8 @@ class CertificateReloadTest {
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
             assertThat(TlsStage.live(socket)).startsWith("HTTP/1.1 200 OK");
         }
-        assertThat(gateway().meters().find("isthmus.tls.certificate.expiry").gauges()).isEmpty();
+        assertThat(gateway().meters().find("isthmus.tls.certificate.expiry").gauges())
+                .isEmpty();
     }
 
     @Test

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerTls;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -25,6 +25,7 @@ import java.util.Objects;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -33,7 +34,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.jspecify.annotations.Nullable;
 
 /** Clients of a TLS listener. */
 @Timeout(120)
@@ -80,7 +80,9 @@ class ListenerTlsTest {
 
     @Test
     void boringSsl_isUsed() {
-        assertThat(OpenSsl.isAvailable()).as("%s", OpenSsl.unavailabilityCause()).isTrue();
+        assertThat(OpenSsl.isAvailable())
+                .as("%s", OpenSsl.unavailabilityCause())
+                .isTrue();
     }
 
     @ParameterizedTest
@@ -137,7 +139,9 @@ class ListenerTlsTest {
     }
 
     private String subject(@Nullable String sni) throws Exception {
-        String name = TlsStage.shown(TlsStage.trusting(authority, null), port(), sni).getSubjectX500Principal().getName();
+        String name = TlsStage.shown(TlsStage.trusting(authority, null), port(), sni)
+                .getSubjectX500Principal()
+                .getName();
         return name.replaceAll(".*CN=([a-z]+).*", "$1");
     }
 
@@ -254,7 +258,8 @@ class ListenerTlsTest {
         await().until(() -> handshakes("timeout") == 1);
         assertThat(TlsStage.count(gateway, "isthmus.connections.timeouts", "rule", "tls_handshake"))
                 .isEqualTo(1);
-        await().until(() -> gateway.meters().get("isthmus.connections.open").gauge().value() == 0);
+        await().until(() ->
+                gateway.meters().get("isthmus.connections.open").gauge().value() == 0);
     }
 
     @Test

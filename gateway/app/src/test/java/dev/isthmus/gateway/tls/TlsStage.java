@@ -189,9 +189,8 @@ final class TlsStage {
 
     /** A gRPC client. */
     static ManagedChannel grpc(int port, TestAuthority authority, String host, @Nullable Issued own) throws Exception {
-        SslContextBuilder context =
-                GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
-                        .trustManager(authority.ca().toFile());
+        SslContextBuilder context = GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
+                .trustManager(authority.ca().toFile());
         if (own != null) {
             context.keyManager(own.certificate().toFile(), own.key().toFile());
         }

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
 import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
@@ -26,7 +27,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /** Servers behind TLS: another gateway, which runs a model. */
@@ -82,12 +82,14 @@ class UpstreamTlsTest {
      */
     private void open(String certificate, String clients, String protocol, String tls) throws Exception {
         Path models = Path.of("../../local-backend/src/test/resources/models").toAbsolutePath();
-        back = Gateway.start(TlsStage.config(folder, """
+        back = Gateway.start(
+                TlsStage.config(folder, """
                 default_upstream: local
                 local: {model_repository: '%s', model_control: explicit, load: [identity_int32]}
                 listeners: [{port: 0, %s}]
                 """.formatted(models, ONE_CERTIFICATE.formatted(certificate) + clients + "}")));
-        front = Gateway.start(TlsStage.config(folder, """
+        front = Gateway.start(TlsStage.config(
+                folder, """
                 default_upstream: back
                 answers: {errors: passed}
                 upstreams:
@@ -132,11 +134,9 @@ class UpstreamTlsTest {
     private void expectEcho(HttpClient.Version version, int numbers) throws Exception {
         HttpResponse<byte[]> response = infer(version, numbers);
         assertThat(response.statusCode()).as(text(response)).isEqualTo(200);
-        int head = Integer.parseInt(response.headers()
-                .firstValue("Inference-Header-Content-Length")
-                .orElseThrow());
-        assertThat(Arrays.equals(
-                        response.body(), head, response.body().length, raw(numbers), 0, 4 * numbers))
+        int head = Integer.parseInt(
+                response.headers().firstValue("Inference-Header-Content-Length").orElseThrow());
+        assertThat(Arrays.equals(response.body(), head, response.body().length, raw(numbers), 0, 4 * numbers))
                 .isTrue();
     }
 
@@ -163,7 +163,8 @@ class UpstreamTlsTest {
                 .as(protocol)
                 .isNotEmpty()
                 .allSatisfy(line -> assertThat(line.getFormattedMessage())
-                        .startsWith("upstream 'back': TLS to ").contains("127.0.0.1:" + backPort() + " as ")
+                        .startsWith("upstream 'back': TLS to ")
+                        .contains("127.0.0.1:" + backPort() + " as ")
                         .contains(reason));
         assertThat(log.list).hasSizeLessThan(10);
         assertThat(front().ready()).isFalse();

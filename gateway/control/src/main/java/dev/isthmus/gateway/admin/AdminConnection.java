@@ -50,7 +50,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     private record PendingRequest(
             RouteMatch route,
             AdminRequest request,
-            boolean changes,
+            boolean guarded,
             @Nullable String authorization) {}
 
     @Override
@@ -87,7 +87,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
             pending = new PendingRequest(
                     route,
                     new AdminRequest(tail, uri.parameters(), request.content().toString(StandardCharsets.UTF_8)),
-                    method.equals(AdminRoutes.POST),
+                    token.isNeeded(method.equals(AdminRoutes.POST), uri.rawPath()),
                     request.headers().get(HttpHeaderNames.AUTHORIZATION));
         } catch (IllegalArgumentException malformed) {
             return AdminResponse.error(400, "malformed URL");
@@ -111,7 +111,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
 
     private AdminResponse handle(PendingRequest pending) {
         try {
-            if (pending.changes()) {
+            if (pending.guarded()) {
                 token.require(pending.authorization());
             }
             return pending.route().handler().handle(pending.request());

@@ -58,7 +58,8 @@ public final class AdminServer implements AutoCloseable {
      * @throws TlsFileException if a certificate cannot be used
      * @throws BindException if the port cannot be bound
      */
-    public static AdminServer listen(Transport transport, EventLoopGroup loops, Admin config, TlsRegistry tls, AdminRoutes routes)
+    public static AdminServer listen(
+            Transport transport, EventLoopGroup loops, Admin config, TlsRegistry tls, AdminRoutes routes)
             throws BindException, InterruptedException {
         ListenAddress listenAddress = address(config);
         InetSocketAddress address = listenAddress.resolve();
@@ -70,7 +71,7 @@ public final class AdminServer implements AutoCloseable {
             boolean loopback = address.getAddress().isLoopbackAddress();
             AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
             ServerTls secured = config.tls() == null ? null : tls.http1Server("admin", config.tls());
-            AdminToken token = new AdminToken(config.tokenFile());
+            AdminToken token = new AdminToken(config.tokenFile(), !loopback);
             return new AdminServer(transport, loops, address, secured, access, token, routes);
         } catch (InterruptedException | TlsFileException e) {
             throw e;

@@ -9,25 +9,39 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The token required for changes. Its file is read for each of them, so that the file and its permissions can be
+ * The token required for changes, and beyond loopback for reading. Its file is read for each of them, so that the file and its permissions can be
  * changed at any time.
  */
 final class AdminToken {
     private static final String SCHEME = "Bearer ";
     private static final int MAX_BYTES = 4096;
+    private static final Set<String> PROBES = Set.of("/live", "/ready");
 
     private final @Nullable Path file;
+    private final boolean reads;
 
-    /** @param file null rejects all changes */
-    AdminToken(@Nullable Path file) {
+    /**
+     * The token of an address.
+     *
+     * @param file null rejects all changes
+     * @param reads whether requests that change nothing need it, too
+     */
+    AdminToken(@Nullable Path file, boolean reads) {
         this.file = file;
+        this.reads = reads;
+    }
+
+    /** Whether a request needs it: one that changes something, or reads more than a probe does. */
+    boolean isNeeded(boolean changes, String path) {
+        return changes || (reads && !PROBES.contains(path));
     }
 
     /**
-     * Checks a request that changes something. Reads a file.
+     * Checks a request that needs it. Reads a file.
      *
      * @param authorization the header's value, if any
      * @throws OipException if the request is not authorized

@@ -15,6 +15,9 @@ public interface ModelLocations {
      */
     ModelLocation of(ModelRef requested);
 
+    /** Whether calls for a model of this name have somewhere to go. */
+    boolean routes(ModelRef asked);
+
     /** The models configured by name, as clients call them, sorted. */
     List<String> configured();
 

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.management;
 
+import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -9,17 +10,29 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.dispatch.EmptyBodySink;
+import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.message.WireLimits;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 
 /** Serves operations on the whole fleet: server readiness and metadata, models' readiness and metadata, management. */
 public final class FleetService implements Service {
     private final Catalogue catalogue;
     private final ManageCall management;
+    private final AccessPolicy policy;
 
-    /** @param locations where models are routed, for operations that are forwarded */
-    public FleetService(ModelLocations locations, Catalogue catalogue, WireLimits limits) {
+    /**
+     * The service of one configuration.
+     *
+     * @param locations where models are routed, for operations that are forwarded
+     * @param policy what callers see in lists
+     */
+    public FleetService(ModelLocations locations, Catalogue catalogue, WireLimits limits, AccessPolicy policy) {
         this.catalogue = catalogue;
-        this.management = new ManageCall(locations, catalogue, limits);
+        this.policy = policy;
+        this.management = new ManageCall(locations, catalogue, limits, new ModelVisibility(locations, policy));
     }
 
     /**
@@ -32,7 +45,7 @@ public final class FleetService implements Service {
         return switch (call.operation()) {
             case Operation.ServerReady request -> EmptyBodySink.replying(reply, ready());
             case Operation.ReadServerMetadata request ->
-                EmptyBodySink.replying(reply, new ReplyMessage.Server(catalogue.serverMetadata()));
+                EmptyBodySink.replying(reply, new ReplyMessage.Server(metadata(call)));
             case Operation.ModelReady request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelReady(call, request.model(), reply));
             case Operation.ReadModelMetadata request ->
@@ -46,6 +59,22 @@ public final class FleetService implements Service {
             case Operation.InferStream other -> throw unexpected(other);
             case Operation.Generate other -> throw unexpected(other);
         };
+    }
+
+    /** The server's metadata, without the extensions of which the caller may use nothing. */
+    private ServerMetadata metadata(Call call) {
+        ServerMetadata all = catalogue.serverMetadata();
+        Set<String> hidden = new HashSet<>();
+        Set<String> usable = new HashSet<>();
+        for (Extension each : Extension.values()) {
+            boolean allowed =
+                    policy.onSomething(call.context(), each.permission()).allowed();
+            (allowed ? usable : hidden).add(each.advertisedName());
+        }
+        hidden.removeAll(usable);
+        List<String> shown =
+                all.extensions().stream().filter(name -> !hidden.contains(name)).toList();
+        return new ServerMetadata(all.name(), all.version(), shown);
     }
 
     private static IllegalArgumentException unexpected(Operation operation) {

@@ -58,11 +58,13 @@ public final class ManageCall {
     private final ModelLocations locations;
     private final Catalogue catalogue;
     private final WireLimits limits;
+    private final ModelVisibility visibility;
 
-    ManageCall(ModelLocations locations, Catalogue catalogue, WireLimits limits) {
+    ManageCall(ModelLocations locations, Catalogue catalogue, WireLimits limits, ModelVisibility visibility) {
         this.locations = locations;
         this.catalogue = catalogue;
         this.limits = limits;
+        this.visibility = visibility;
     }
 
     /** Requests a server's index over whichever protocol it speaks. */
@@ -74,10 +76,22 @@ public final class ManageCall {
     RequestSink open(Call call, Operation.Manage manage, Reply reply) {
         return switch (manage.extension().fanOut()) {
             case ONE_SERVER, ONE_READY_SERVER -> single(call, manage, reply);
-            case MERGED_INDEX -> index(call, manage, reply);
-            case SUMMED_STATISTICS -> statistics(call, manage, reply);
+            case MERGED_INDEX -> index(call, manage, visible(call, manage, reply));
+            case SUMMED_STATISTICS -> statistics(call, manage, visible(call, manage, reply));
             case EVERY_SERVER -> change(call, manage, reply);
         };
+    }
+
+    /** The reply to a request for a list of models. */
+    private Reply visible(Call call, Operation.Manage manage, Reply reply) {
+        boolean ofOne = !manage.model().name().isEmpty();
+        return ofOne || visibility.unlimited()
+                ? reply
+                : new VisibleModelsReply(
+                        manage,
+                        model -> visibility.shows(
+                                call.context(), manage.extension().permission(), model),
+                        reply);
     }
 
     /** An operation on one server: the default upstream, or the model's first target. */

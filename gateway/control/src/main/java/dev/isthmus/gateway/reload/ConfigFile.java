@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
-import java.util.function.UnaryOperator;
 
 /**
  * A configuration file and its changes. Changes are detected by content only: modification time and size miss two
@@ -34,12 +33,23 @@ public final class ConfigFile implements ConfigSource {
     private static final String UNREADABLE = "unreadable: ";
 
     private final Path path;
-    private final UnaryOperator<GatewayConfig> overrides;
+    private final ConfigOverride overrides;
     private String loaded = "";
     private String lastSeen = "";
 
+    /** What the command line says instead of the file. */
+    @FunctionalInterface
+    public interface ConfigOverride {
+        /**
+         * Puts it over a configuration.
+         *
+         * @throws ConfigException if it does not fit the file's configuration
+         */
+        GatewayConfig apply(GatewayConfig config) throws ConfigException;
+    }
+
     /** @param overrides applied to the file's settings */
-    public ConfigFile(Path path, UnaryOperator<GatewayConfig> overrides) {
+    public ConfigFile(Path path, ConfigOverride overrides) {
         this.path = path;
         this.overrides = overrides;
     }

@@ -5,13 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.reload.ConfigFile.FileChange;
 import dev.isthmus.gateway.settings.ConfigException;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.Listener;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,12 +23,12 @@ class ConfigFileTest {
     Path folder = Path.of(".");
 
     private Path path = Path.of(".");
-    private ConfigFile file = new ConfigFile(path, UnaryOperator.identity());
+    private ConfigFile file = new ConfigFile(path, config -> config);
 
     @BeforeEach
     void load() throws Exception {
         path = Files.writeString(folder.resolve("isthmus.yaml"), GOOD);
-        file = new ConfigFile(path, UnaryOperator.identity());
+        file = new ConfigFile(path, config -> config);
         file.load();
     }
 
@@ -70,7 +69,7 @@ class ConfigFileTest {
         Files.writeString(second.resolve("mounted.yaml"), OTHER);
         Path data = Files.createSymbolicLink(folder.resolve("..data"), first.getFileName());
         Path mounted = Files.createSymbolicLink(folder.resolve("mounted.yaml"), Path.of("..data", "mounted.yaml"));
-        file = new ConfigFile(mounted, UnaryOperator.identity());
+        file = new ConfigFile(mounted, config -> config);
         file.load();
         assertThat(file.check()).isEqualTo(FileChange.SAME);
 

@@ -7,7 +7,6 @@ import java.nio.file.Path;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,12 +19,12 @@ class ConfigWatcherTest {
 
     private final BlockingQueue<String> loaded = new LinkedBlockingQueue<>();
     private Path path = Path.of(".");
-    private ConfigFile file = new ConfigFile(path, UnaryOperator.identity());
+    private ConfigFile file = new ConfigFile(path, config -> config);
 
     @BeforeEach
     void write() throws Exception {
         path = Files.writeString(folder.resolve("isthmus.yaml"), "# first\n" + TEXT);
-        file = new ConfigFile(path, UnaryOperator.identity());
+        file = new ConfigFile(path, config -> config);
         file.load();
     }
 

@@ -54,6 +54,7 @@ final class AccessLogLine {
         if (connection != null) {
             connection(connection);
         }
+        out.text("principal", call.principal().name());
         if (call.protocol() != null) {
             out.text("protocol", call.protocol().label());
         }

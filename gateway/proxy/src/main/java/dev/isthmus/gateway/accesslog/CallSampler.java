@@ -45,7 +45,8 @@ final class CallSampler {
     }
 
     private double share(@Nullable Operation operation) {
-        ModelRef model = operation == null || (names.isEmpty() && patterns.isEmpty()) ? null : operation.requestedModel();
+        ModelRef model =
+                operation == null || (names.isEmpty() && patterns.isEmpty()) ? null : operation.requestedModel();
         if (model == null) {
             return share;
         }

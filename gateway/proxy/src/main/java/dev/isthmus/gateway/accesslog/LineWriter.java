@@ -74,7 +74,9 @@ final class LineWriter {
     }
 
     private static String decimals(long thousandths) {
-        return thousandths < 10 ? "00" + thousandths : thousandths < 100 ? "0" + thousandths : Long.toString(thousandths);
+        return thousandths < 10
+                ? "00" + thousandths
+                : thousandths < 100 ? "0" + thousandths : Long.toString(thousandths);
     }
 
     /** Number of bytes written and not yet taken. */

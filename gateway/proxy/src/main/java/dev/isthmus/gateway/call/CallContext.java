@@ -30,6 +30,7 @@ public final class CallContext {
     private final MemoryBudget.MemoryReservation memory;
     private final long startNanos;
 
+    private @Nullable Principal principal;
     private @Nullable SocketAddress forwardedFor;
     private String requestId = "";
     private @Nullable Operation operation;
@@ -119,6 +120,26 @@ public final class CallContext {
     /** Counts the bytes that the call holds. */
     public MemoryBudget.MemoryReservation memory() {
         return memory;
+    }
+
+    /** The caller was identified, or need not be. */
+    public void authenticated(Principal caller) {
+        principal = caller;
+    }
+
+    /** Whether it is known who the caller is, or that it need not be. */
+    public boolean isAuthenticated() {
+        return principal != null;
+    }
+
+    /** The caller; {@link Principal#ANONYMOUS} if it is not identified. */
+    public Principal principal() {
+        return principal == null ? Principal.ANONYMOUS : principal;
+    }
+
+    /** The name of the listener; empty for a call that the gateway makes itself. */
+    public String listener() {
+        return connection == null ? "" : connection.listener();
     }
 
     /** The id of the request was read or made. */

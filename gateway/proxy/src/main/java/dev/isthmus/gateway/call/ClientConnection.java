@@ -13,7 +13,10 @@ import org.jspecify.annotations.Nullable;
  * @param trustedProxy whether the peer is a configured proxy, whose headers name the client
  */
 public record ClientConnection(
-        String listener, @Nullable SocketAddress peer, @Nullable TlsSession tls, boolean trustedProxy) {
+        String listener,
+        @Nullable SocketAddress peer,
+        @Nullable TlsSession tls,
+        boolean trustedProxy) {
 
     /** A connection that a client made directly. */
     public ClientConnection(String listener, @Nullable SocketAddress peer, @Nullable TlsSession tls) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ModelRef;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,24 @@ public sealed interface Operation {
             case ReadServerMetadata request -> null;
             case InferStream stream -> null;
             case Reflect request -> null;
+        };
+    }
+
+    /** What a caller needs to be allowed. */
+    default Permission permission() {
+        return switch (this) {
+            case ServerLive request -> Permission.HEALTH;
+            case ServerReady request -> Permission.HEALTH;
+            case GatewayReady request -> Permission.HEALTH;
+            case ModelReady request -> Permission.HEALTH;
+            case CheckHealth check -> Permission.HEALTH;
+            case ReadServerMetadata request -> Permission.METADATA;
+            case Reflect request -> Permission.METADATA;
+            case ReadModelMetadata request -> Permission.METADATA;
+            case Infer infer -> infer.stream() ? Permission.STREAM : Permission.INFER;
+            case InferStream stream -> Permission.STREAM;
+            case Generate generate -> Permission.GENERATE;
+            case Manage manage -> manage.extension().permission();
         };
     }
 

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.OipException;
 
 /**
@@ -15,6 +16,15 @@ public interface Service {
      * case.
      */
     RequestSink open(Call call, Reply reply);
+
+    /**
+     * Checks a request by its head, before its body is read. The operation is checked again when it is known; health
+     * requests are checked only then.
+     *
+     * @param permission what the request needs
+     * @throws dev.isthmus.oip.OipException UNAUTHENTICATED, PERMISSION_DENIED, or UNAVAILABLE if that cannot be decided
+     */
+    default void checkHead(CallContext call, Permission permission) {}
 
     /** Rejects a request before it becomes a call, so that it is counted like one: its reply fails. */
     default void reject(CallContext call, OipException refusal, Reply reply) {

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -44,6 +45,11 @@ final class CallTracking implements Service {
             ended(context);
             throw fault;
         }
+    }
+
+    @Override
+    public void checkHead(CallContext call, Permission permission) {
+        next.checkHead(call, permission);
     }
 
     @Override

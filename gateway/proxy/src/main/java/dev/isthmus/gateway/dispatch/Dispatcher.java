@@ -33,6 +33,7 @@ final class Dispatcher implements Service {
     private final InferRules rules;
     private final Transcoder transcoder;
     private final GatewayReadiness gateway;
+    private final Authorization.CallRules access;
 
     /**
      * Creates a dispatcher for a routing table.
@@ -46,7 +47,8 @@ final class Dispatcher implements Service {
             Service fleet,
             InferRules rules,
             Transcoder transcoder,
-            GatewayReadiness gateway) {
+            GatewayReadiness gateway,
+            Authorization.CallRules access) {
         this.routes = routes;
         this.keys = keys;
         this.policies = policies;
@@ -54,6 +56,7 @@ final class Dispatcher implements Service {
         this.rules = rules;
         this.transcoder = transcoder;
         this.gateway = gateway;
+        this.access = access;
     }
 
     @Override
@@ -77,7 +80,7 @@ final class Dispatcher implements Service {
                 case Operation.Infer infer ->
                     inference(call, infer, RoutingTable.required(route, infer.model()), reply);
                 case Operation.InferStream request ->
-                    new StreamCallFlow(call, request.separate(), routes, policies, transcoder, reply);
+                    new StreamCallFlow(call, request.separate(), routes, policies, access, transcoder, reply);
                 case Operation.Generate generate ->
                     generate(call, generate, RoutingTable.required(route, generate.model()), reply);
             };

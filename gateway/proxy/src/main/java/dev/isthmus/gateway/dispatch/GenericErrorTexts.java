@@ -1,12 +1,14 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.net.LogRateLimiter;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -38,6 +40,11 @@ final class GenericErrorTexts implements Service {
     @Override
     public RequestSink open(Call call, Reply reply) {
         return next.open(call, new GenericReply(call, reply));
+    }
+
+    @Override
+    public void checkHead(CallContext call, Permission permission) {
+        next.checkHead(call, permission);
     }
 
     /** Returns the text that replaces a failure's own; null if its own may be shown. */

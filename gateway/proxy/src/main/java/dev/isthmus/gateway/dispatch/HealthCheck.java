@@ -37,8 +37,7 @@ final class HealthCheck implements RequestSink {
     private boolean ended;
 
     /** @param readiness handles the readiness operation */
-    HealthCheck(
-            Call call, Operation.CheckHealth request, Service readiness, GatewayReadiness gateway, Reply client) {
+    HealthCheck(Call call, Operation.CheckHealth request, Service readiness, GatewayReadiness gateway, Reply client) {
         this.call = call;
         this.request = request;
         this.readiness = readiness;
@@ -69,10 +68,7 @@ final class HealthCheck implements RequestSink {
             return;
         }
         Call internal = new Call(
-                request.readiness(),
-                Call.NO_DEADLINE,
-                Map.of(),
-                CallContext.internal(call.loop(), call.allocator()));
+                request.readiness(), Call.NO_DEADLINE, Map.of(), CallContext.internal(call.loop(), call.allocator()));
         readiness.open(internal, new ReadinessReply()).end();
     }
 

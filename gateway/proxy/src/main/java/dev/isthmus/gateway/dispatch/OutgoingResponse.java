@@ -53,8 +53,7 @@ final class OutgoingResponse {
      */
     void message(InferMessage message, boolean streamed) {
         if (streamed || !Transcoder.writesText(message, form)) {
-            InferMessage converted =
-                    transcoder.response(context.allocator(), message, form, context.memory()::source);
+            InferMessage converted = transcoder.response(context.allocator(), message, form, context.memory()::source);
             context.memory().source(0);
             client.message(new ReplyMessage.Inference(converted));
         } else {

@@ -16,6 +16,8 @@ import java.util.function.LongSupplier;
  *   <li>{@link RequestIds}: {@code x-request-id}
  *   <li>{@link CallTracking}: fills in the call's context; metrics are observers of it
  *   <li>{@link GenericErrorTexts}: hides upstream servers' error texts, if so configured
+ *   <li>{@link Authentication}: who the caller is, if so configured
+ *   <li>{@link Authorization}: what the caller may do
  *   <li>{@link AdmissionControl}: concurrency permits, memory of requests
  *   <li>{@link Dispatcher}: selects the route; passes requests about the fleet to its service
  *   <li>{@link RouteCall}: rate limits, shadows and ramps of the route. They need the request's parameters, so
@@ -35,6 +37,7 @@ public final class ProxyStack {
      * @param genericErrors whether clients get fixed texts instead of upstream servers' error texts
      * @param forwardsIds whether servers get the ids of requests
      * @param keys names routes for metrics and logs
+     * @param access who may send what
      * @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management
      */
     public static Service of(
@@ -48,10 +51,13 @@ public final class ProxyStack {
             InferRules rules,
             Transcoder transcoder,
             GatewayReadiness gateway,
+            CallerAccess access,
             LongSupplier nanoTime) {
-        Service dispatcher = new Dispatcher(routes, keys, policies, fleet, rules, transcoder, gateway);
+        Authorization.CallRules allowed = new Authorization.CallRules(access.policy(), access.metrics());
+        Service dispatcher = new Dispatcher(routes, keys, policies, fleet, rules, transcoder, gateway, allowed);
         Service admission = new AdmissionControl(dispatcher, policies.admission());
-        Service errors = genericErrors ? new GenericErrorTexts(admission, nanoTime) : admission;
+        Service identified = access.layers(admission, allowed);
+        Service errors = genericErrors ? new GenericErrorTexts(identified, nanoTime) : identified;
         return new RequestIds(new CallTracking(errors, observers, nanoTime), forwardsIds);
     }
 }

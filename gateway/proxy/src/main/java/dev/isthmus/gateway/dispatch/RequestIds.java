@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.OipException;
 import java.util.HashMap;
 import java.util.Map;
@@ -45,6 +46,11 @@ final class RequestIds implements Service {
     public void reject(CallContext context, OipException refusal, Reply reply) {
         identify(context, context.headers().value(HEADER), reply);
         next.reject(context, refusal, reply);
+    }
+
+    @Override
+    public void checkHead(CallContext call, Permission permission) {
+        next.checkHead(call, permission);
     }
 
     private static String identify(CallContext context, @Nullable String sent, Reply reply) {

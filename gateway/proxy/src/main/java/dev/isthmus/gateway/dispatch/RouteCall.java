@@ -46,7 +46,10 @@ final class RouteCall {
         this.policies = policies;
         this.routePolicies = policies.of(route);
         RateLimits limits = routePolicies.limits();
-        this.charge = limits == null ? null : limits.request(call.client()::value);
+        this.charge = limits == null
+                ? null
+                : limits.request(
+                        call.client()::value, call.context().principal().name());
         this.time = routePolicies.ramped() ? new ResponseTimer(policies.nanoTime()) : null;
     }
 

@@ -76,7 +76,8 @@ final class ServiceDescriptors {
                 .setOriginalRequest(request);
         return switch (request.getMessageRequestCase()) {
             case LIST_SERVICES -> response.setListServicesResponse(services()).build();
-            case FILE_BY_FILENAME -> file(response, FILES.get(request.getFileByFilename()), request.getFileByFilename());
+            case FILE_BY_FILENAME ->
+                file(response, FILES.get(request.getFileByFilename()), request.getFileByFilename());
             case FILE_CONTAINING_SYMBOL ->
                 file(response, SYMBOLS.get(request.getFileContainingSymbol()), request.getFileContainingSymbol());
             case ALL_EXTENSION_NUMBERS_OF_TYPE -> extensions(response, request.getAllExtensionNumbersOfType());
@@ -100,7 +101,8 @@ final class ServiceDescriptors {
         Set<FileDescriptor> all = new LinkedHashSet<>();
         withDependencies(file, all);
         FileDescriptorResponse.Builder files = FileDescriptorResponse.newBuilder();
-        all.forEach(each -> files.addFileDescriptorProto(ByteString.copyFrom(each.toProto().toByteArray())));
+        all.forEach(each ->
+                files.addFileDescriptorProto(ByteString.copyFrom(each.toProto().toByteArray())));
         return response.setFileDescriptorResponse(files).build();
     }
 
@@ -120,8 +122,9 @@ final class ServiceDescriptors {
 
     private static ServerReflectionResponse error(
             ServerReflectionResponse.Builder response, ErrorCode code, String message) {
-        return response.setErrorResponse(
-                        ErrorResponse.newBuilder().setErrorCode(code.grpcStatus()).setErrorMessage(message))
+        return response.setErrorResponse(ErrorResponse.newBuilder()
+                        .setErrorCode(code.grpcStatus())
+                        .setErrorMessage(message))
                 .build();
     }
 }

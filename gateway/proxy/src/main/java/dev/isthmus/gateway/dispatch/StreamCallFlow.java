@@ -11,6 +11,7 @@ import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
@@ -42,6 +43,7 @@ final class StreamCallFlow implements RequestSink {
     private final boolean separate;
     private final RoutingTable routes;
     private final RoutePolicyTable policies;
+    private final Authorization.CallRules rules;
     private final Transcoder transcoder;
     private final Reply client;
     private final StreamSelections selections = new StreamSelections();
@@ -54,12 +56,14 @@ final class StreamCallFlow implements RequestSink {
             boolean separate,
             RoutingTable routes,
             RoutePolicyTable policies,
+            Authorization.CallRules rules,
             Transcoder transcoder,
             Reply client) {
         this.call = call;
         this.separate = separate;
         this.routes = routes;
         this.policies = policies;
+        this.rules = rules;
         this.transcoder = transcoder;
         this.client = client;
     }
@@ -93,7 +97,8 @@ final class StreamCallFlow implements RequestSink {
         TargetSelection selection;
         InferMessage request;
         try {
-            Route route = routes.route(NameGrammar.checked(outline.model()));
+            rules.check(call.context(), Permission.STREAM, NameGrammar.checked(outline.model()));
+            Route route = routes.route(outline.model());
             RouteCall routed = new RouteCall(call, route, outline.model(), policies);
             routed.received(message.readableBytes());
             routed.complete();

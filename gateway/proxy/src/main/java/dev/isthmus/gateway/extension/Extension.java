@@ -2,6 +2,7 @@ package dev.isthmus.gateway.extension;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.proto.CudaSharedMemoryRegisterRequest;
 import dev.isthmus.proto.CudaSharedMemoryRegisterResponse;
@@ -42,6 +43,7 @@ import java.util.stream.Stream;
 public enum Extension {
     MODEL_CONFIG(
             "model_configuration",
+            Permission.METADATA,
             Rest.get("/v2/models/{model}/config", "/v2/models/{model}/versions/{version}/config"),
             new Rpc(
                     "ModelConfig",
@@ -54,6 +56,7 @@ public enum Extension {
             Repetition.SAFE),
     MODEL_STATISTICS(
             "statistics",
+            Permission.STATISTICS,
             Rest.get("/v2/models/stats", "/v2/models/{model}/stats", "/v2/models/{model}/versions/{version}/stats"),
             new Rpc(
                     "ModelStatistics",
@@ -66,6 +69,7 @@ public enum Extension {
             Repetition.SAFE),
     TRACE_SETTING(
             "trace",
+            Permission.TRACE,
             Rest.getOrPost(
                     "/v2/trace/setting",
                     "/v2/models/{model}/trace/setting",
@@ -79,6 +83,7 @@ public enum Extension {
             Repetition.NEVER),
     LOG_SETTINGS(
             "logging",
+            Permission.LOG,
             Rest.getOrPost("/v2/logging"),
             new Rpc(
                     "LogSettings",
@@ -89,6 +94,7 @@ public enum Extension {
             Repetition.NEVER),
     REPOSITORY_INDEX(
             "model_repository",
+            Permission.METADATA,
             Rest.post("/v2/repository/index", "/v2/repository/{repository}/index"),
             new Rpc(
                     "RepositoryIndex",
@@ -100,6 +106,7 @@ public enum Extension {
             Repetition.SAFE),
     REPOSITORY_LOAD(
             "model_repository",
+            Permission.LOAD,
             Rest.post("/v2/repository/models/{model}/load", "/v2/repository/{repository}/models/{model}/load"),
             new Rpc(
                     "RepositoryModelLoad",
@@ -112,6 +119,7 @@ public enum Extension {
             Repetition.NEVER),
     REPOSITORY_UNLOAD(
             "model_repository",
+            Permission.LOAD,
             Rest.post("/v2/repository/models/{model}/unload", "/v2/repository/{repository}/models/{model}/unload"),
             new Rpc(
                     "RepositoryModelUnload",
@@ -124,6 +132,7 @@ public enum Extension {
             Repetition.NEVER),
     SYSTEM_SHARED_MEMORY_STATUS(
             "system_shared_memory",
+            Permission.SHARED_MEMORY,
             Rest.get("/v2/systemsharedmemory/status", "/v2/systemsharedmemory/region/{region}/status"),
             new Rpc(
                     "SystemSharedMemoryStatus",
@@ -135,6 +144,7 @@ public enum Extension {
             Repetition.NEVER),
     SYSTEM_SHARED_MEMORY_REGISTER(
             "system_shared_memory",
+            Permission.SHARED_MEMORY,
             Rest.post("/v2/systemsharedmemory/region/{region}/register"),
             new Rpc(
                     "SystemSharedMemoryRegister",
@@ -146,6 +156,7 @@ public enum Extension {
             Repetition.NEVER),
     SYSTEM_SHARED_MEMORY_UNREGISTER(
             "system_shared_memory",
+            Permission.SHARED_MEMORY,
             Rest.post("/v2/systemsharedmemory/unregister", "/v2/systemsharedmemory/region/{region}/unregister"),
             new Rpc(
                     "SystemSharedMemoryUnregister",
@@ -157,6 +168,7 @@ public enum Extension {
             Repetition.NEVER),
     CUDA_SHARED_MEMORY_STATUS(
             "cuda_shared_memory",
+            Permission.SHARED_MEMORY,
             Rest.get("/v2/cudasharedmemory/status", "/v2/cudasharedmemory/region/{region}/status"),
             new Rpc(
                     "CudaSharedMemoryStatus",
@@ -168,6 +180,7 @@ public enum Extension {
             Repetition.NEVER),
     CUDA_SHARED_MEMORY_REGISTER(
             "cuda_shared_memory",
+            Permission.SHARED_MEMORY,
             Rest.post("/v2/cudasharedmemory/region/{region}/register"),
             new Rpc(
                     "CudaSharedMemoryRegister",
@@ -179,6 +192,7 @@ public enum Extension {
             Repetition.NEVER),
     CUDA_SHARED_MEMORY_UNREGISTER(
             "cuda_shared_memory",
+            Permission.SHARED_MEMORY,
             Rest.post("/v2/cudasharedmemory/unregister", "/v2/cudasharedmemory/region/{region}/unregister"),
             new Rpc(
                     "CudaSharedMemoryUnregister",
@@ -190,14 +204,23 @@ public enum Extension {
             Repetition.NEVER);
 
     private final String advertisedName;
+    private final Permission permission;
     private final Rest rest;
     private final Rpc rpc;
     private final Body body;
     private final FanOut fanOut;
     private final Repetition repetition;
 
-    Extension(String advertisedName, Rest rest, Rpc rpc, Body body, FanOut fanOut, Repetition repetition) {
+    Extension(
+            String advertisedName,
+            Permission permission,
+            Rest rest,
+            Rpc rpc,
+            Body body,
+            FanOut fanOut,
+            Repetition repetition) {
         this.advertisedName = advertisedName;
+        this.permission = permission;
         this.rest = rest;
         this.rpc = rpc;
         this.body = body;
@@ -251,6 +274,11 @@ public enum Extension {
     /** The extension's name in the {@code extensions} of a server's metadata. */
     public String advertisedName() {
         return advertisedName;
+    }
+
+    /** What a caller needs to be allowed. */
+    public Permission permission() {
+        return permission;
     }
 
     /** The REST paths, those with fewer parameters first. */

@@ -35,8 +35,7 @@ final class AcceptedConnection {
 
     /** Sets up HTTP/1.1. */
     void http1(ChannelPipeline pipeline) {
-        Http1Handler handler =
-                new Http1Handler(channel, listener, listener.connection(channel, session), bodyBuffer);
+        Http1Handler handler = new Http1Handler(channel, listener, listener.connection(channel, session), bodyBuffer);
         pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
         timer.watch(channel, new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
     }

@@ -64,7 +64,11 @@ final class ForwardingHeaders {
         for (String parameter : element.split(";", -1)) {
             int equals = parameter.indexOf('=');
             if (equals > 0
-                    && parameter.substring(0, equals).strip().toLowerCase(Locale.ROOT).equals("for")) {
+                    && parameter
+                            .substring(0, equals)
+                            .strip()
+                            .toLowerCase(Locale.ROOT)
+                            .equals("for")) {
                 return parameter.substring(equals + 1).strip().replace("\"", "");
             }
         }
@@ -110,9 +114,7 @@ final class ForwardingHeaders {
             if (asked(allowed, FORWARDED.toString())) {
                 String node = address.indexOf(':') < 0 ? address : "\"[" + address + "]\"";
                 forwarded.merge(
-                        FORWARDED.toString(),
-                        "for=" + node + ";proto=" + scheme,
-                        (hops, last) -> hops + ", " + last);
+                        FORWARDED.toString(), "for=" + node + ";proto=" + scheme, (hops, last) -> hops + ", " + last);
             }
         }
         if (asked(allowed, PROTO)) {
@@ -123,8 +125,6 @@ final class ForwardingHeaders {
     /** Whether {@link #add} adds anything. */
     static boolean any(HeaderAllowList allowed) {
         return !allowed.isEmpty()
-                && (asked(allowed, FOR.toString())
-                        || asked(allowed, FORWARDED.toString())
-                        || asked(allowed, PROTO));
+                && (asked(allowed, FOR.toString()) || asked(allowed, FORWARDED.toString()) || asked(allowed, PROTO));
     }
 }

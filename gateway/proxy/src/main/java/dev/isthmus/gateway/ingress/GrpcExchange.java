@@ -59,6 +59,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
+            calls.checkHead(context, requestHead.method().permission());
             OpenedGrpcCall call = new OpenedGrpcCall(head, requestHead, settings, stream, channel.alloc(), this);
             opened = call;
             if (call.stream()) {
@@ -316,12 +317,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
             forward(call, part);
             return;
         }
-        ByteBuf encoded = GrpcResponses.encode(message);
-        send(
-                call,
-                call.stream() && call.form() == StreamMessageForm.TRITON
-                        ? StreamEnvelope.wrap(channel.alloc(), encoded)
-                        : encoded);
+        boolean enveloped = call.stream() && call.form() == StreamMessageForm.TRITON;
+        send(call, GrpcResponses.encode(message, enveloped, channel.alloc()));
     }
 
     /** Sends the message (taken). */

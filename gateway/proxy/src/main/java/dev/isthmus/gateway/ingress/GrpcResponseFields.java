@@ -57,6 +57,9 @@ final class GrpcResponseFields {
         }
         fields = fields.with(GrpcNames.STATUS, Integer.toString(failure.code().grpcStatus()))
                 .with(GrpcNames.MESSAGE, StatusMessage.encoded(failure.message()));
+        if (failure.code() == ErrorCode.UNAUTHENTICATED) {
+            fields = fields.with(RestResponse.CHALLENGE_HEADER, RestResponse.CHALLENGE);
+        }
         fields = wait == null ? fields : fields.with(RetryAfter.HEADER, wait);
         return failure.code() == ErrorCode.UNIMPLEMENTED ? fields.with(ACCEPTED) : fields;
     }

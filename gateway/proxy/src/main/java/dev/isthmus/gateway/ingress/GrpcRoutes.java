@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
+import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -41,11 +42,13 @@ final class GrpcRoutes {
     /** A supported method. */
     static final class GrpcMethod {
         private final @Nullable OperationReader reader;
+        private final Permission permission;
         private final boolean inference;
         private final boolean large;
 
-        private GrpcMethod(@Nullable OperationReader reader, boolean inference, boolean large) {
+        private GrpcMethod(@Nullable OperationReader reader, Permission permission, boolean inference, boolean large) {
             this.reader = reader;
+            this.permission = permission;
             this.inference = inference;
             this.large = large;
         }
@@ -53,6 +56,11 @@ final class GrpcRoutes {
         /** The limit for its messages. */
         InflationLimits limits(BodyLimits bodies) {
             return large ? bodies.large() : bodies.small();
+        }
+
+        /** What a caller needs to be allowed. */
+        Permission permission() {
+            return permission;
         }
 
         /** Whether its one message is a ModelInferRequest. */
@@ -67,7 +75,9 @@ final class GrpcRoutes {
 
         /** The operation of a method that streams. */
         Operation operation(StreamMessageForm form) {
-            return infersStream() ? new Operation.InferStream(form == StreamMessageForm.TRITON) : new Operation.Reflect();
+            return infersStream()
+                    ? new Operation.InferStream(form == StreamMessageForm.TRITON)
+                    : new Operation.Reflect();
         }
 
         /** Whether its messages are the requests of ModelStreamInfer. */
@@ -94,47 +104,52 @@ final class GrpcRoutes {
     }
 
     static {
-        METHODS.put(SERVICE + STREAM, new GrpcMethod(null, false, true));
+        METHODS.put(SERVICE + STREAM, new GrpcMethod(null, Permission.STREAM, false, true));
         for (String version : List.of("v1", "v1alpha")) {
             METHODS.put(
                     "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo",
-                    new GrpcMethod(null, false, false));
+                    new GrpcMethod(null, Permission.METADATA, false, false));
         }
         METHODS.put(HEALTH + "Check", health(false));
         METHODS.put(HEALTH + "Watch", health(true));
-        unary("ServerLive", message -> new Operation.ServerLive());
-        unary("ServerReady", message -> new Operation.ServerReady());
-        unary("ServerMetadata", message -> new Operation.ReadServerMetadata());
-        unary("ModelReady", message -> {
+        unary("ServerLive", Permission.HEALTH, message -> new Operation.ServerLive());
+        unary("ServerReady", Permission.HEALTH, message -> new Operation.ServerReady());
+        unary("ServerMetadata", Permission.METADATA, message -> new Operation.ReadServerMetadata());
+        unary("ModelReady", Permission.HEALTH, message -> {
             var request = parsed(ModelReadyRequest.parser(), message);
             return new Operation.ModelReady(new ModelRef(request.getName(), request.getVersion()));
         });
-        unary("ModelMetadata", message -> {
+        unary("ModelMetadata", Permission.METADATA, message -> {
             var request = parsed(ModelMetadataRequest.parser(), message);
             return new Operation.ReadModelMetadata(new ModelRef(request.getName(), request.getVersion()));
         });
-        unary(INFER, message -> {
+        unary(INFER, Permission.INFER, message -> {
             ProtobufReader.Outline outline = ProtobufReader.outline(message);
             return new Operation.Infer(outline.model(), new BodyForm.ProtobufForm(outline, null), false);
         });
         for (Extension extension : Extension.values()) {
             METHODS.put(
                     SERVICE + extension.grpcMethod(),
-                    new GrpcMethod(message -> manage(extension, message), false, extension.carriesFiles()));
+                    new GrpcMethod(
+                            message -> manage(extension, message),
+                            extension.permission(),
+                            false,
+                            extension.carriesFiles()));
         }
     }
 
     private GrpcRoutes() {}
 
-    private static void unary(String method, OperationReader reader) {
+    private static void unary(String method, Permission permission, OperationReader reader) {
         boolean inference = method.equals(INFER);
-        METHODS.put(SERVICE + method, new GrpcMethod(reader, inference, inference));
+        METHODS.put(SERVICE + method, new GrpcMethod(reader, permission, inference, inference));
     }
 
     private static GrpcMethod health(boolean watch) {
         return new GrpcMethod(
                 message -> new Operation.CheckHealth(
                         readiness(parsed(HealthCheckRequest.parser(), message).getService()), watch),
+                Permission.HEALTH,
                 false,
                 false);
     }

@@ -56,6 +56,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean resuming;
     /** The last response has been written; further input is discarded. */
     private boolean closing;
+
     private long discarded;
 
     Http1Handler(Channel channel, ListenerContext listener, ClientConnection connection, BodyReadBuffer bodyBuffer) {
@@ -388,8 +389,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        LOG.atLevel(cause instanceof IOException ? Level.DEBUG : Level.ERROR)
-                .log("HTTP/1.1 connection failed", cause);
+        LOG.atLevel(cause instanceof IOException ? Level.DEBUG : Level.ERROR).log("HTTP/1.1 connection failed", cause);
         keepAlive = false;
         if (exchange == null || exchange.responded()) {
             ctx.close();

@@ -25,8 +25,7 @@ final class Http1Responses {
                 response.body(),
                 new DefaultHttpHeaders(),
                 EmptyHttpHeaders.INSTANCE);
-        full.headers()
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
+        full.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
         setHeaders(full, response, keepAlive);
         return full;
     }

@@ -72,13 +72,7 @@ public record ListenerContext(
         MemoryBudget.MemoryReservation reservation =
                 memory == null ? MemoryBudget.MemoryReservation.UNCOUNTED : memory.reserve();
         CallContext context = new CallContext(
-                protocol,
-                connection,
-                head,
-                channel.eventLoop(),
-                channel.alloc(),
-                reservation,
-                System.nanoTime());
+                protocol, connection, head, channel.eventLoop(), channel.alloc(), reservation, System.nanoTime());
         if (connection.trustedProxy() && head instanceof RequestHead request) {
             SocketAddress client = ForwardingHeaders.client(request, proxies);
             if (client != null) {

@@ -36,8 +36,7 @@ record OpenedGrpcCall(
                 stream,
                 allocator,
                 exchange,
-                new GrpcDeframer(
-                        allocator, requestHead.method().limits(settings.bodies()), requestHead.coding()));
+                new GrpcDeframer(allocator, requestHead.method().limits(settings.bodies()), requestHead.coding()));
     }
 
     private OpenedGrpcCall(

@@ -108,7 +108,11 @@ final class ProxyProtocolHandler extends SimpleChannelInboundHandler<HAProxyMess
     static void refuse(Channel channel, String why) {
         long suppressed = LINES.next();
         if (suppressed >= 0) {
-            LOG.warn("connection from {} closed: {} ({} such lines suppressed)", channel.remoteAddress(), why, suppressed);
+            LOG.warn(
+                    "connection from {} closed: {} ({} such lines suppressed)",
+                    channel.remoteAddress(),
+                    why,
+                    suppressed);
         }
         channel.close();
     }

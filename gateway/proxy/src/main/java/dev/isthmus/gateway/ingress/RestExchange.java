@@ -64,6 +64,10 @@ final class RestExchange implements Reply {
                 throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");
             }
             Operation operation = route.operation();
+            if (operation.permission().management()) {
+                calls.checkHead(context, operation.permission());
+                ManagementContentType.check(operation, head);
+            }
             InflationLimits limits = settings.bodies().of(operation);
             if (head.contentLength() > limits.maxBytes()) {
                 throw tooLarge(limits.maxBytes(), head.contentLength() + " bytes");

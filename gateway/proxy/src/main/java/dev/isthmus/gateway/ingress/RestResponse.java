@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
@@ -16,6 +17,10 @@ import java.util.Map;
  *     sent
  */
 record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
+    static final String CHALLENGE_HEADER = "www-authenticate";
+    /** The value of the header: how to authenticate (RFC 6750, 3). */
+    static final String CHALLENGE = "Bearer realm=\"isthmus\"";
+
     private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
     private static final String CONTENT_TYPE = "content-type";
 
@@ -55,9 +60,11 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
 
     static RestResponse error(OipException failure) {
         RestResponse plain = json(failure.code().httpStatus(), JsonResponses.error(failure.message()));
+        RestResponse challenged =
+                failure.code() == ErrorCode.UNAUTHENTICATED ? plain.with(CHALLENGE_HEADER, CHALLENGE) : plain;
         return failure.retryAfter()
-                .map(wait -> plain.with(RetryAfter.HEADER, RetryAfter.seconds(wait)))
-                .orElse(plain);
+                .map(wait -> challenged.with(RetryAfter.HEADER, RetryAfter.seconds(wait)))
+                .orElse(challenged);
     }
 
     /** Returns it with more headers; existing ones are not replaced. */

@@ -130,8 +130,7 @@ final class RestResponseSender {
     }
 
     private ByteBuf errorEvent(OipException failure) {
-        return EventWriter.event(
-                context.allocator(), Unpooled.wrappedBuffer(JsonResponses.error(failure.message())));
+        return EventWriter.event(context.allocator(), Unpooled.wrappedBuffer(JsonResponses.error(failure.message())));
     }
 
     /** Whether it can be completed; if not, the upstream sent no message. */

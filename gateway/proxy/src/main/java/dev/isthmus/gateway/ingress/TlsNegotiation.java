@@ -95,8 +95,6 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        failed(ctx, cause instanceof DecoderException && cause.getCause() != null
-                ? cause.getCause()
-                : cause);
+        failed(ctx, cause instanceof DecoderException && cause.getCause() != null ? cause.getCause() : cause);
     }
 }

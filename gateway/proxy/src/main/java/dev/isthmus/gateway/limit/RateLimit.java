@@ -20,7 +20,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One limit, for all calls together or for each value of a header. Values that have not been seen for a while are
+ * One limit, for all calls together, for each value of a header or for each caller. Values that have not been seen for a while are
  * evicted.
  */
 final class RateLimit implements AutoCloseable {
@@ -56,22 +56,22 @@ final class RateLimit implements AutoCloseable {
     }
 
     private Counter counter(String kind) {
-        return meters.add(
-                Counter.builder("isthmus.rate.limited")
-                        .description("Calls refused because of a rate limit")
-                        .tags(
-                                "model",
-                                model,
-                                "limit",
-                                kind,
-                                "header",
-                                Objects.requireNonNullElse(rate.header(), "none"))::register);
+        return meters.add(Counter.builder("isthmus.rate.limited")
+                .description("Calls refused because of a rate limit")
+                .tags(
+                        "model",
+                        model,
+                        "limit",
+                        kind,
+                        "header",
+                        rate.principal() ? "principal" : Objects.requireNonNullElse(rate.header(), "none"))::register);
     }
 
     /** The usage that a call is counted on. */
-    ValueUsage usage(Function<String, @Nullable String> headers) {
+    ValueUsage usage(Function<String, @Nullable String> headers, String principal) {
         String header = rate.header();
-        String value = header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
+        String value =
+                rate.principal() ? principal : header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
         ValueUsage usage = usages.get(value == null ? NO_KEY : key(value));
         return usage == null ? new ValueUsage() : usage;
     }
@@ -89,7 +89,9 @@ final class RateLimit implements AutoCloseable {
     }
 
     private OipException refused(String limit, String what, long nanos) {
-        String scope = rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
+        String scope = rate.principal()
+                ? " for each caller"
+                : rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
         Duration wait = Duration.ofNanos(nanos);
         long seconds = Math.max(1, wait.plusMillis(999).toSeconds());
         return OipException.refused(

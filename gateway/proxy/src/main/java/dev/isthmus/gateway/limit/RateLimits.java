@@ -30,13 +30,14 @@ public final class RateLimits implements AutoCloseable {
      *
      * @param headers values by lower-case name, null if the client does not send it; includes headers that are not
      *     forwarded upstream
+     * @param principal name of the authenticated caller; empty if there is none
      * @throws OipException RESOURCE_EXHAUSTED, with the time until the next request is admitted
      */
-    public Charge request(Function<String, @Nullable String> headers) {
+    public Charge request(Function<String, @Nullable String> headers, String principal) {
         List<RateLimit.ValueUsage> usages = new ArrayList<>(limits.size());
         try {
             for (RateLimit limit : limits) {
-                RateLimit.ValueUsage share = limit.usage(headers);
+                RateLimit.ValueUsage share = limit.usage(headers, principal);
                 share.chargeRequest();
                 usages.add(share);
             }

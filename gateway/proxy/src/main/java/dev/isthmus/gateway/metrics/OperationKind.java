@@ -28,7 +28,11 @@ public enum OperationKind {
         return label;
     }
 
-    /** @param operation null for a request that was rejected before its operation was known */
+    /**
+     * The kind of an operation.
+     *
+     * @param operation null for a request that was rejected before its operation was known
+     */
     public static OperationKind of(@Nullable Operation operation) {
         return switch (operation) {
             case null -> UNKNOWN;

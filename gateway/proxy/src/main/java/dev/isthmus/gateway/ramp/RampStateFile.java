@@ -19,12 +19,22 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** A JSON file that is replaced atomically: a reader sees either the previous or the new state. */
 public final class RampStateFile implements RampStateStore {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
     private final Path file;
+
+    /**
+     * The store of this file.
+     *
+     * @param file null to keep no state
+     */
+    public static RampStateStore store(@Nullable Path file) {
+        return file == null ? RampStateStore.NONE : new RampStateFile(file);
+    }
 
     public RampStateFile(Path file) {
         this.file = file.toAbsolutePath();

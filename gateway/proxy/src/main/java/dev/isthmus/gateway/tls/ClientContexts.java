@@ -72,7 +72,8 @@ final class ClientContexts extends ContextSet {
             expiries.add(CertificateExpiry.of(certificate, keyed.certificate()));
         }
         try {
-            return TlsParameters.common(builder, TlsVersion.TLS_1_2, List.of(alpn)).build();
+            return TlsParameters.common(builder, TlsVersion.TLS_1_2, List.of(alpn))
+                    .build();
         } catch (SSLException | IllegalArgumentException e) {
             throw new TlsFileException(file(certificate, ca), "cannot be used: " + e.getMessage(), e);
         }

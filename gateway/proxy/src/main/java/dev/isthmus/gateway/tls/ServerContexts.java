@@ -83,8 +83,7 @@ final class ServerContexts extends ContextSet {
         return new ServerContexts(contexts, byName, expiries);
     }
 
-    private static @Nullable TrustManagerFactory trust(
-            ClientCertificates clients, List<CertificateExpiry> expiries) {
+    private static @Nullable TrustManagerFactory trust(ClientCertificates clients, List<CertificateExpiry> expiries) {
         Path ca = clients.ca();
         if (clients.mode() == ClientCertificateMode.NONE || ca == null) {
             return null;

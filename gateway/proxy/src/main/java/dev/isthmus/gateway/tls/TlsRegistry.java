@@ -32,8 +32,7 @@ public final class TlsRegistry {
      * @throws TlsFileException if they cannot be used
      */
     public ServerTls server(String owner, ListenerTls settings) {
-        return server(
-                owner, settings, List.of(ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1));
+        return server(owner, settings, List.of(ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1));
     }
 
     /** As {@link #server}, for a listener that serves HTTP/1.1 only. */

@@ -51,11 +51,7 @@ class RequestUploadTest {
         upstream.beforeReturn = question -> upload.cancel();
         Operation operation = new Operation.Infer(MODEL, new BodyForm.RestForm(-1, -1, null), false);
         Call call = new Call(
-                operation,
-                Call.NO_DEADLINE,
-                Map.of(),
-                new EmbeddedChannel().eventLoop(),
-                ByteBufAllocator.DEFAULT);
+                operation, Call.NO_DEADLINE, Map.of(), new EmbeddedChannel().eventLoop(), ByteBufAllocator.DEFAULT);
         upload.open(call, new Target(upstream, MODEL, "main"), 1);
         assertThat(upstream.only().cancelled).isTrue();
     }

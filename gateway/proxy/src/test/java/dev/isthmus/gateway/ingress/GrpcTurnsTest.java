@@ -23,9 +23,9 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPOutputStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.jspecify.annotations.Nullable;
 
 /** Messages of gRPC requests are read in turns, between which the loop serves its other connections. */
 class GrpcTurnsTest {
@@ -187,7 +187,9 @@ class GrpcTurnsTest {
     @Test
     void endInsideAMessage_whichWaited_failsTheCall() {
         accepted = 1;
-        receive(RawFrames.call(1, "ModelStreamInfer"), RawFrames.data(1, numbers(2).writeByte(0), true));
+        receive(
+                RawFrames.call(1, "ModelStreamInfer"),
+                RawFrames.data(1, numbers(2).writeByte(0), true));
         assertThat(cancelled).isZero();
         accepted = 9;
         Objects.requireNonNull(reply).onReady();
@@ -279,9 +281,7 @@ class GrpcTurnsTest {
 
     @Test
     void clientThatGoes_whileItsMessageIsInflated_leavesNothing() throws Exception {
-        receive(
-                RawFrames.call(1, "ModelInfer", "grpc-encoding", "gzip"),
-                frames(gzipped(inference(12 << 20))));
+        receive(RawFrames.call(1, "ModelInfer", "grpc-encoding", "gzip"), frames(gzipped(inference(12 << 20))));
         channel.pipeline().close();
         nextTurn();
         assertThat(messages).isEmpty();

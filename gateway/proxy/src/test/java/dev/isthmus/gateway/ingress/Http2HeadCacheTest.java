@@ -3,8 +3,8 @@ package dev.isthmus.gateway.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;

@@ -22,8 +22,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RestRoutesTest {
 
     private static PathRoute route(String method, String path) {
-        return RestRoutes.route(
-                new Http1Head(new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.valueOf(method), path),
+        return RestRoutes.route(new Http1Head(
+                new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.valueOf(method), path),
                 new ClientConnection("", null, null)));
     }
 

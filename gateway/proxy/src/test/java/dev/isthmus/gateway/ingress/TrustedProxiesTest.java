@@ -133,14 +133,28 @@ class TrustedProxiesTest {
     @Test
     void severalFields_areOneList_andXForwardedForCountsBeforeForwarded() throws Exception {
         try (Ingress.Client proxy = connect(false, "127.0.0.1")) {
-            proxy.send("GET /v2/health/live HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n"
-                    + "Forwarded: for=6.6.6.6\r\nX-Forwarded-For: 192.0.2.2\r\n\r\n");
+            proxy.send(String.join(
+                    "\r\n",
+                    "GET /v2/health/live HTTP/1.1",
+                    "Host: a",
+                    "X-Forwarded-For: 192.0.2.1",
+                    "Forwarded: for=6.6.6.6",
+                    "X-Forwarded-For: 192.0.2.2",
+                    "\r\n"));
             assertThat(client(call())).isEqualTo("192.0.2.2");
         }
     }
 
-    private static final String FORGED = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n"
-            + "X-Forwarded-Proto: https\r\nForwarded: for=192.0.2.1\r\nX-Forwarded-Host: h\r\nX-Request-Id: 7\r\n\r\n";
+    private static final String FORGED = String.join(
+            "\r\n",
+            "GET /v2/health/live HTTP/1.1",
+            "Host: a",
+            "X-Forwarded-For: 192.0.2.1",
+            "X-Forwarded-Proto: https",
+            "Forwarded: for=192.0.2.1",
+            "X-Forwarded-Host: h",
+            "X-Request-Id: 7",
+            "\r\n");
 
     @Test
     void aTrustedProxysHeaders_areForwarded_withTheProxyAtTheEnd() throws Exception {
@@ -206,7 +220,9 @@ class TrustedProxiesTest {
     private static String version2(int command, int tlvBytes) {
         ByteBuffer header = ByteBuffer.allocate(28 + tlvBytes);
         header.put(SIGNATURE).put((byte) (0x20 | command)).put((byte) 0x11).putShort((short) (12 + tlvBytes));
-        header.put(new byte[] {(byte) 192, 0, 2, 1, 10, 0, 0, 1}).putShort((short) 5555).putShort((short) 80);
+        header.put(new byte[] {(byte) 192, 0, 2, 1, 10, 0, 0, 1})
+                .putShort((short) 5555)
+                .putShort((short) 80);
         if (tlvBytes > 0) {
             header.put((byte) 4).putShort((short) (tlvBytes - 3));
         }
@@ -278,8 +294,7 @@ class TrustedProxiesTest {
 
     @Test
     void connectionsPerAddress_areTheClients() throws Exception {
-        policy = new ConnectionPolicy(
-                ConnectionTimeouts.NONE, 100, 1, Integer.MAX_VALUE, 0, ConnectionEvents.NONE);
+        policy = new ConnectionPolicy(ConnectionTimeouts.NONE, 100, 1, Integer.MAX_VALUE, 0, ConnectionEvents.NONE);
         try (Ingress.Client one = connect(true, "127.0.0.1");
                 Ingress.Client two = connect(true, "127.0.0.1");
                 Ingress.Client again = connect(true, "127.0.0.1")) {

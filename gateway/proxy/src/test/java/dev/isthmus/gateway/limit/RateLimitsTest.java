@@ -24,7 +24,7 @@ class RateLimitsTest {
     }
 
     private static RateLimits.Charge ask(RateLimits limits, String key) {
-        return limits.request(Map.of("x-api-key", key)::get);
+        return limits.request(Map.of("x-api-key", key)::get, "");
     }
 
     private static OipException refusal(RateLimits limits, String key) {
@@ -66,8 +66,8 @@ class RateLimitsTest {
     @Test
     void callsWithoutTheHeader_shareOneLimit() {
         RateLimits limits = limits(new Rate("x-api-key", 1, null, SECOND));
-        limits.request(name -> null);
-        assertThat(catchThrowableOfType(OipException.class, () -> limits.request(name -> null)))
+        limits.request(name -> null, "");
+        assertThat(catchThrowableOfType(OipException.class, () -> limits.request(name -> null, "")))
                 .isNotNull();
     }
 

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
@@ -43,6 +42,7 @@ final class ConfigChecks {
 
     void run() {
         listeners();
+        new AccessChecks(this, yaml, positions, config).run();
         new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
             // A problem in a node shared by several upstreams is reported for the first one only.
             nodes = yaml.readableNodes();
@@ -144,10 +144,11 @@ final class ConfigChecks {
             yaml.problem(
                     positions.of(listener), "listener: " + listener.host() + ":" + listener.port() + " is given twice");
         } else if (listener.name() != null && !names.add(listener.name())) {
-            yaml.problem(
-                    positions.of(listener, "name"), "listener: the name '" + listener.name() + "' is given twice");
+            yaml.problem(positions.of(listener, "name"), "listener: the name '" + listener.name() + "' is given twice");
         }
-        if (valid(listener) && listener.proxyProtocol() && listener.trustedProxies().isEmpty()) {
+        if (valid(listener)
+                && listener.proxyProtocol()
+                && listener.trustedProxies().isEmpty()) {
             yaml.problem(
                     positions.of(listener, "proxy_protocol"),
                     "listener " + listener.label() + ": proxy_protocol: 'trusted_proxies' is expected, as connections "
@@ -167,7 +168,7 @@ final class ConfigChecks {
         }
     }
 
-    private static boolean isLoopback(String host) {
+    static boolean isLoopback(String host) {
         byte[] address = NetUtil.createByteArrayFromIpAddressString(host);
         if (address == null) {
             return host.equals("localhost");

@@ -16,6 +16,9 @@ public record GatewayConfig(
         @Doc("Address for operators: metrics, state, reloads. Off by default.") @Nullable
         Admin admin,
 
+        @Nullable AuthenticationConfig authentication,
+        @Nullable AccessConfig access,
+
         Limits limits,
         Connections connections,
         Drain drain,
@@ -24,8 +27,7 @@ public record GatewayConfig(
         HealthConfig health,
         RampsConfig ramps,
 
-        @Doc("Access log. Off by default.") @Nullable
-        AccessLogConfig accessLog,
+        @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
@@ -45,21 +47,7 @@ public record GatewayConfig(
     public static final String LOCAL = "local";
 
     /** All defaults; has no model to serve. */
-    public static final GatewayConfig DEFAULT = new GatewayConfig(
-            List.of(Listener.DEFAULT),
-            null,
-            Limits.DEFAULT,
-            Connections.DEFAULT,
-            Drain.DEFAULT,
-            Headers.DEFAULT,
-            ResponseConfig.DEFAULT,
-            HealthConfig.DEFAULT,
-            RampsConfig.DEFAULT,
-            null,
-            Map.of(),
-            null,
-            Map.of(),
-            null);
+    public static final GatewayConfig DEFAULT = of(null, null);
 
     public GatewayConfig {
         listeners = List.copyOf(listeners);
@@ -69,8 +57,14 @@ public record GatewayConfig(
 
     /** The configuration used without a file: the embedded models, on loopback. */
     public static GatewayConfig embedded() {
+        return of(LocalConfig.EMBEDDED, LOCAL);
+    }
+
+    private static GatewayConfig of(@Nullable LocalConfig local, @Nullable String defaultUpstream) {
         return new GatewayConfig(
                 List.of(Listener.DEFAULT),
+                null,
+                null,
                 null,
                 Limits.DEFAULT,
                 Connections.DEFAULT,
@@ -81,9 +75,9 @@ public record GatewayConfig(
                 RampsConfig.DEFAULT,
                 null,
                 Map.of(),
-                LocalConfig.EMBEDDED,
+                local,
                 Map.of(),
-                LOCAL);
+                defaultUpstream);
     }
 
     /** A copy with another listener. */
@@ -91,6 +85,8 @@ public record GatewayConfig(
         return new GatewayConfig(
                 List.of(other),
                 admin,
+                authentication,
+                access,
                 limits,
                 connections,
                 drain,
@@ -110,6 +106,8 @@ public record GatewayConfig(
         return new GatewayConfig(
                 listeners,
                 other,
+                authentication,
+                access,
                 limits,
                 connections,
                 drain,
@@ -129,6 +127,8 @@ public record GatewayConfig(
         return new GatewayConfig(
                 listeners,
                 admin,
+                authentication,
+                access,
                 limits,
                 connections,
                 drain,
@@ -154,52 +154,6 @@ public record GatewayConfig(
         return withRamps(new RampsConfig(file.resolveSibling(stem + ".ramps.json")));
     }
 
-    /** An address that serves REST and gRPC. */
-    public record Listener(
-            @Doc("Host name or address.") @HostName String host,
-
-            @Doc("0 takes any free port.") @Range(max = 65_535)
-            int port,
-
-            @Doc("Name in policies and logs. Default: host:port.") @Nullable
-            String name,
-
-            @Doc("Addresses of proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded name the "
-                    + "client. Those headers of all others are ignored, and never forwarded.")
-            List<AddressRange> trustedProxies,
-
-            @Doc("Whether every connection starts with a PROXY protocol header (version 1 or 2), which names the "
-                    + "client. Connections without one, and those of others than trusted_proxies, are closed.")
-            boolean proxyProtocol,
-
-            @Nullable ListenerTls tls) {
-        public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
-
-        public Listener {
-            trustedProxies = List.copyOf(trustedProxies);
-        }
-
-        /** A listener for plain text of clients that connect directly, without a name of its own. */
-        public Listener(String host, int port) {
-            this(host, port, null, List.of(), false, null);
-        }
-
-        /** A copy at another address. */
-        public Listener at(String otherHost, int otherPort) {
-            return new Listener(otherHost, otherPort, name, trustedProxies, proxyProtocol, tls);
-        }
-
-        /** Whether both are the same address. */
-        public boolean sameAddress(Listener other) {
-            return host.equals(other.host) && port == other.port;
-        }
-
-        /** The name in policies, metrics and logs. */
-        public String label() {
-            return name != null ? name : (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
-        }
-    }
-
     /** The address of the admin API. */
     @Doc("Address for operators: metrics, state, reloads.")
     public record Admin(
@@ -209,8 +163,8 @@ public record GatewayConfig(
             @Doc("0 takes any free port.") @Range(max = 65_535)
             int port,
 
-            @Doc("File with the token that POST requests need ('Authorization: Bearer'). Without it nothing can "
-                    + "be changed over this address. The file must not be readable or writable by others, nor "
+            @Doc("File with the token that POST requests need ('Authorization: Bearer'), and GET requests if the "
+                    + "host is not loopback. Without it nothing can be changed over this address. The file must not be readable or writable by others, nor "
                     + "writable by its group.")
             @Nullable
             Path tokenFile,
@@ -334,16 +288,6 @@ public record GatewayConfig(
             Duration warmUp) {
         public static final HealthConfig DEFAULT =
                 new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
-    }
-
-    /** Settings common to all ramps. */
-    @Doc("Settings of all ramps.")
-    public record RampsConfig(
-            @Doc("File with the state of ramps, which outlives restarts. Default: NAME.ramps.json beside the "
-                    + "configuration NAME.yaml.")
-            @Nullable
-            Path stateFile) {
-        public static final RampsConfig DEFAULT = new RampsConfig(null);
     }
 
     /** When the gateway as a server is ready. */

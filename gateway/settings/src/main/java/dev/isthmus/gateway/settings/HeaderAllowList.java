@@ -13,8 +13,9 @@ import java.util.TreeSet;
  *
  * @param exact lower-case names
  * @param prefixes lower-case prefixes of names
+ * @param except lower-case names that are not allowed, whatever the others say
  */
-public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
+public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<String> except) {
     /** Length of the JSON part of a body in bytes (binary tensor data extension). */
     public static final AsciiString JSON_LENGTH = AsciiString.cached("inference-header-content-length");
 
@@ -23,6 +24,8 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
 
     /** Number of gateways that a call has passed through. */
     public static final String HOPS = "isthmus-hops";
+    /** Name of the authenticated caller, set by the gateway. */
+    public static final String PRINCIPAL = "x-isthmus-principal";
 
     private static final Set<String> NEVER = Set.of(
             "accept",
@@ -35,6 +38,7 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
             "host",
             HOPS,
             JSON_LENGTH.toString(),
+            PRINCIPAL,
             "keep-alive",
             "proxy-authenticate",
             "proxy-authorization",
@@ -51,6 +55,12 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
     public HeaderAllowList {
         exact = Set.copyOf(exact);
         prefixes = List.copyOf(prefixes);
+        except = Set.copyOf(except);
+    }
+
+    /** A list without exceptions. */
+    public HeaderAllowList(Set<String> exact, List<String> prefixes) {
+        this(exact, prefixes, Set.of());
     }
 
     /**
@@ -74,6 +84,11 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
         return new HeaderAllowList(exact, prefixes);
     }
 
+    /** The same list without these lower-case names. */
+    public HeaderAllowList without(Set<String> names) {
+        return new HeaderAllowList(exact, prefixes, names);
+    }
+
     private static boolean forbidden(String name) {
         return name.isEmpty() || NEVER.contains(name) || name.startsWith("grpc-") || name.startsWith(":");
     }
@@ -85,6 +100,9 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
 
     /** Whether the header of this lower-case name is forwarded. */
     public boolean contains(String name) {
+        if (!except.isEmpty() && except.contains(name)) {
+            return false;
+        }
         if (exact.contains(name)) {
             return true;
         }

@@ -240,12 +240,15 @@ public record ModelConfig(
     }
 
     /** A rate limit on requests and bytes. */
-    @Doc("A rate limit on requests and bytes, for each value of a header or for all calls.")
+    @Doc("A rate limit on requests and bytes, for each value of a header, for each caller, or for all calls.")
     public record Rate(
             @Doc("Header whose values are limited separately. None: all calls of the model together.")
             @HeaderName
             @Nullable
             String header,
+
+            @Doc("Whether each authenticated caller is limited separately; all others together.")
+            boolean principal,
 
             @Doc("Requests per second. 0: no limit.") @Range(max = 1_000_000_000)
             int requestsPerSecond,
@@ -257,6 +260,11 @@ public record ModelConfig(
             Duration burst) {
         /** No limit. */
         public static final Rate DEFAULT = new Rate(null, 0, null, Duration.ofSeconds(1));
+
+        /** A limit that does not depend on the caller. */
+        public Rate(@Nullable String header, int requestsPerSecond, @Nullable Integer bytesPerSecond, Duration burst) {
+            this(header, false, requestsPerSecond, bytesPerSecond, burst);
+        }
     }
 
     /** What happens to the version that a call names. */

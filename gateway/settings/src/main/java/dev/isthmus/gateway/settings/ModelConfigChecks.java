@@ -254,13 +254,20 @@ final class ModelConfigChecks {
                 yaml.problem(
                         positions.of(rate), what + ": rate: 'requests_per_second' or 'bytes_per_second' is expected");
             }
-            if (checks.valid(rate) && !headers.add(Objects.requireNonNullElse(rate.header(), ""))) {
+            if (checks.valid(rate) && rate.principal() && rate.header() != null) {
+                yaml.problem(
+                        positions.of(rate, "principal"), what + ": rate: one of 'header' and 'principal' is expected");
+            }
+            if (checks.valid(rate)
+                    && !headers.add(rate.principal() ? "principal:" : Objects.requireNonNullElse(rate.header(), ""))) {
                 yaml.problem(
                         positions.of(rate),
                         what + ": rate: two rates are "
-                                + (rate.header() == null
-                                        ? "for all calls together"
-                                        : "for the header '" + rate.header() + "'"));
+                                + (rate.principal()
+                                        ? "for each caller"
+                                        : rate.header() == null
+                                                ? "for all calls together"
+                                                : "for the header '" + rate.header() + "'"));
             }
         }
     }

@@ -51,11 +51,14 @@ final class PemFile {
             String body = matcher.group(2);
             if (label.startsWith("ENCRYPTED") || body.contains("Proc-Type:")) {
                 throw new TlsFileException(
-                        file, "is encrypted; a key without a password, in a file that only its owner can read, is"
-                                + " expected", null);
+                        file,
+                        "is encrypted; a key without a password, in a file that only its owner can read, is"
+                                + " expected",
+                        null);
             }
             try {
-                blocks.add(new PemBlock(label, ByteBuffer.wrap(Base64.getMimeDecoder().decode(body))));
+                blocks.add(new PemBlock(
+                        label, ByteBuffer.wrap(Base64.getMimeDecoder().decode(body))));
             } catch (IllegalArgumentException e) {
                 throw new TlsFileException(file, "has a block " + label + " that is not base64", e);
             }

@@ -39,6 +39,18 @@ public final class SecretFile {
                         + " it; only its owner is expected to write it, and its owner and group to read it: chmod 600";
     }
 
+    /**
+     * The problem with the permissions of a file that is not secret but trusted: others can write it. As {@link
+     * #exposure}.
+     */
+    public static @Nullable String forgeable(Path file) throws IOException {
+        PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
+        int mode = view == null ? 0 : mode(view.readAttributes().permissions());
+        return (mode & OTHERS_WRITE) == 0
+                ? null
+                : "has mode " + String.format(Locale.ROOT, "%03o", mode) + ": others can write it; chmod o-w";
+    }
+
     private static @Nullable String who(int mode) {
         if ((mode & OTHERS_WRITE) != 0) {
             return "others can write";

@@ -51,8 +51,7 @@ public final class TlsFiles {
         X509Certificate leaf = chain.getFirst();
         String algorithm = leaf.getPublicKey().getAlgorithm();
         if (!algorithm.equals("RSA") && !algorithm.equals("EC")) {
-            throw new TlsFileException(
-                    certificate, "has a key of type " + algorithm + "; RSA or EC is expected", null);
+            throw new TlsFileException(certificate, "has a key of type " + algorithm + "; RSA or EC is expected", null);
         }
         if (leaf.getPublicKey() instanceof RSAKey rsa && rsa.getModulus().bitLength() < MIN_RSA_BITS) {
             throw new TlsFileException(
@@ -88,8 +87,7 @@ public final class TlsFiles {
 
     private static X509Certificate certificate(Path file, PemBlock block) {
         try {
-            return (X509Certificate)
-                    x509().generateCertificate(new ByteArrayInputStream(block.content()));
+            return (X509Certificate) x509().generateCertificate(new ByteArrayInputStream(block.content()));
         } catch (CertificateException e) {
             throw new TlsFileException(file, "has a malformed certificate", e);
         }
@@ -140,8 +138,7 @@ public final class TlsFiles {
         try {
             return KeyFactory.getInstance(algorithm).generatePrivate(new PKCS8EncodedKeySpec(encoded));
         } catch (GeneralSecurityException e) {
-            throw new TlsFileException(
-                    file, "has no usable key of the certificate's type, " + algorithm, e);
+            throw new TlsFileException(file, "has no usable key of the certificate's type, " + algorithm, e);
         }
     }
 

@@ -35,8 +35,20 @@ class AddressRangeTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"", "a.example", "10.0.0.0/33", "::/129", "10.0.0.1/8", "10.0.0.0/", "10.0.0.0/08", "10.0.0.0/-1",
-                "[::1]", "fe80::1%eth0", "10.0.0.0/8/8", "10.0.0/8"})
+            strings = {
+                "",
+                "a.example",
+                "10.0.0.0/33",
+                "::/129",
+                "10.0.0.1/8",
+                "10.0.0.0/",
+                "10.0.0.0/08",
+                "10.0.0.0/-1",
+                "[::1]",
+                "fe80::1%eth0",
+                "10.0.0.0/8/8",
+                "10.0.0/8"
+            })
     void anythingElse_isNull(String text) {
         assertThat(AddressRange.parse(text)).isNull();
     }

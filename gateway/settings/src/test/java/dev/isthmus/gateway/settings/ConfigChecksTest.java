@@ -31,6 +31,44 @@ class ConfigChecksTest {
                 .problems();
     }
 
+    static Stream<Arguments> access() {
+        return Stream.of(
+                arguments(
+                        "{listeners: [{host: 0.0.0.0}], " + LOCAL + "}",
+                        "f.yaml:1:21: listener 0.0.0.0:8080: host: '0.0.0.0' is not loopback, so everybody who "
+                                + "reaches it may send requests: add a section 'authentication', or 'access: open'"),
+                arguments("{listeners: [{host: some.name}], " + LOCAL + "}", "'some.name' is not loopback"),
+                arguments(
+                        "{listeners: [{management: allow}], access: {rules: [{name: r, may: [infer]}]}, " + LOCAL + "}",
+                        "management: with 'access' its rules decide"),
+                arguments(
+                        "{authentication: {}, " + LOCAL + "}",
+                        "authentication: 'api_keys', 'jwt' or 'client_certificates' is expected"),
+                arguments(
+                        "{authentication: {api_keys: {file: none}}, " + LOCAL + "}",
+                        "authentication: api_keys: file: ./none cannot be read"),
+                arguments(jwt(""), "one of 'jwks_file' and 'jwks_url' is expected"),
+                arguments(jwt(", jwks_file: none"), "jwks_file: ./none cannot be read"),
+                arguments(
+                        jwt(", jwks_url: 'http://example.com/keys'"), "an https URL, or http on loopback, is expected"),
+                arguments(jwt(", jwks_url: 'https://a:b@example.com/'"), "an https URL"),
+                arguments(rule("who: {names: [a]}"), "who: without 'authentication' no caller has a name"),
+                arguments(rule("who: {listeners: ['127.0.0.1:80']}"), "no listener is '127.0.0.1:80'"),
+                arguments(rule("versions: ['1']"), "load, trace, log and shared_memory name no version"),
+                arguments(
+                        "{authentication: {client_certificates: {}}, models: {m: {upstream: local, sticky: {header: "
+                                + "x-isthmus-principal}}}, " + LOCAL + "}",
+                        "model 'm': header 'x-isthmus-principal' is set by the gateway"));
+    }
+
+    private static String jwt(String keys) {
+        return "{authentication: {jwt: {issuer: i, audiences: [a]" + keys + "}}, " + LOCAL + "}";
+    }
+
+    private static String rule(String keys) {
+        return "{access: {rules: [{name: r, may: [load], " + keys + "}]}, " + LOCAL + "}";
+    }
+
     static Stream<Arguments> servers() {
         return Stream.of(
                 arguments(
@@ -132,7 +170,7 @@ class ConfigChecksTest {
     }
 
     @ParameterizedTest
-    @MethodSource({"servers", "models"})
+    @MethodSource({"servers", "access", "models"})
     void contradiction_isTold(String yaml, String problem) {
         assertThat(problems(yaml)).singleElement().asString().contains(problem);
     }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig.Fallback;
@@ -86,7 +85,7 @@ class ConfigLoaderTest {
         String yaml = "{local: {embedded_models: true}, default_upstream: local%s}";
         Path file = Files.writeString(folder.resolve("my.gateway.yaml"), yaml.formatted(""));
         GatewayConfig config = ConfigLoader.load(file);
-        assertThat(config.ramps()).isEqualTo(new GatewayConfig.RampsConfig(null));
+        assertThat(config.ramps()).isEqualTo(new RampsConfig(null));
         assertThat(config.withStateBeside(file).ramps().stateFile()).isEqualTo(folder.resolve("my.gateway.ramps.json"));
         Files.writeString(file, yaml.formatted(", ramps: {state_file: state/r.json}"));
         assertThat(ConfigLoader.load(file).withStateBeside(file).ramps().stateFile())
@@ -122,6 +121,8 @@ class ConfigLoaderTest {
                                 "127.0.0.1",
                                 0,
                                 null,
+                                null,
+                                ManagementAccess.DENY,
                                 Stream.of("10.0.0.0/8", "fd00::/8", "::1")
                                         .map(AddressRange::parse)
                                         .toList(),
@@ -129,8 +130,7 @@ class ConfigLoaderTest {
                                 null));
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
-                .isEqualTo(new GatewayConfig.Limits(
-                        2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
+                .isEqualTo(new GatewayConfig.Limits(2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(

@@ -24,8 +24,8 @@ import org.bouncycastle.asn1.x509.GeneralName;
 import org.bouncycastle.asn1.x509.GeneralNames;
 import org.bouncycastle.asn1.x509.KeyUsage;
 import org.bouncycastle.cert.jcajce.JcaX509CertificateConverter;
-import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
 import org.bouncycastle.cert.jcajce.JcaX509v2CRLBuilder;
+import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
 import org.bouncycastle.openssl.jcajce.JcaPEMWriter;
 import org.bouncycastle.openssl.jcajce.JcaPKCS8Generator;
 import org.bouncycastle.operator.ContentSigner;
@@ -124,9 +124,7 @@ public final class TestAuthority {
             }
             if (!names.isEmpty()) {
                 builder.addExtension(
-                        Extension.subjectAlternativeName,
-                        false,
-                        new GeneralNames(names.toArray(GeneralName[]::new)));
+                        Extension.subjectAlternativeName, false, new GeneralNames(names.toArray(GeneralName[]::new)));
             }
             return new JcaX509CertificateConverter().getCertificate(builder.build(signer()));
         } catch (Exception e) {
@@ -154,13 +152,12 @@ public final class TestAuthority {
         try {
             Path path = path(file);
             Path next = Files.createTempFile(
-                    folder, "new", "", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+                    folder,
+                    "new",
+                    "",
+                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             Files.writeString(next, text);
-            Files.move(
-                    next,
-                    path,
-                    StandardCopyOption.ATOMIC_MOVE,
-                    StandardCopyOption.REPLACE_EXISTING);
+            Files.move(next, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
@@ -170,7 +167,8 @@ public final class TestAuthority {
     public static String pem(Object object) {
         StringWriter text = new StringWriter();
         try (JcaPEMWriter writer = new JcaPEMWriter(text)) {
-            writer.writeObject(object instanceof KeyPair pair ? new JcaPKCS8Generator(pair.getPrivate(), null) : object);
+            writer.writeObject(
+                    object instanceof KeyPair pair ? new JcaPKCS8Generator(pair.getPrivate(), null) : object);
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }

@@ -64,7 +64,8 @@ class TlsFilesTest {
     @Test
     void expiredCertificate_isRead() {
         Issued issued = authority.expired("old", "a.example");
-        assertThat(TlsFiles.keyed(issued.certificate(), issued.key()).certificate()).isEqualTo(issued.x509());
+        assertThat(TlsFiles.keyed(issued.certificate(), issued.key()).certificate())
+                .isEqualTo(issued.x509());
     }
 
     private void refused(Issued issued, Path file, String reason) {
@@ -128,7 +129,8 @@ class TlsFilesTest {
     void revocationLists_areRead() throws Exception {
         Issued issued = authority.issue("client");
         Path crl = authority.revoke(issued);
-        assertThat(TlsFiles.revocations(crl).getFirst().isRevoked(issued.x509())).isTrue();
+        assertThat(TlsFiles.revocations(crl).getFirst().isRevoked(issued.x509()))
+                .isTrue();
         assertThatThrownBy(() -> TlsFiles.revocations(authority.ca()))
                 .hasMessage(authority.ca() + " has no revocation list; 'BEGIN X509 CRL' is expected");
     }

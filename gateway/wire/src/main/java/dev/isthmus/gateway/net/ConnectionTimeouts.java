@@ -36,7 +36,14 @@ public record ConnectionTimeouts(
      */
     public long interval(long tlsHandshake) {
         long shortest = LongStream.of(
-                        tlsHandshake, requestHeaders, requestBody, streamIdle, write, idle, keepaliveInterval, keepaliveTimeout)
+                        tlsHandshake,
+                        requestHeaders,
+                        requestBody,
+                        streamIdle,
+                        write,
+                        idle,
+                        keepaliveInterval,
+                        keepaliveTimeout)
                 .filter(timeout -> timeout > 0)
                 .min()
                 .orElse(0);

@@ -71,7 +71,8 @@ public final class GrpcUpstream implements Upstream {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name(), settings.ending());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
-        this.methods = GrpcMethods.of(settings.tls() == null ? "http" : "https", settings.authority(), settings.timeout());
+        this.methods =
+                GrpcMethods.of(settings.tls() == null ? "http" : "https", settings.authority(), settings.timeout());
         this.capabilities = capabilities;
         this.pools = new PerLoop<>(
                 loop -> GrpcConnectionPool.open(settings, texts, rules, loop, allocator),

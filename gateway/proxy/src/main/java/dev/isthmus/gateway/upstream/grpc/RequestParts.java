@@ -59,8 +59,8 @@ final class RequestParts implements RequestSink {
     }
 
     private void lengthMismatch(String got) {
-        stream.fail(new OipException(
-                ErrorCode.INTERNAL, "a message of " + length + " bytes was announced, got " + got));
+        stream.fail(
+                new OipException(ErrorCode.INTERNAL, "a message of " + length + " bytes was announced, got " + got));
     }
 
     @Override

@@ -50,9 +50,9 @@ class CheckedEventsTest {
 
     @Test
     void sliceOfASlice_isCheckedWhereItsBytesAre() {
-        Call call = new Call(new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), CallContext.internal(loop, ALLOCATOR));
-        CheckedEvents events =
-                new CheckedEvents(call, new Client(), new UpstreamFailures("u", () -> false), 1000);
+        Call call =
+                new Call(new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), CallContext.internal(loop, ALLOCATOR));
+        CheckedEvents events = new CheckedEvents(call, new Client(), new UpstreamFailures("u", () -> false), 1000);
         ByteBuf read = ALLOCATOR.directBuffer();
         read.writeCharSequence("HTTP/1.1 200 OK\r\n\r\n3a\r\n" + EVENTS + "\r\n", StandardCharsets.UTF_8);
         ByteBuf chunks = read.retainedSlice(19, read.readableBytes() - 19);

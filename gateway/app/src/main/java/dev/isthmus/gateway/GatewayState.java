@@ -1,0 +1,72 @@
+package dev.isthmus.gateway;
+
+import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.memory.AllocationProbe;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** What a gateway does, from its start to its end; it is ready while it serves and is warm. Thread-safe. */
+final class GatewayState implements GatewayReadiness {
+    private final AtomicReference<LifecyclePhase> phase = new AtomicReference<>(LifecyclePhase.STARTING);
+    private final AllocationProbe allocations;
+    private final BooleanSupplier warm;
+
+    /** What the gateway does, in this order. */
+    private enum LifecyclePhase {
+        STARTING("starting"),
+        SERVING("serving"),
+        DRAINING("draining"),
+        STOPPING("stopping");
+
+        private final String label;
+
+        LifecyclePhase(String label) {
+            this.label = label;
+        }
+    }
+
+    /** @param warm whether the warm-up has ended; called for each readiness request */
+    GatewayState(AllocationProbe allocations, BooleanSupplier warm) {
+        this.allocations = allocations;
+        this.warm = warm;
+    }
+
+    void serving() {
+        phase.set(LifecyclePhase.SERVING);
+    }
+
+    /** Returns false if the gateway is ending already. */
+    boolean draining() {
+        return phase.getAndUpdate(now -> now == LifecyclePhase.STOPPING ? now : LifecyclePhase.DRAINING)
+                        .compareTo(LifecyclePhase.DRAINING)
+                < 0;
+    }
+
+    void stopping() {
+        phase.set(LifecyclePhase.STOPPING);
+    }
+
+    boolean isStopping() {
+        return phase.get() == LifecyclePhase.STOPPING;
+    }
+
+    @Override
+    public @Nullable String obstacle() {
+        LifecyclePhase now = phase.get();
+        if (now != LifecyclePhase.SERVING) {
+            return now.label;
+        }
+        return warm.getAsBoolean() ? null : "warming up";
+    }
+
+    @Override
+    public boolean ending() {
+        return phase.get().compareTo(LifecyclePhase.DRAINING) >= 0;
+    }
+
+    @Override
+    public @Nullable String failure() {
+        return allocations.failure();
+    }
+}

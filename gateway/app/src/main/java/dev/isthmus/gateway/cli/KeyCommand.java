@@ -1,0 +1,72 @@
+package dev.isthmus.gateway.cli;
+
+import dev.isthmus.gateway.settings.ApiKeyFile;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.SecureRandom;
+import java.util.Base64;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/** Makes an API key. */
+final class KeyCommand implements Command {
+    /** Lets scanners for secrets find it. */
+    private static final String PREFIX = "isthmus_";
+
+    private static final int RANDOM_BYTES = 32;
+
+    private final RandomGenerator random;
+
+    KeyCommand() {
+        this(new SecureRandom());
+    }
+
+    KeyCommand(RandomGenerator random) {
+        this.random = random;
+    }
+
+    @Override
+    public String name() {
+        return "key";
+    }
+
+    @Override
+    public List<String> description() {
+        return List.of(
+                "Makes an API key, and the line for the file of keys.",
+                "NAME is the name of the caller. Groups may be added to the line, separated by spaces.",
+                "The key is shown only here: the file has its SHA-256.");
+    }
+
+    @Override
+    public List<String> operands() {
+        return List.of("NAME");
+    }
+
+    @Override
+    public int run(Arguments arguments, Console console) throws UsageException {
+        String name = arguments.operand(0);
+        if (!ApiKeyFile.isName(name)) {
+            throw new UsageException(
+                    "a name of at most 255 printable ASCII characters without # is expected, got '" + name + "'");
+        }
+        byte[] bytes = new byte[RANDOM_BYTES];
+        random.nextBytes(bytes);
+        String key = PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+        PrintWriter out = console.out();
+        out.println("key:  " + key);
+        out.println("line: " + ApiKeyFile.line(name, sha256(key)));
+        out.flush();
+        return 0;
+    }
+
+    private static byte[] sha256(String key) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+package dev.isthmus.gateway.access;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.settings.AccessConfig;
+import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.ManagementAccess;
+import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.oip.ModelRef;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who may do what, of one configuration. Without rules everything is allowed but management, which each listener serves
+ * or not. Decisions are kept, by caller and model, in caches with limits. Thread-safe.
+ */
+public final class AccessPolicy {
+    private static final int MAX_CALLERS = 10_000;
+    private static final int MAX_DECISIONS = 50_000;
+    private static final Duration IDLE = Duration.ofMinutes(10);
+
+    private final @Nullable List<AccessRule> rules;
+    /** The listeners that serve management, if there are no rules. */
+    private final Set<String> management;
+
+    private final boolean perListener;
+    private final Cache<CallerKey, Grants> callers = Caffeine.newBuilder()
+            .maximumSize(MAX_CALLERS)
+            .expireAfterAccess(IDLE)
+            .executor(Runnable::run)
+            .build();
+    private final Cache<DecisionKey, AccessDecision> decisions = Caffeine.newBuilder()
+            .maximumSize(MAX_DECISIONS)
+            .executor(Runnable::run)
+            .build();
+
+    private AccessPolicy(@Nullable List<AccessRule> rules, Set<String> management) {
+        this.rules = rules;
+        this.management = management;
+        this.perListener = rules != null
+                && rules.stream().anyMatch(rule -> !rule.who().listeners().isEmpty());
+    }
+
+    /** The policy of a configuration. */
+    public static AccessPolicy of(GatewayConfig config) {
+        AccessConfig access = config.access();
+        Set<String> management = config.listeners().stream()
+                .filter(each -> each.management() == ManagementAccess.ALLOW)
+                .map(Listener::label)
+                .collect(Collectors.toSet());
+        config.listeners().stream()
+                .filter(each -> each.management() == ManagementAccess.DENY)
+                .map(Listener::label)
+                .forEach(management::remove);
+        return new AccessPolicy(access == null ? null : access.rules(), Set.copyOf(management));
+    }
+
+    /** A caller by identity: one object stands for all requests with the same credential. */
+    private static final class CallerKey {
+        private final Principal principal;
+        private final String listener;
+
+        CallerKey(Principal principal, String listener) {
+            this.principal = principal;
+            this.listener = listener;
+        }
+
+        @Override
+        @SuppressWarnings("ReferenceEquality") // its hash would be computed from all of its claims
+        public boolean equals(@Nullable Object other) {
+            return other instanceof CallerKey key && key.principal == principal && key.listener.equals(listener);
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(principal) * 31 + listener.hashCode();
+        }
+    }
+
+    /** Grants are equal by identity. */
+    private record DecisionKey(Grants grants, Permission permission, String model, String version) {}
+
+    /** Whether everything about models may be shown to every caller. */
+    public boolean showsAllModels() {
+        return rules == null;
+    }
+
+    /** The decision about an operation on one model. */
+    public AccessDecision onModel(CallContext call, Permission permission, ModelRef model) {
+        return onModel(call.principal(), call.listener(), permission, model);
+    }
+
+    /** As {@link #onModel(CallContext, Permission, ModelRef)}. */
+    public AccessDecision onModel(Principal principal, String listener, Permission permission, ModelRef model) {
+        if (rules == null) {
+            return ofListener(listener, permission);
+        }
+        Grants grants = grants(principal, listener);
+        AccessRule rule = grants.direct(permission, model);
+        if (rule != null) {
+            return allowedBy(rule);
+        }
+        return grants.searches(permission)
+                ? Objects.requireNonNull(decisions.get(
+                        new DecisionKey(grants, permission, model.name(), model.version()),
+                        key -> allowedBy(grants.search(permission, model))))
+                : AccessDecision.REFUSED;
+    }
+
+    /**
+     * The decision about an operation that names no model. Reading, and streams whose messages name their models, need
+     * a rule for any model; their models are judged one by one. Management needs a rule for all models.
+     */
+    public AccessDecision onServer(CallContext call, Permission permission) {
+        return onServer(call.principal(), call.listener(), permission);
+    }
+
+    /** As {@link #onServer(CallContext, Permission)}. */
+    public AccessDecision onServer(Principal principal, String listener, Permission permission) {
+        if (rules == null) {
+            return ofListener(listener, permission);
+        }
+        Grants grants = grants(principal, listener);
+        return allowedBy(permission.management() ? grants.everything(permission) : grants.anything(permission));
+    }
+
+    /** The decision about a request whose model is not known yet: refused only if no model would be allowed. */
+    public AccessDecision onSomething(CallContext call, Permission permission) {
+        return rules == null
+                ? ofListener(call.listener(), permission)
+                : allowedBy(grants(call.principal(), call.listener()).anything(permission));
+    }
+
+    private AccessDecision ofListener(String listener, Permission permission) {
+        return !permission.management() || management.contains(listener)
+                ? AccessDecision.ALLOWED
+                : AccessDecision.REFUSED;
+    }
+
+    private static AccessDecision allowedBy(@Nullable AccessRule rule) {
+        return rule == null ? AccessDecision.REFUSED : new AccessDecision(true, rule.name());
+    }
+
+    private Grants grants(Principal principal, String listener) {
+        CallerKey key = new CallerKey(principal, perListener ? listener : "");
+        Grants known = callers.getIfPresent(key);
+        if (known == null) {
+            known = new Grants(Objects.requireNonNull(rules).stream()
+                    .filter(rule -> applies(rule.who(), principal, listener))
+                    .toList());
+            callers.put(key, known);
+        }
+        return known;
+    }
+
+    private static boolean applies(AccessConfig.Callers who, Principal principal, String listener) {
+        return (who.names().isEmpty() || who.names().contains(principal.name()))
+                && (who.groups().isEmpty() || who.groups().stream().anyMatch(principal.groups()::contains))
+                && (who.identifiedBy().isEmpty() || who.identifiedBy().contains(principal.identifiedBy()))
+                && (who.listeners().isEmpty() || who.listeners().contains(listener))
+                && who.claims().entrySet().stream().allMatch(claim -> has(principal, claim.getKey(), claim.getValue()))
+                && (who.sans().isEmpty()
+                        || (principal.identifiedBy() == AccessConfig.IdentifiedBy.CERTIFICATE
+                                && who.sans().stream().anyMatch(san -> has(principal, Principal.SANS, san))));
+    }
+
+    private static boolean has(Principal principal, String claim, String value) {
+        return principal.claims().getOrDefault(claim, Set.of()).contains(value);
+    }
+}

@@ -1,0 +1,118 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.identity.Authenticator;
+import dev.isthmus.gateway.settings.AuthenticationConfig.HealthProbes;
+import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.oip.OipException;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+
+/** The layer that identifies the caller, once for each request, and tells upstream servers who it is. */
+final class Authentication implements Service {
+    private final Service next;
+    private final Authenticator authenticator;
+    private final Set<String> openListeners;
+    private final boolean openHealth;
+    private final String principalHeader;
+
+    /** @param openListeners listeners whose requests need no credential */
+    Authentication(Service next, Authenticator authenticator, Set<String> openListeners) {
+        this.next = next;
+        this.authenticator = authenticator;
+        this.openListeners = Set.copyOf(openListeners);
+        this.openHealth = authenticator.config().health() == HealthProbes.OPEN;
+        this.principalHeader = authenticator.config().forward().principalHeader();
+    }
+
+    @Override
+    public void checkHead(CallContext call, Permission permission) {
+        if (permission != Permission.HEALTH) {
+            identify(call);
+            next.checkHead(call, permission);
+        }
+    }
+
+    @Override
+    public RequestSink open(Call call, Reply reply) {
+        CallContext context = call.context();
+        if (openHealth && probe(call.operation())) {
+            return next.open(call, reply);
+        }
+        try {
+            identify(context);
+        } catch (OipException refused) {
+            reply.fail(refused);
+            return RequestSink.ENDED;
+        }
+        return next.open(named(call, context.principal()), reply);
+    }
+
+    private void identify(CallContext context) {
+        if (!context.isAuthenticated()) {
+            authenticator.identify(context, !openListeners.contains(context.listener()));
+        }
+    }
+
+    /** Whether it asks for the state of the gateway or the server, and for nothing else. */
+    static boolean probe(Operation operation) {
+        return switch (operation) {
+            case Operation.ServerLive request -> true;
+            case Operation.ServerReady request -> true;
+            case Operation.GatewayReady request -> true;
+            case Operation.CheckHealth check -> probe(check.readiness());
+            case Operation.ModelReady request -> false;
+            case Operation.ReadServerMetadata request -> false;
+            case Operation.ReadModelMetadata request -> false;
+            case Operation.Infer infer -> false;
+            case Operation.InferStream stream -> false;
+            case Operation.Reflect request -> false;
+            case Operation.Generate generate -> false;
+            case Operation.Manage manage -> false;
+        };
+    }
+
+    /** The call with the caller's name in its headers; a client's own value was removed with its other headers. */
+    private Call named(Call call, Principal principal) {
+        if (principal.name().isEmpty()) {
+            return call;
+        }
+        Map<String, String> headers = new HashMap<>(call.headers());
+        headers.put(principalHeader, encoded(principal.name()));
+        return call.withHeaders(headers);
+    }
+
+    /** The name with everything but printable ASCII, and %, percent-encoded. */
+    static String encoded(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            if (!plain(name.charAt(i))) {
+                return escaped(name);
+            }
+        }
+        return name;
+    }
+
+    private static boolean plain(int c) {
+        return c > ' ' && c < 0x7f && c != '%';
+    }
+
+    private static String escaped(String name) {
+        StringBuilder text = new StringBuilder();
+        for (byte each : name.getBytes(StandardCharsets.UTF_8)) {
+            if (plain(each)) {
+                text.append((char) each);
+            } else {
+                text.append('%').append(String.format("%02X", each & 0xff));
+            }
+        }
+        return text.toString();
+    }
+}

@@ -1,0 +1,30 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.identity.Authenticator;
+import dev.isthmus.gateway.metrics.AccessMetrics;
+import dev.isthmus.gateway.settings.AuthenticationConfig.HealthProbes;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who may send what.
+ *
+ * @param authenticator null if callers are not identified
+ * @param openListeners listeners whose requests need no credential
+ * @param metrics counts refusals
+ */
+public record CallerAccess(
+        @Nullable Authenticator authenticator, Set<String> openListeners, AccessPolicy policy, AccessMetrics metrics) {
+    public CallerAccess {
+        openListeners = Set.copyOf(openListeners);
+    }
+
+    /** The layers in front of a service. */
+    Service layers(Service next, Authorization.CallRules rules) {
+        boolean openHealth = authenticator == null || authenticator.config().health() == HealthProbes.OPEN;
+        Service authorization = new Authorization(next, rules, openHealth);
+        return authenticator == null ? authorization : new Authentication(authorization, authenticator, openListeners);
+    }
+}

@@ -1,0 +1,190 @@
+package dev.isthmus.gateway.identity;
+
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ClientCertificate;
+import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.metrics.AccessMetrics;
+import dev.isthmus.gateway.settings.ApiKeyFile;
+import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.gateway.settings.AuthenticationConfig.ApiKeyConfig;
+import dev.isthmus.gateway.settings.AuthenticationConfig.CertificateConfig;
+import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.oip.OipException;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Identifies callers, by the ways of one section {@code authentication}. Reads keys again when they change, on a thread
+ * of its own, until it is closed. Thread-safe; never blocks after its start.
+ */
+public final class Authenticator implements AutoCloseable {
+    private static final String AUTHORIZATION = "authorization";
+    private static final String BEARER = "bearer ";
+    private static final int CHECK_MILLIS = 1000;
+
+    private final AuthenticationConfig config;
+    private final AccessMetrics metrics;
+    private final ScheduledExecutorService worker =
+            Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-credentials", true));
+    private final @Nullable String keyHeader;
+    private final @Nullable ReloadedFile<ApiKeys> keys;
+    private final @Nullable JwtVerifier tokens;
+    private final @Nullable FetchedKeys fetched;
+    private final @Nullable CertificateCallers certificates;
+
+    /**
+     * Starts with the keys in the configured files. Blocks; keys of a URL are fetched later.
+     *
+     * @param clock decides whether tokens have expired
+     * @throws ConfigException if a file cannot be used
+     */
+    public Authenticator(AuthenticationConfig config, AccessMetrics metrics, InstantSource clock)
+            throws ConfigException {
+        this.config = config;
+        this.metrics = metrics;
+        ApiKeyConfig apiKeys = config.apiKeys();
+        CertificateConfig named = config.clientCertificates();
+        JwtConfig jwt = config.jwt();
+        try {
+            keyHeader = apiKeys == null ? null : apiKeys.header();
+            keys = apiKeys == null
+                    ? null
+                    : watched(apiKeys.file(), file -> new ApiKeys(ApiKeyFile.read(file)), "api_keys");
+            certificates = named == null ? null : new CertificateCallers(named.name());
+            fetched = jwt == null || jwt.jwksUrl() == null
+                    ? null
+                    : new FetchedKeys(
+                            jwt.jwksUrl(), jwt.refresh(), worker, applied -> metrics.reloaded("jwks", applied));
+            tokens = jwt == null ? null : new JwtVerifier(jwt, fetched == null ? file(jwt) : fetched, clock);
+        } catch (ConfigException e) {
+            worker.shutdownNow();
+            throw e;
+        }
+    }
+
+    private SigningKeySource file(JwtConfig jwt) throws ConfigException {
+        Path file = jwt.jwksFile();
+        if (file == null) {
+            throw new IllegalArgumentException("neither a file nor a URL of keys");
+        }
+        ReloadedFile<SigningKeys> watched = watched(file, Authenticator::signingKeys, "jwks");
+        return new SigningKeySource() {
+            @Override
+            public SigningKeys current() {
+                return watched.current();
+            }
+
+            @Override
+            public boolean refreshes() {
+                return false;
+            }
+        };
+    }
+
+    private <T> ReloadedFile<T> watched(Path file, ReloadedFile.FileReader<T> reader, String source)
+            throws ConfigException {
+        ReloadedFile<T> watched = new ReloadedFile<>(file, reader, applied -> metrics.reloaded(source, applied));
+        worker.scheduleWithFixedDelay(watched::check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
+        return watched;
+    }
+
+    private static SigningKeys signingKeys(Path file) throws ConfigException {
+        try {
+            return SigningKeys.parse(file.toString(), Files.readString(file));
+        } catch (IOException e) {
+            throw new ConfigException(List.of(file + " cannot be read"));
+        }
+    }
+
+    /** The section that it was made from. */
+    public AuthenticationConfig config() {
+        return config;
+    }
+
+    /**
+     * Identifies the caller of a request; its context says who it is afterwards.
+     *
+     * @param required whether a request without a credential is refused
+     * @throws OipException UNAUTHENTICATED, or UNAVAILABLE if the issuer's keys are not known yet
+     */
+    public void identify(CallContext call, boolean required) {
+        try {
+            Principal caller = caller(call);
+            if (caller == null && required) {
+                throw new CredentialException(CredentialFailure.MISSING);
+            }
+            call.authenticated(caller == null ? Principal.ANONYMOUS : caller);
+        } catch (CredentialException e) {
+            metrics.refused(e.failure().label());
+            throw e.failure().refusal();
+        }
+    }
+
+    /** The caller by the first credential that is sent; null if there is none. */
+    private @Nullable Principal caller(CallContext call) throws CredentialException {
+        if (keys != null && keyHeader != null) {
+            String key = call.headers().value(keyHeader);
+            if (key != null) {
+                return byKey(keys, key);
+            }
+        }
+        if (keys != null || tokens != null) {
+            String token = bearer(call.headers().value(AUTHORIZATION));
+            if (token != null) {
+                return byToken(token);
+            }
+        }
+        ClientCertificate certificate = certificates == null || call.connection() == null
+                ? null
+                : call.connection().certificate();
+        return certificate == null || certificates == null ? null : certificates.caller(certificate);
+    }
+
+    private static @Nullable String bearer(@Nullable String authorization) {
+        return authorization != null && authorization.regionMatches(true, 0, BEARER, 0, BEARER.length())
+                ? authorization.substring(BEARER.length()).strip()
+                : null;
+    }
+
+    private Principal byToken(String token) throws CredentialException {
+        if (tokens != null && (keys == null || isJwt(token))) {
+            return tokens.verify(token);
+        }
+        if (keys == null) {
+            throw new CredentialException(CredentialFailure.MALFORMED);
+        }
+        return byKey(keys, token);
+    }
+
+    /** Keys that {@code isthmus key} makes have no dots, tokens two. */
+    private static boolean isJwt(String token) {
+        int first = token.indexOf('.');
+        return first > 0 && token.indexOf('.', first + 1) > 0;
+    }
+
+    private static Principal byKey(ReloadedFile<ApiKeys> keys, String key) throws CredentialException {
+        Principal caller = keys.current().find(key);
+        if (caller == null) {
+            throw new CredentialException(CredentialFailure.UNKNOWN_KEY);
+        }
+        return caller;
+    }
+
+    /** Stops reading keys again. Those read last stay in effect for calls that are under way. */
+    @Override
+    public void close() {
+        worker.shutdownNow();
+        if (fetched != null) {
+            fetched.close();
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package dev.isthmus.gateway.identity;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.time.Duration;
+import java.util.Locale;
+
+/** Why a caller is not identified. Clients learn only the kind; the metric has the reason. */
+enum CredentialFailure {
+    MISSING(FailureTexts.REQUIRED),
+    MALFORMED(FailureTexts.INVALID),
+    UNKNOWN_KEY(FailureTexts.INVALID),
+    ALGORITHM(FailureTexts.INVALID),
+    /** The issuer has no such key, as of the last fetch. */
+    UNKNOWN_SIGNING_KEY(FailureTexts.INVALID),
+    SIGNATURE(FailureTexts.INVALID),
+    ISSUER(FailureTexts.INVALID),
+    AUDIENCE(FailureTexts.INVALID),
+    NO_NAME(FailureTexts.INVALID),
+    NOT_YET_VALID(FailureTexts.INVALID),
+    EXPIRED("the credential has expired"),
+    /** The issuer's keys are being fetched, or could never be. */
+    KEYS_UNAVAILABLE("the credential cannot be checked now");
+
+    private static final Duration SOON = Duration.ofSeconds(1);
+
+    private final String text;
+
+    CredentialFailure(String text) {
+        this.text = text;
+    }
+
+    private static final class FailureTexts {
+        static final String REQUIRED = "a credential is required";
+        static final String INVALID = "the credential is not valid";
+    }
+
+    /** The label in metrics. */
+    String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** The failure of the request. */
+    OipException refusal() {
+        return this == KEYS_UNAVAILABLE
+                ? OipException.refused(ErrorCode.UNAVAILABLE, text, SOON)
+                : new OipException(ErrorCode.UNAUTHENTICATED, text);
+    }
+}

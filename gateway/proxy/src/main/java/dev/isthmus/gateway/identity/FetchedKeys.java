@@ -1,0 +1,152 @@
+package dev.isthmus.gateway.identity;
+
+import dev.isthmus.gateway.settings.ConfigException;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An issuer's keys from its URL: fetched at start, from time to time, and, at most every 10 s, when a token names an
+ * unknown key. After a failure the last good keys stay in effect and the next try follows after a back-off.
+ */
+final class FetchedKeys implements SigningKeySource, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(FetchedKeys.class);
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+    private static final Duration BETWEEN_FETCHES = Duration.ofSeconds(10);
+    private static final Duration FIRST_BACKOFF = Duration.ofSeconds(1);
+    private static final Duration MAX_BACKOFF = Duration.ofMinutes(1);
+    private static final long MAX_SIZE = 1 << 20;
+    private static final int OK = 200;
+
+    private final URI url;
+    private final Duration refresh;
+    private final ScheduledExecutorService worker;
+    private final ReloadedFile.ReloadListener listener;
+    private final HttpClient client;
+    private volatile @Nullable SigningKeys current;
+
+    /** The next fetch. Used by the worker only. */
+    private @Nullable ScheduledFuture<?> due;
+
+    // Guarded by this.
+    private boolean fetching = true;
+    private long lastNanos = System.nanoTime();
+    private Duration backoff = FIRST_BACKOFF;
+
+    /** @param worker one thread that may block */
+    FetchedKeys(String url, Duration refresh, ScheduledExecutorService worker, ReloadedFile.ReloadListener listener) {
+        this.url = URI.create(url);
+        this.refresh = refresh;
+        this.worker = worker;
+        this.listener = listener;
+        this.client = HttpClient.newBuilder()
+                .connectTimeout(TIMEOUT)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .version(HttpClient.Version.HTTP_1_1)
+                .build();
+        worker.execute(this::fetch);
+    }
+
+    @Override
+    public @Nullable SigningKeys current() {
+        return current;
+    }
+
+    @Override
+    public boolean refreshes() {
+        synchronized (this) {
+            if (fetching) {
+                return true;
+            }
+            if (System.nanoTime() - lastNanos < BETWEEN_FETCHES.toNanos()) {
+                return false;
+            }
+            fetching = true;
+        }
+        try {
+            worker.execute(this::fetch);
+            return true;
+        } catch (RejectedExecutionException closed) {
+            return false;
+        }
+    }
+
+    private void fetch() {
+        boolean applied = false;
+        try {
+            HttpRequest request = HttpRequest.newBuilder(url)
+                    .timeout(TIMEOUT)
+                    .header("accept", "application/jwk-set+json, application/json")
+                    .build();
+            HttpResponse<byte[]> response = client.send(
+                    request, HttpResponse.BodyHandlers.limiting(HttpResponse.BodyHandlers.ofByteArray(), MAX_SIZE));
+            if (response.statusCode() != OK) {
+                throw new ConfigException(List.of(url + ": status 200 is expected, got " + response.statusCode()));
+            }
+            current = SigningKeys.parse(url.toString(), new String(response.body(), StandardCharsets.UTF_8));
+            applied = true;
+        } catch (ConfigException e) {
+            LOG.warn("keys of tokens: {}; the last good ones stay in effect", String.join("; ", e.problems()));
+        } catch (IOException e) {
+            LOG.warn("keys of tokens: {} does not respond: {}; the last good ones stay in effect", url, e.toString());
+        } catch (InterruptedException closed) {
+            Thread.currentThread().interrupt();
+            return;
+        }
+        listener.reloaded(applied);
+        schedule(fetched(applied));
+    }
+
+    /** Returns the time until the next fetch. */
+    private synchronized Duration fetched(boolean applied) {
+        fetching = false;
+        lastNanos = System.nanoTime();
+        if (applied) {
+            backoff = FIRST_BACKOFF;
+            return refresh;
+        }
+        Duration wait = backoff;
+        Duration doubled = backoff.multipliedBy(2);
+        backoff = doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
+        return wait;
+    }
+
+    /** Replaces a fetch that is due later: there is one at a time. Called by the worker. */
+    private void schedule(Duration wait) {
+        if (due != null) {
+            due.cancel(false);
+        }
+        try {
+            due = worker.schedule(this::fetchIfDue, wait.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException closed) {
+            LOG.debug("keys of tokens are not fetched any more");
+        }
+    }
+
+    private void fetchIfDue() {
+        synchronized (this) {
+            if (fetching) {
+                return;
+            }
+            fetching = true;
+        }
+        fetch();
+    }
+
+    @Override
+    public void close() {
+        client.shutdownNow();
+    }
+}

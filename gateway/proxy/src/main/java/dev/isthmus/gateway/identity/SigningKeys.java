@@ -1,0 +1,104 @@
+package dev.isthmus.gateway.identity;
+
+import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSVerifier;
+import com.nimbusds.jose.crypto.ECDSAVerifier;
+import com.nimbusds.jose.crypto.RSASSAVerifier;
+import com.nimbusds.jose.jwk.Curve;
+import com.nimbusds.jose.jwk.ECKey;
+import com.nimbusds.jose.jwk.JWK;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.KeyUse;
+import com.nimbusds.jose.jwk.OctetKeyPair;
+import com.nimbusds.jose.jwk.RSAKey;
+import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
+import dev.isthmus.gateway.settings.ConfigException;
+import java.security.GeneralSecurityException;
+import java.text.ParseException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** The public keys of an issuer that the gateway can use. Immutable. */
+final class SigningKeys {
+    private static final int MIN_RSA_BITS = 2048;
+    /** How many keys are tried for a token that names none. */
+    private static final int MAX_TRIED = 4;
+
+    private final List<SigningKey> keys;
+
+    /**
+     * One key.
+     *
+     * @param id null if it has none
+     */
+    record SigningKey(@Nullable String id, JwtAlgorithm algorithm, JWSVerifier verifier) {}
+
+    private SigningKeys(List<SigningKey> keys) {
+        this.keys = List.copyOf(keys);
+    }
+
+    /**
+     * Reads a JSON Web Key Set (RFC 7517). Keys of other kinds, or for other purposes, are left out.
+     *
+     * @param source for messages
+     * @throws ConfigException if it is not one, or has no usable key
+     */
+    static SigningKeys parse(String source, String json) throws ConfigException {
+        List<SigningKey> usable = new ArrayList<>();
+        try {
+            for (JWK key : JWKSet.parse(json).getKeys()) {
+                SigningKey read = usable(key);
+                if (read != null) {
+                    usable.add(read);
+                }
+            }
+        } catch (ParseException | JOSEException | GeneralSecurityException | RuntimeException e) {
+            throw new ConfigException(List.of(source + ": not a JSON Web Key Set"));
+        }
+        if (usable.isEmpty()) {
+            throw new ConfigException(
+                    List.of(
+                            source
+                                    + ": no usable key: RSA of at least 2048 bits, EC P-256 or OKP Ed25519, for signatures, is expected"));
+        }
+        return new SigningKeys(usable);
+    }
+
+    private static @Nullable SigningKey usable(JWK key) throws JOSEException, GeneralSecurityException {
+        if (key.getKeyUse() != null && !key.getKeyUse().equals(KeyUse.SIGNATURE)) {
+            return null;
+        }
+        return switch (key) {
+            case RSAKey rsa
+            when rsa.size() >= MIN_RSA_BITS && fits(key, JWSAlgorithm.RS256) ->
+                new SigningKey(key.getKeyID(), JwtAlgorithm.RS256, new RSASSAVerifier(rsa.toRSAPublicKey()));
+            case ECKey ec
+            when Curve.P_256.equals(ec.getCurve()) && fits(key, JWSAlgorithm.ES256) ->
+                new SigningKey(key.getKeyID(), JwtAlgorithm.ES256, new ECDSAVerifier(ec.toECPublicKey()));
+            case OctetKeyPair okp
+            when Curve.Ed25519.equals(okp.getCurve()) && fits(key, JWSAlgorithm.EdDSA) ->
+                new SigningKey(key.getKeyID(), JwtAlgorithm.EDDSA, new Ed25519Verifier(okp.getDecodedX()));
+            default -> null;
+        };
+    }
+
+    private static boolean fits(JWK key, JWSAlgorithm algorithm) {
+        return key.getAlgorithm() == null || key.getAlgorithm().equals(algorithm);
+    }
+
+    /** The keys that may have signed a token with this key id; null if it has none. */
+    List<SigningKey> candidates(@Nullable String id, JwtAlgorithm algorithm) {
+        List<SigningKey> found = new ArrayList<>(1);
+        for (SigningKey key : keys) {
+            if (key.algorithm() == algorithm
+                    && (id == null || Objects.equals(key.id(), id))
+                    && found.size() < MAX_TRIED) {
+                found.add(key);
+            }
+        }
+        return found;
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.access;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.identity;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,90 @@
+package dev.isthmus.gateway.settings;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Who may do what on which models. What no rule allows is refused. */
+@Doc("Who may do what on which models. With this section, whatever no rule allows is refused with 403.")
+public record AccessConfig(
+        @Doc("Rules that allow something, in any order.") @NotEmpty
+        List<AccessRule> rules) {
+    public static final AccessConfig DEFAULT = new AccessConfig(List.of());
+
+    public AccessConfig {
+        rules = List.copyOf(rules);
+    }
+
+    /**
+     * A rule.
+     *
+     * @param models names and patterns, as clients request them; empty for all
+     * @param versions as clients request them; empty for all, and for requests without a version
+     */
+    public record AccessRule(
+            @Doc("Name in explanations and logs.") @Required String name,
+
+            Callers who,
+
+            @Doc("What these callers may do.") @NotEmpty Set<Permission> may,
+
+            @Doc("Names of models as clients request them; * matches any text. Default: all, and the server itself.")
+            List<String> models,
+
+            @Doc("Versions or labels as clients request them. Default: all, and requests without a version.")
+            List<String> versions) {
+        /** All defaults; allows nothing. */
+        public static final AccessRule DEFAULT = new AccessRule("", Callers.DEFAULT, Set.of(), List.of(), List.of());
+
+        public AccessRule {
+            may = Set.copyOf(may);
+            models = List.copyOf(models);
+            versions = List.copyOf(versions);
+        }
+    }
+
+    /** Callers that fulfil all given conditions; without any, everybody. */
+    @Doc("The callers: those that fulfil every given condition. Without conditions: everybody.")
+    public record Callers(
+            @Doc("Names of callers.") List<String> names,
+
+            @Doc("Groups; a caller is in one of them.") List<String> groups,
+
+            @Doc("Claims of the caller's token with the expected value, or one of the values if the claim is a list.")
+            Map<String, String> claims,
+
+            @Doc("Subject alternative names of the certificate by which the caller is identified.")
+            List<String> sans,
+
+            @Doc("How the caller is identified: none, api_key, jwt, certificate.")
+            Set<IdentifiedBy> identifiedBy,
+
+            @Doc("Listeners by name, or HOST:PORT of those without one.")
+            List<String> listeners) {
+        public static final Callers DEFAULT =
+                new Callers(List.of(), List.of(), Map.of(), List.of(), Set.of(), List.of());
+
+        public Callers {
+            names = List.copyOf(names);
+            groups = List.copyOf(groups);
+            claims = Map.copyOf(claims);
+            sans = List.copyOf(sans);
+            identifiedBy = Set.copyOf(identifiedBy);
+            listeners = List.copyOf(listeners);
+        }
+
+        /** Whether a condition can only be fulfilled by callers that are identified. */
+        boolean needIdentity() {
+            return !names.isEmpty() || !groups.isEmpty() || !claims.isEmpty() || !sans.isEmpty();
+        }
+    }
+
+    /** How a caller is identified. */
+    public enum IdentifiedBy {
+        /** Not at all. */
+        NONE,
+        API_KEY,
+        JWT,
+        CERTIFICATE
+    }
+}

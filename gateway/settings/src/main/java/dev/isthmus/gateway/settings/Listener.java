@@ -1,0 +1,56 @@
+package dev.isthmus.gateway.settings;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** An address that serves REST and gRPC. */
+public record Listener(
+        @Doc("Host name or address. One that is not loopback needs 'authentication', or 'access: open'.") @HostName
+        String host,
+
+        @Doc("0 takes any free port.") @Range(max = 65_535) int port,
+
+        @Doc("Name in policies and logs. Default: host:port.") @Nullable
+        String name,
+
+        @Doc("open: requests need no credential. Default: they do if there is a section 'authentication'.") @Nullable
+        ListenerAccess access,
+
+        @Doc("Whether load, unload, trace, logging and shared memory are served; with 'access' its rules decide.")
+        ManagementAccess management,
+
+        @Doc("Addresses of proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded name the "
+                + "client. Those headers of all others are ignored, and never forwarded.")
+        List<AddressRange> trustedProxies,
+
+        @Doc("Whether every connection starts with a PROXY protocol header (version 1 or 2), which names the "
+                + "client. Connections without one, and those of others than trusted_proxies, are closed.")
+        boolean proxyProtocol,
+
+        @Nullable ListenerTls tls) {
+    public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
+
+    public Listener {
+        trustedProxies = List.copyOf(trustedProxies);
+    }
+
+    /** A listener for plain text of clients that connect directly, without a name of its own. */
+    public Listener(String host, int port) {
+        this(host, port, null, null, ManagementAccess.DENY, List.of(), false, null);
+    }
+
+    /** A copy at another address. */
+    public Listener at(String otherHost, int otherPort) {
+        return new Listener(otherHost, otherPort, name, access, management, trustedProxies, proxyProtocol, tls);
+    }
+
+    /** Whether both are the same address. */
+    public boolean sameAddress(Listener other) {
+        return host.equals(other.host) && port == other.port;
+    }
+
+    /** The name in policies, metrics and logs. */
+    public String label() {
+        return name != null ? name : (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
+    }
+}

@@ -1,0 +1,14 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** Settings common to all ramps. */
+@Doc("Settings of all ramps.")
+public record RampsConfig(
+        @Doc("File with the state of ramps, which outlives restarts. Default: NAME.ramps.json beside the "
+                + "configuration NAME.yaml.")
+        @Nullable
+        Path stateFile) {
+    public static final RampsConfig DEFAULT = new RampsConfig(null);
+}

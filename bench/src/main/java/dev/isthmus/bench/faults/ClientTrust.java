@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SslProvider;
 import java.nio.file.Path;
 import java.util.List;
 import javax.net.ssl.SSLException;
@@ -23,8 +24,13 @@ final class ClientTrust {
 
     ClientTrust(Path issuer, List<String> serverNames) throws SSLException {
         this.serverNames = List.copyOf(serverNames);
-        this.http1 = SslContextBuilder.forClient().trustManager(issuer.toFile()).build();
-        this.http2 = GrpcSslContexts.forClient().trustManager(issuer.toFile()).build();
+        // The JDK's contexts: those of OpenSSL would have to be released.
+        this.http1 = trusting(issuer).sslProvider(SslProvider.JDK).build();
+        this.http2 = GrpcSslContexts.configure(trusting(issuer), SslProvider.JDK).build();
+    }
+
+    private static SslContextBuilder trusting(Path issuer) {
+        return SslContextBuilder.forClient().trustManager(issuer.toFile());
     }
 
     /** The server name of a connection. */

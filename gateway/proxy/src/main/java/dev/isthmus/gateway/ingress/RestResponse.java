@@ -58,8 +58,12 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
                 Map.of(CONTENT_TYPE, "text/event-stream", "cache-control", "no-cache", "x-accel-buffering", "no"));
     }
 
+    /** A failure. Its text may repeat what the client sent, so browsers must not take it for anything but JSON. */
     static RestResponse error(OipException failure) {
-        RestResponse plain = json(failure.code().httpStatus(), JsonResponses.error(failure.message()));
+        RestResponse plain = new RestResponse(
+                failure.code().httpStatus(),
+                Unpooled.wrappedBuffer(JsonResponses.error(failure.message())),
+                Map.of(CONTENT_TYPE, "application/json", "x-content-type-options", "nosniff"));
         RestResponse challenged =
                 failure.code() == ErrorCode.UNAUTHENTICATED ? plain.with(CHALLENGE_HEADER, CHALLENGE) : plain;
         return failure.retryAfter()

@@ -96,7 +96,16 @@ record CertificateFiles(Path folder) {
 
     private static void openssl(String... further) throws IOException, BenchException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
-                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"));
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+                "-days",
+                "2"));
         command.addAll(Arrays.asList(further));
         Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)

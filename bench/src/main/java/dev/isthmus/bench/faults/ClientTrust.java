@@ -26,7 +26,8 @@ final class ClientTrust {
         this.serverNames = List.copyOf(serverNames);
         // The JDK's contexts: those of OpenSSL would have to be released.
         this.http1 = trusting(issuer).sslProvider(SslProvider.JDK).build();
-        this.http2 = GrpcSslContexts.configure(trusting(issuer), SslProvider.JDK).build();
+        this.http2 =
+                GrpcSslContexts.configure(trusting(issuer), SslProvider.JDK).build();
     }
 
     private static SslContextBuilder trusting(Path issuer) {

@@ -34,6 +34,8 @@ class TerminationTest {
                             Path.of(System.getProperty("java.home"), "bin", "java")
                                     .toString(),
                             "--enable-native-access=ALL-UNNAMED",
+                            // As shipped: that of the tests prints no information.
+                            "-Dlogback.configurationFile=logback.xml",
                             "-cp",
                             System.getProperty("java.class.path"),
                             IsthmusCommand.class.getName(),

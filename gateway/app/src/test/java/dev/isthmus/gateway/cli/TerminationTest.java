@@ -30,7 +30,10 @@ class TerminationTest {
                     file,
                     "listeners: [{host: 127.0.0.1, port: 0}]\nhealth: {warm_up: 0s}\ndrain: " + drain
                             + "\nlocal: {embedded_models: true}\ndefault_upstream: local\n");
+            // A shell's background jobs ignore SIGINT, and so would their children.
             Process process = new ProcessBuilder(
+                            "env",
+                            "--default-signal=INT",
                             Path.of(System.getProperty("java.home"), "bin", "java")
                                     .toString(),
                             "--enable-native-access=ALL-UNNAMED",

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.settings.TlsFiles.KeyedCertificate;
 import dev.isthmus.gateway.settings.UpstreamTls;
 import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.OpenSslSessionContext;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.util.ReferenceCountUtil;
@@ -72,8 +73,13 @@ final class ClientContexts extends ContextSet {
             expiries.add(CertificateExpiry.of(certificate, keyed.certificate()));
         }
         try {
-            return TlsParameters.common(builder, TlsVersion.TLS_1_2, List.of(alpn))
+            SslContext context = TlsParameters.common(builder, TlsVersion.TLS_1_2, List.of(alpn))
                     .build();
+            if (context.sessionContext() instanceof OpenSslSessionContext sessions) {
+                // Connections to servers live long. A session that arrives while its context is released would leak.
+                sessions.setSessionCacheEnabled(false);
+            }
+            return context;
         } catch (SSLException | IllegalArgumentException e) {
             throw new TlsFileException(file(certificate, ca), "cannot be used: " + e.getMessage(), e);
         }

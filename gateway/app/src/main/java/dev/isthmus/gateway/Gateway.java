@@ -271,7 +271,7 @@ public final class Gateway implements AutoCloseable {
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
         Authenticator identity =
-                Authenticators.renewed(old.authenticator(), config.authentication(), resources.access());
+                Authenticator.renewed(old.authenticator(), config.authentication(), resources.access());
         Generation next;
         Listeners.Change change;
         try {
@@ -283,13 +283,13 @@ public final class Gateway implements AutoCloseable {
                 throw e;
             }
         } catch (Exception e) {
-            Authenticators.closeBut(identity, old.authenticator());
+            Authenticator.closeUnless(old.authenticator(), identity);
             throw e;
         }
         next.start();
         current = next;
         change.commit();
-        Authenticators.closeBut(old.authenticator(), identity);
+        Authenticator.closeUnless(identity, old.authenticator());
         old.retire(next.traffic());
     }
 
@@ -392,7 +392,7 @@ public final class Gateway implements AutoCloseable {
         EventLoops.stop(loops);
         resources.accessLog().close();
         current.traffic().close();
-        Authenticators.closeBut(current.authenticator(), null);
+        Authenticator.closeUnless(null, current.authenticator());
         shadows.close();
         metrics.close();
         LOG.info("stopped");

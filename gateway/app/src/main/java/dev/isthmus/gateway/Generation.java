@@ -160,11 +160,11 @@ final class Generation {
 
     /** The first generation of a gateway. As the constructor, but creates what identifies callers. */
     static Generation first(GatewayConfig config, SharedResources resources) throws ConfigException {
-        Authenticator authenticator = Authenticators.renewed(null, config.authentication(), resources.access());
+        Authenticator authenticator = Authenticator.renewed(null, config.authentication(), resources.access());
         try {
             return new Generation(1, config, resources, false, authenticator, null);
         } catch (RuntimeException e) {
-            Authenticators.closeBut(authenticator, null);
+            Authenticator.closeUnless(null, authenticator);
             throw e;
         }
     }

@@ -100,7 +100,7 @@ record GatewayProcess(
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {
-        Termination termination = new Termination(gateway);
+        ProcessTermination termination = new ProcessTermination(gateway);
         ProcessSignals.onTermination(termination::signal);
         Runtime.getRuntime().addShutdownHook(new Thread(termination::exit, "isthmus-shutdown"));
         for (InetSocketAddress address : gateway.addresses()) {

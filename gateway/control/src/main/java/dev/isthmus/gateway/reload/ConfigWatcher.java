@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.reload;
 
+import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -56,15 +57,15 @@ public final class ConfigWatcher implements AutoCloseable {
     }
 
     private void run() {
-        ConfigFile.FileChange change = ConfigFile.FileChange.SAME;
+        FileChange change = FileChange.SAME;
         try {
             while (true) {
                 WakeReason reason = await(change);
                 if (reason == WakeReason.CLOSED) {
                     return;
                 }
-                change = polling && reason == WakeReason.TIME ? file.check() : ConfigFile.FileChange.SAME;
-                if (reason == WakeReason.ASKED || change == ConfigFile.FileChange.CHANGED) {
+                change = polling && reason == WakeReason.TIME ? file.check() : FileChange.SAME;
+                if (reason == WakeReason.ASKED || change == FileChange.CHANGED) {
                     reload();
                 }
             }
@@ -89,9 +90,8 @@ public final class ConfigWatcher implements AutoCloseable {
         CLOSED
     }
 
-    private WakeReason await(ConfigFile.FileChange last) throws InterruptedException {
-        long nanos =
-                TimeUnit.MILLISECONDS.toNanos(last == ConfigFile.FileChange.UNSETTLED ? SETTLE_MILLIS : POLL_MILLIS);
+    private WakeReason await(FileChange last) throws InterruptedException {
+        long nanos = TimeUnit.MILLISECONDS.toNanos(last == FileChange.UNSETTLED ? SETTLE_MILLIS : POLL_MILLIS);
         lock.lock();
         try {
             while (!requested && !closed && nanos > 0) {

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.reload;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.isthmus.gateway.reload.ConfigFile.FileChange;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -32,7 +32,7 @@ public final class AccessPolicy {
     private final Set<String> management;
 
     private final boolean perListener;
-    private final Cache<CallerKey, Grants> callers = Caffeine.newBuilder()
+    private final Cache<CallerKey, CallerGrants> callers = Caffeine.newBuilder()
             .maximumSize(MAX_CALLERS)
             .expireAfterAccess(IDLE)
             .executor(Runnable::run)
@@ -85,8 +85,8 @@ public final class AccessPolicy {
         }
     }
 
-    /** Grants are equal by identity. */
-    private record DecisionKey(Grants grants, Permission permission, String model, String version) {}
+    /** {@code grants} are equal by identity. */
+    private record DecisionKey(CallerGrants grants, Permission permission, String model, String version) {}
 
     /** Whether everything about models may be shown to every caller. */
     public boolean showsAllModels() {
@@ -103,7 +103,7 @@ public final class AccessPolicy {
         if (rules == null) {
             return ofListener(listener, permission);
         }
-        Grants grants = grants(principal, listener);
+        CallerGrants grants = grants(principal, listener);
         AccessRule rule = grants.direct(permission, model);
         if (rule != null) {
             return allowedBy(rule);
@@ -128,7 +128,7 @@ public final class AccessPolicy {
         if (rules == null) {
             return ofListener(listener, permission);
         }
-        Grants grants = grants(principal, listener);
+        CallerGrants grants = grants(principal, listener);
         return allowedBy(permission.management() ? grants.everything(permission) : grants.anything(permission));
     }
 
@@ -149,11 +149,11 @@ public final class AccessPolicy {
         return rule == null ? AccessDecision.REFUSED : new AccessDecision(true, rule.name());
     }
 
-    private Grants grants(Principal principal, String listener) {
+    private CallerGrants grants(Principal principal, String listener) {
         CallerKey key = new CallerKey(principal, perListener ? listener : "");
-        Grants known = callers.getIfPresent(key);
+        CallerGrants known = callers.getIfPresent(key);
         if (known == null) {
-            known = new Grants(Objects.requireNonNull(rules).stream()
+            known = new CallerGrants(Objects.requireNonNull(rules).stream()
                     .filter(rule -> applies(rule.who(), principal, listener))
                     .toList());
             callers.put(key, known);

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.net.RepeatedFailures;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -30,7 +31,6 @@ final class AccessLog implements AutoCloseable {
     private static final int WAKE_BYTES = 64 << 10;
 
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-    private static final long COMPLAINT_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long CLOSE_MILLIS = 5000;
 
     private final AccessLogConfig config;
@@ -42,7 +42,7 @@ final class AccessLog implements AutoCloseable {
     private final Map<EventLoop, LoopLines> buffers = new ConcurrentHashMap<>();
     private final Thread thread;
     private volatile boolean closed;
-    private long complainedNanos = System.nanoTime() - COMPLAINT_NANOS;
+    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
 
     /** Starts the thread; opens no file before there is a line. */
     AccessLog(AccessLogConfig config, MeterRegistry meters) {
@@ -93,7 +93,7 @@ final class AccessLog implements AutoCloseable {
         try {
             output.close();
         } catch (IOException e) {
-            complain(e);
+            warn(e);
         }
     }
 
@@ -110,16 +110,14 @@ final class AccessLog implements AutoCloseable {
             written.increment(lines.count());
         } catch (IOException e) {
             failed.increment(lines.count());
-            complain(e);
+            warn(e);
         } finally {
             lines.bytes().release();
         }
     }
 
-    private void complain(IOException failure) {
-        long now = System.nanoTime();
-        if (now - complainedNanos >= COMPLAINT_NANOS) {
-            complainedNanos = now;
+    private void warn(IOException failure) {
+        if (failures.first("io_error")) {
             LOG.warn(
                     "access log: lines are lost, because {} cannot be written ({}); free space or change 'access_log'",
                     config.file(),

@@ -88,8 +88,4 @@ final class LineWriter {
     ByteBuf take() {
         return json.takePart(FIRST_BYTES);
     }
-
-    void release() {
-        json.release();
-    }
 }

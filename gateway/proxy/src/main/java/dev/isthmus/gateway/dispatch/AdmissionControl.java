@@ -2,6 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.ForwardingSink;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -19,19 +20,18 @@ import org.jspecify.annotations.Nullable;
  * first message. The permit is released when the call ends or its client disconnects; until then the call counts the
  * memory of its request. Without a permit or memory, the call fails. Health and metadata requests are always admitted.
  */
-final class AdmissionControl implements Service {
-    private final Service next;
+final class AdmissionControl extends ForwardingService {
     private final Admission admission;
 
     AdmissionControl(Service next, Admission admission) {
-        this.next = next;
+        super(next);
         this.admission = admission;
     }
 
     @Override
     public RequestSink open(Call call, Reply reply) {
         if (!needsPermit(call.operation())) {
-            return next.open(call, reply);
+            return super.open(call, reply);
         }
         try {
             admission.check();
@@ -41,7 +41,7 @@ final class AdmissionControl implements Service {
         }
         boolean stream = call.operation() instanceof Operation.InferStream;
         AdmittedReply admitted = new AdmittedReply(admission, stream, call.memory(), reply);
-        return admitted.wrap(next.open(call, admitted));
+        return admitted.wrap(super.open(call, admitted));
     }
 
     private static boolean needsPermit(Operation operation) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
@@ -17,8 +18,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** The layer that identifies the caller, once for each request, and tells upstream servers who it is. */
-final class Authentication implements Service {
-    private final Service next;
+final class Authentication extends ForwardingService {
     private final Authenticator authenticator;
     private final Set<String> openListeners;
     private final boolean openHealth;
@@ -26,7 +26,7 @@ final class Authentication implements Service {
 
     /** @param openListeners listeners whose requests need no credential */
     Authentication(Service next, Authenticator authenticator, Set<String> openListeners) {
-        this.next = next;
+        super(next);
         this.authenticator = authenticator;
         this.openListeners = Set.copyOf(openListeners);
         this.openHealth = authenticator.config().health() == HealthProbes.OPEN;
@@ -37,7 +37,7 @@ final class Authentication implements Service {
     public void checkHead(CallContext call, Permission permission) {
         if (permission != Permission.HEALTH) {
             identify(call);
-            next.checkHead(call, permission);
+            super.checkHead(call, permission);
         }
     }
 
@@ -45,7 +45,7 @@ final class Authentication implements Service {
     public RequestSink open(Call call, Reply reply) {
         CallContext context = call.context();
         if (openHealth && probe(call.operation())) {
-            return next.open(call, reply);
+            return super.open(call, reply);
         }
         try {
             identify(context);
@@ -53,7 +53,7 @@ final class Authentication implements Service {
             reply.fail(refused);
             return RequestSink.ENDED;
         }
-        return next.open(named(call, context.principal()), reply);
+        return super.open(named(call, context.principal()), reply);
     }
 
     private void identify(CallContext context) {

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.access.AccessDecision;
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -15,14 +16,13 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 
 /** The layer that refuses what the caller may not do, by the parsed operation: the same for both protocols. */
-final class Authorization implements Service {
-    private final Service next;
+final class Authorization extends ForwardingService {
     private final CallRules rules;
     private final boolean openHealth;
 
     /** @param openHealth whether probes of the server are not judged */
     Authorization(Service next, CallRules rules, boolean openHealth) {
-        this.next = next;
+        super(next);
         this.rules = rules;
         this.openHealth = openHealth;
     }
@@ -73,6 +73,6 @@ final class Authorization implements Service {
                 return RequestSink.ENDED;
             }
         }
-        return next.open(call, reply);
+        return super.open(call, reply);
     }
 }

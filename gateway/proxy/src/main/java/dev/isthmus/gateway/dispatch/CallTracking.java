@@ -4,12 +4,12 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.ForwardingSink;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -21,14 +21,13 @@ import java.util.function.LongSupplier;
  * The outermost layer: records the progress of each call in its context, and notifies observers of its start and its
  * end, which is the first of complete, fail and cancel. Thread-safe.
  */
-final class CallTracking implements Service {
-    private final Service next;
+final class CallTracking extends ForwardingService {
     private final List<CallObserver> observers;
     private final LongSupplier nanoTime;
 
     /** @param observers notified in this order */
     CallTracking(Service next, List<CallObserver> observers, LongSupplier nanoTime) {
-        this.next = next;
+        super(next);
         this.observers = observers;
         this.nanoTime = nanoTime;
     }
@@ -39,17 +38,12 @@ final class CallTracking implements Service {
         context.began(call.operation());
         began(context);
         try {
-            return new ContextSink(context, next.open(call, new ContextReply(context, reply)));
+            return new ContextSink(context, super.open(call, new ContextReply(context, reply)));
         } catch (RuntimeException fault) {
             context.failed(new OipException(ErrorCode.INTERNAL, "internal error", fault));
             ended(context);
             throw fault;
         }
-    }
-
-    @Override
-    public void checkHead(CallContext call, Permission permission) {
-        next.checkHead(call, permission);
     }
 
     @Override

@@ -1,14 +1,13 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.net.LogRateLimiter;
-import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -22,29 +21,23 @@ import org.slf4j.LoggerFactory;
  * Hides upstream servers' error texts and upstreams' names from clients: they get a fixed text for each code, and the
  * id of their request, with which the full text is logged. The gateway's own messages about a request are not changed.
  */
-final class GenericErrorTexts implements Service {
+final class GenericErrorTexts extends ForwardingService {
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
     private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}\\u0085\\u2028\\u2029]+");
     private static final int MAX_LOGGED = 2000;
     private static final int FIRST_SERVER_ERROR = 500;
 
-    private final Service next;
     private final LogRateLimiter lines;
 
     /** @param nanoTime as {@link System#nanoTime()} */
     GenericErrorTexts(Service next, LongSupplier nanoTime) {
-        this.next = next;
+        super(next);
         this.lines = new LogRateLimiter(nanoTime);
     }
 
     @Override
     public RequestSink open(Call call, Reply reply) {
-        return next.open(call, new GenericReply(call, reply));
-    }
-
-    @Override
-    public void checkHead(CallContext call, Permission permission) {
-        next.checkHead(call, permission);
+        return super.open(call, new GenericReply(call, reply));
     }
 
     /** Returns the text that replaces a failure's own; null if its own may be shown. */

@@ -2,10 +2,10 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.OipException;
 import java.util.HashMap;
 import java.util.Map;
@@ -14,11 +14,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Gives each call a request id: the client's {@code x-request-id}, or a new one if that is missing, longer than 128
- * characters, or has
- * others than letters, digits and ._~:/+=@- of ASCII. Every response has it, errors included, and servers get it.
- * Thread-safe.
+ * characters, or has characters other than ASCII letters, digits and ._~:/+=@-. Every response has it, errors included,
+ * and servers get it. Thread-safe.
  */
-final class RequestIds implements Service {
+final class RequestIds extends ForwardingService {
     static final String HEADER = "x-request-id";
     private static final int MAX_LENGTH = 128;
     private static final String OTHERS = "._~:/+=@-";
@@ -26,12 +25,11 @@ final class RequestIds implements Service {
     private static final int LONG_DIGITS = 16;
     private static final char[] HEX = "0123456789abcdef".toCharArray();
 
-    private final Service next;
     private final boolean forwarded;
 
     /** @param forwarded whether servers get the id of a call */
     RequestIds(Service next, boolean forwarded) {
-        this.next = next;
+        super(next);
         this.forwarded = forwarded;
     }
 
@@ -39,18 +37,13 @@ final class RequestIds implements Service {
     public RequestSink open(Call call, Reply reply) {
         String sent = call.context().headers().value(HEADER);
         String id = identify(call.context(), sent, reply);
-        return next.open(forwarded && !id.equals(sent) ? withId(call, id) : call, reply);
+        return super.open(forwarded && !id.equals(sent) ? withId(call, id) : call, reply);
     }
 
     @Override
     public void reject(CallContext context, OipException refusal, Reply reply) {
         identify(context, context.headers().value(HEADER), reply);
-        next.reject(context, refusal, reply);
-    }
-
-    @Override
-    public void checkHead(CallContext call, Permission permission) {
-        next.checkHead(call, permission);
+        super.reject(context, refusal, reply);
     }
 
     private static String identify(CallContext context, @Nullable String sent, Reply reply) {

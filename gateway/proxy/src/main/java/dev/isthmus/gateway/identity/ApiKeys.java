@@ -13,16 +13,16 @@ import org.jspecify.annotations.Nullable;
 final class ApiKeys {
     static final ApiKeys NONE = new ApiKeys(List.of());
 
-    private final Map<Sha256, Principal> callers;
+    private final Map<Sha256Digest, Principal> callers;
 
     /** @param entries the keys of one name become one caller */
     ApiKeys(List<ApiKeyFile.ApiKeyEntry> entries) {
         Map<String, Principal> named = new HashMap<>();
-        Map<Sha256, Principal> keys = new HashMap<>();
+        Map<Sha256Digest, Principal> keys = new HashMap<>();
         for (ApiKeyFile.ApiKeyEntry entry : entries) {
             Principal caller = named.computeIfAbsent(
                     entry.name(), name -> new Principal(name, entry.groups(), Map.of(), IdentifiedBy.API_KEY));
-            keys.put(Sha256.of(HexFormat.of().parseHex(entry.sha256())), caller);
+            keys.put(Sha256Digest.fromBytes(HexFormat.of().parseHex(entry.sha256())), caller);
         }
         callers = Map.copyOf(keys);
     }
@@ -30,6 +30,6 @@ final class ApiKeys {
     /** The caller with this key; null if there is none. */
     @Nullable
     Principal find(String key) {
-        return callers.get(Sha256.of(key));
+        return callers.get(Sha256Digest.of(key));
     }
 }

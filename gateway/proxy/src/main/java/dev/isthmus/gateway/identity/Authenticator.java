@@ -29,7 +29,8 @@ import org.jspecify.annotations.Nullable;
 public final class Authenticator implements AutoCloseable {
     private static final String AUTHORIZATION = "authorization";
     private static final String BEARER = "bearer ";
-    private static final int CHECK_MILLIS = 1000;
+    /** A changed file is read after two checks. */
+    private static final int CHECK_MILLIS = 500;
 
     private final AuthenticationConfig config;
     private final AccessMetrics metrics;
@@ -68,6 +69,29 @@ public final class Authenticator implements AutoCloseable {
         } catch (ConfigException e) {
             worker.shutdownNow();
             throw e;
+        }
+    }
+
+    /**
+     * The authenticator of a section: the previous one, with the keys that it has, if the section is the same. Blocks.
+     *
+     * @throws ConfigException if a file with keys cannot be used
+     */
+    public static @Nullable Authenticator renewed(
+            @Nullable Authenticator previous, @Nullable AuthenticationConfig config, AccessMetrics metrics)
+            throws ConfigException {
+        if (config == null) {
+            return null;
+        }
+        return previous != null && previous.config().equals(config)
+                ? previous
+                : new Authenticator(config, metrics, InstantSource.system());
+    }
+
+    /** Closes an authenticator unless it is still used. */
+    public static void closeUnless(@Nullable Authenticator used, @Nullable Authenticator closed) {
+        if (closed != null && closed != used) {
+            closed.close();
         }
     }
 

@@ -30,7 +30,7 @@ final class JwtVerifier {
     private final SigningKeySource source;
     private final InstantSource clock;
     private final JwtClaims claims;
-    private final Cache<Sha256, VerifiedToken> verified = Caffeine.newBuilder()
+    private final Cache<Sha256Digest, VerifiedToken> verified = Caffeine.newBuilder()
             .maximumSize(MAX_KEPT)
             .expireAfterAccess(IDLE)
             .executor(Runnable::run)
@@ -58,7 +58,7 @@ final class JwtVerifier {
             throw new CredentialException(CredentialFailure.KEYS_UNAVAILABLE);
         }
         long now = clock.millis();
-        Sha256 digest = Sha256.of(token);
+        Sha256Digest digest = Sha256Digest.of(token);
         VerifiedToken known = verified.getIfPresent(digest);
         if (known != null && known.keys() == keys) {
             if (now < known.expiresMillis()) {

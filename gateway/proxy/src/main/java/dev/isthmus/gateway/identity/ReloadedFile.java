@@ -1,19 +1,15 @@
 package dev.isthmus.gateway.identity;
 
 import dev.isthmus.gateway.settings.ConfigException;
-import java.io.IOException;
-import java.nio.file.Files;
+import dev.isthmus.gateway.settings.WatchedFiles;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
-import java.util.Objects;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The content of a file, read again when the file changes; also when a symbolic link to it does, as in a Kubernetes
- * Secret. What cannot be read leaves the last good content in effect.
+ * The content of a file, read again when the file has changed. What cannot be read leaves the last good content in
+ * effect.
  *
  * @param <T> the content
  */
@@ -21,9 +17,9 @@ final class ReloadedFile<T> {
     private static final Logger LOG = LoggerFactory.getLogger(ReloadedFile.class);
 
     private final Path file;
+    private final WatchedFiles watched;
     private final FileReader<T> reader;
     private final ReloadListener listener;
-    private FileState seen;
     private volatile T current;
 
     /** Reads the content of a file. */
@@ -39,39 +35,6 @@ final class ReloadedFile<T> {
     }
 
     /**
-     * What differs when a file was written.
-     *
-     * @param changed when anything of it changed, its time of modification included; null if the file system does not
-     *     say
-     */
-    private record FileState(
-            long size,
-            long modifiedNanos,
-            @Nullable Object key,
-            @Nullable Object changed) {
-        static final FileState NONE = new FileState(-1, 0, null, null);
-
-        static FileState of(Path file) {
-            try {
-                BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
-                return new FileState(
-                        attributes.size(),
-                        attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS),
-                        attributes.fileKey(),
-                        changed(file));
-            } catch (IOException e) {
-                return NONE;
-            }
-        }
-
-        private static @Nullable Object changed(Path file) throws IOException {
-            return file.getFileSystem().supportedFileAttributeViews().contains("unix")
-                    ? Files.getAttribute(file, "unix:ctime")
-                    : null;
-        }
-    }
-
-    /**
      * Reads the file. Blocks.
      *
      * @throws ConfigException if it cannot be read
@@ -80,29 +43,35 @@ final class ReloadedFile<T> {
         this.file = file;
         this.reader = reader;
         this.listener = listener;
-        this.seen = FileState.of(file);
-        this.current = reader.read(file);
+        watched = new WatchedFiles(List.of(file), true);
+        watched.loading();
+        current = reader.read(file);
     }
 
     T current() {
         return current;
     }
 
-    /** Reads the file again if it has changed. Called by one thread; blocks. */
+    /** Reads the file again if it has changed and is complete, as two consecutive checks see it. Blocks. */
     void check() {
-        FileState now = FileState.of(file);
-        if (Objects.equals(now, seen)) {
+        if (watched.check() != WatchedFiles.FileChange.CHANGED) {
             return;
         }
-        seen = now;
+        watched.loading();
         try {
             current = reader.read(file);
             listener.reloaded(true);
             LOG.info("{} was read again", file);
         } catch (ConfigException e) {
-            listener.reloaded(false);
-            LOG.error(
-                    "{} is refused, the last good content stays in effect: {}", file, String.join("; ", e.problems()));
+            refused(String.join("; ", e.problems()));
+        } catch (RuntimeException fault) {
+            // Thrown, it would end the checks.
+            refused(fault.toString());
         }
+    }
+
+    private void refused(String why) {
+        listener.reloaded(false);
+        LOG.error("{} is refused, the last good content stays in effect: {}", file, why);
     }
 }

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.settings.TlsFiles.KeyedCertificate;
 import dev.isthmus.gateway.settings.UpstreamTls;
+import dev.isthmus.gateway.settings.WatchedFiles;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.OpenSslSessionContext;
 import io.netty.handler.ssl.SslContext;
@@ -41,9 +42,11 @@ final class ClientContexts extends ContextSet {
 
     /** The files that the settings name. */
     static WatchedFiles files(UpstreamTls settings) {
-        return new WatchedFiles(Stream.of(settings.ca(), settings.certificate(), settings.key())
-                .filter(Objects::nonNull)
-                .toList());
+        return new WatchedFiles(
+                Stream.of(settings.ca(), settings.certificate(), settings.key())
+                        .filter(Objects::nonNull)
+                        .toList(),
+                true);
     }
 
     /** @throws TlsFileException if a file cannot be used */

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.tls;
 
+import dev.isthmus.gateway.net.RepeatedFailures;
 import dev.isthmus.gateway.settings.UpstreamTls;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;

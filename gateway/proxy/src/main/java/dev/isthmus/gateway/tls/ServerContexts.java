@@ -7,6 +7,7 @@ import dev.isthmus.gateway.settings.ListenerTls.ClientCertificates;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.settings.TlsFiles.KeyedCertificate;
+import dev.isthmus.gateway.settings.WatchedFiles;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -54,7 +55,7 @@ final class ServerContexts extends ContextSet {
         if (crl != null) {
             paths.add(crl);
         }
-        return new WatchedFiles(paths);
+        return new WatchedFiles(paths, true);
     }
 
     /**

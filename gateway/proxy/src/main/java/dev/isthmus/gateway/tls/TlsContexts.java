@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.tls;
 
 import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.WatchedFiles;
 import io.netty.util.IllegalReferenceCountException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -22,8 +23,6 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
     private volatile C current;
     private volatile boolean closed;
     // Guarded by this.
-    private String loaded;
-    private String lastSeen = "";
     private @Nullable AutoCloseable gauges;
 
     /**
@@ -36,8 +35,7 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
         this.owner = owner;
         this.files = files;
         this.registry = registry;
-        // Digest first: anything written from now on is a change.
-        this.loaded = files.digest();
+        files.loading();
         this.current = load.get();
     }
 
@@ -70,15 +68,9 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
      * if {@code now}.
      */
     final synchronized void check(boolean now) {
-        String digest = closed ? loaded : files.digest();
-        if (digest.equals(loaded)) {
-            lastSeen = "";
-        } else if (now || digest.equals(lastSeen)) {
-            lastSeen = "";
-            loaded = digest;
+        if (!closed && (now ? files.differ() : files.check() == WatchedFiles.FileChange.CHANGED)) {
+            files.loading();
             reload();
-        } else {
-            lastSeen = digest;
         }
     }
 

@@ -124,7 +124,8 @@ public final class TlsFiles {
         for (PemBlock block : PemFile.read(file)) {
             byte[] encoded = switch (block.label()) {
                 case "PRIVATE KEY" -> block.content();
-                case "RSA PRIVATE KEY", "EC PRIVATE KEY" -> Pkcs8.of(block.content(), ofCertificate.getEncoded());
+                case "RSA PRIVATE KEY", "EC PRIVATE KEY" ->
+                    Pkcs8Encoder.of(block.content(), ofCertificate.getEncoded());
                 default -> new byte[0];
             };
             if (encoded.length > 0) {

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The process and its signals. */
-class TerminationTest {
+class ProcessTerminationTest {
     private static final String SERVES = " serves REST and gRPC on 127.0.0.1:";
     private static final int KILLED_BY_TERM = 143;
 

@@ -11,7 +11,7 @@ import java.security.NoSuchAlgorithmException;
  * The SHA-256 of a text, as a key of maps. Secrets are looked up by it: how long a look-up takes tells nothing of them,
  * since nobody can choose a digest.
  */
-record Sha256(long a, long b, long c, long d) {
+record Sha256Digest(long a, long b, long c, long d) {
     /** Length in bytes. */
     static final int BYTES = 32;
 
@@ -35,32 +35,32 @@ record Sha256(long a, long b, long c, long d) {
             }
         }
 
-        Sha256 of(byte[] text) {
+        Sha256Digest of(byte[] text) {
             try {
                 digest.update(text);
                 digest.digest(bytes, 0, BYTES);
             } catch (DigestException e) {
                 throw new IllegalStateException("a SHA-256 has 32 bytes", e);
             }
-            return new Sha256(view.getLong(0), view.getLong(8), view.getLong(16), view.getLong(24));
+            return new Sha256Digest(view.getLong(0), view.getLong(8), view.getLong(16), view.getLong(24));
         }
     }
 
     /** The digest of the text's UTF-8. */
-    static Sha256 of(String text) {
+    static Sha256Digest of(String text) {
         return DIGESTERS.get().of(text.getBytes(StandardCharsets.UTF_8));
     }
 
     /** The digest with these bytes. */
-    static Sha256 of(byte[] digest) {
+    static Sha256Digest fromBytes(byte[] digest) {
         ByteBuffer view = ByteBuffer.wrap(digest);
-        return new Sha256(view.getLong(0), view.getLong(8), view.getLong(16), view.getLong(24));
+        return new Sha256Digest(view.getLong(0), view.getLong(8), view.getLong(16), view.getLong(24));
     }
 
     /** Compares in constant time. */
     @Override
     public boolean equals(Object other) {
-        return other instanceof Sha256 digest
+        return other instanceof Sha256Digest digest
                 && ((a ^ digest.a) | (b ^ digest.b) | (c ^ digest.c) | (d ^ digest.d)) == 0;
     }
 

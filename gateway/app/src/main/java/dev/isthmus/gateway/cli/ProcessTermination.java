@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The end of the process: the first signal drains the gateway and exits with 0, the second one ends it at once. */
-final class Termination {
-    private static final Logger LOG = LoggerFactory.getLogger(Termination.class);
+final class ProcessTermination {
+    private static final Logger LOG = LoggerFactory.getLogger(ProcessTermination.class);
     private static final String SIGTERM = "SIGTERM";
     /** 128 and the number of the signal, as shells report a process that a signal ended. */
     private static final int KILLED_BY_TERM = 143;
@@ -17,7 +17,7 @@ final class Termination {
     private final Gateway gateway;
     private final AtomicBoolean signalled = new AtomicBoolean();
 
-    Termination(Gateway gateway) {
+    ProcessTermination(Gateway gateway) {
         this.gateway = gateway;
     }
 

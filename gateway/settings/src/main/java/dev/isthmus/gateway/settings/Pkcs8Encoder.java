@@ -3,12 +3,12 @@ package dev.isthmus.gateway.settings;
 import java.nio.ByteBuffer;
 
 /** Wraps keys in the older formats of PKCS#1 (RFC 8017) and SEC 1 (RFC 5915) as PKCS#8 (RFC 5208). */
-final class Pkcs8 {
+final class Pkcs8Encoder {
     private static final byte SEQUENCE = 0x30;
     private static final byte OCTET_STRING = 0x04;
     private static final byte[] VERSION = {0x02, 1, 0};
 
-    private Pkcs8() {}
+    private Pkcs8Encoder() {}
 
     /**
      * The key in PKCS#8.

@@ -12,7 +12,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** What the rules allow one caller on one listener. Immutable after construction. */
-final class Grants {
+final class CallerGrants {
     private final Map<Permission, ModelGrants> permissions = new EnumMap<>(Permission.class);
 
     /** A rule for names that match. */
@@ -75,7 +75,7 @@ final class Grants {
     }
 
     /** @param rules those that apply to the caller */
-    Grants(List<AccessRule> rules) {
+    CallerGrants(List<AccessRule> rules) {
         for (AccessRule rule : rules) {
             for (Permission permission : rule.may()) {
                 permissions

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.GatewayReadiness;
@@ -11,8 +10,6 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.metrics.AccessMetrics;
-import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
@@ -156,7 +153,7 @@ public final class Gateway implements AutoCloseable {
         this.loops = loops;
         state = new GatewayState(new AllocationProbe(allocator), warm);
         BufferAllocators.trim(allocator, loops);
-        CallMetrics calls = new CallMetrics(metrics.registry());
+        GatewayTelemetry telemetry = new GatewayTelemetry(metrics.registry());
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
@@ -178,15 +175,13 @@ public final class Gateway implements AutoCloseable {
                 Upstreams.UpstreamResources.real(loops.next(), allocator, metrics.registry(), tls, state::isStopping),
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
-                calls,
-                new AccessMetrics(metrics.registry()),
-                new ReloadableAccessLog(metrics.registry()),
+                telemetry,
                 closer,
                 DRAIN_TIMEOUT,
                 state,
                 this::forget);
         OpenConnections connections = new OpenConnections();
-        drain = new DrainSequence(connections.drain(), calls::inFlight, this::stopAccepting);
+        drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(metrics.registry()).show(connections);
         listeners = new Listeners(
                 transport,
@@ -271,7 +266,7 @@ public final class Gateway implements AutoCloseable {
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
         Authenticator identity =
-                Authenticator.renewed(old.authenticator(), config.authentication(), resources.access());
+                Authenticator.renewed(old.authenticator(), config.authentication(), resources.telemetry().access());
         Generation next;
         Listeners.Change change;
         try {
@@ -295,7 +290,7 @@ public final class Gateway implements AutoCloseable {
 
     /** A generation was closed: removes the meters of its routes. */
     private synchronized void forget() {
-        resources.calls().retain(current.routeKeys());
+        resources.telemetry().calls().retain(current.routeKeys());
     }
 
     /** The routes of the admin listener; routes may be added. */
@@ -378,7 +373,7 @@ public final class Gateway implements AutoCloseable {
             return;
         }
         state.stopping();
-        LOG.info("stopping: {}; active calls: {}", why, resources.calls().inFlight());
+        LOG.info("stopping: {}; active calls: {}", why, resources.telemetry().calls().inFlight());
         listeners.close();
         drain.end();
         if (admin != null) {
@@ -390,7 +385,7 @@ public final class Gateway implements AutoCloseable {
         resources.pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);
-        resources.accessLog().close();
+        resources.telemetry().close();
         current.traffic().close();
         Authenticator.closeUnless(null, current.authenticator());
         shadows.close();

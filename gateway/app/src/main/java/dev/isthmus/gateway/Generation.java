@@ -1,7 +1,7 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
+import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
@@ -17,8 +17,6 @@ import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
-import dev.isthmus.gateway.metrics.AccessMetrics;
-import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -40,6 +38,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -94,9 +93,7 @@ final class Generation {
             Upstreams.UpstreamResources upstreams,
             SelectionState choices,
             RoutePolicyTable.PolicyResources traffic,
-            CallMetrics calls,
-            AccessMetrics access,
-            ReloadableAccessLog accessLog,
+            GatewayTelemetry telemetry,
             ScheduledExecutorService closer,
             Duration drainTimeout,
             GatewayReadiness gateway,
@@ -125,7 +122,6 @@ final class Generation {
         this.upstreams = new Upstreams(config, resources.pool(), resources.upstreams());
         upstreams.awaitResolution(config);
         try {
-            CallMetrics calls = resources.calls();
             routes = routes();
             ModelLocations locations =
                     new RoutedModelLocations(routes, config.health().modelReady());
@@ -137,7 +133,7 @@ final class Generation {
                     routes, config.limits().maxRequests(), transcoder, resources.traffic(), previous);
             FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
             Service stack = ProxyStack.of(
-                    List.of(calls, resources.access(), resources.accessLog(), ended -> leave()),
+                    observers(),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
                     config.headers().forwarded().contains("x-request-id"),
                     routes,
@@ -160,13 +156,19 @@ final class Generation {
 
     /** The first generation of a gateway. As the constructor, but creates what identifies callers. */
     static Generation first(GatewayConfig config, SharedResources resources) throws ConfigException {
-        Authenticator authenticator = Authenticator.renewed(null, config.authentication(), resources.access());
+        Authenticator authenticator = Authenticator.renewed(null, config.authentication(), resources.telemetry().access());
         try {
             return new Generation(1, config, resources, false, authenticator, null);
         } catch (RuntimeException e) {
             Authenticator.closeUnless(null, authenticator);
             throw e;
         }
+    }
+
+    private List<CallObserver> observers() {
+        List<CallObserver> observers = new ArrayList<>(resources.telemetry().observers());
+        observers.add(ended -> leave());
+        return List.copyOf(observers);
     }
 
     private RoutingTable routes() {
@@ -212,7 +214,7 @@ final class Generation {
                 .filter(ListenerExposure::isOpen)
                 .map(Listener::label)
                 .collect(Collectors.toUnmodifiableSet());
-        return new CallerAccess(authenticator, open, AccessPolicy.of(config), resources.access());
+        return new CallerAccess(authenticator, open, AccessPolicy.of(config), resources.telemetry().access());
     }
 
     /** The headers that are forwarded: without credentials, if so configured, and callers' names that clients sent. */
@@ -265,7 +267,7 @@ final class Generation {
         String key = route.key();
         // Configured models have a key of their own; discovered ones get one for their metrics.
         boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
-        return found && catalogue.lists(model.name()) ? resources.calls().named(model.name(), key) : key;
+        return found && catalogue.lists(model.name()) ? resources.telemetry().calls().named(model.name(), key) : key;
     }
 
     /** The keys of all routes. */
@@ -283,7 +285,7 @@ final class Generation {
         resources.traffic().memory().limit(held, held + (direct - held) / 2);
         resources.upstreams().checked().configure(routes);
         traffic.install();
-        resources.accessLog().configure(config.accessLog());
+        resources.telemetry().configure(config);
         catalogue.start();
     }
 

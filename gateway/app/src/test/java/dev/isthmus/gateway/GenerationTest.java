@@ -2,15 +2,12 @@ package dev.isthmus.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.metrics.AccessMetrics;
-import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -56,7 +53,7 @@ class GenerationTest {
     }
 
     private Generation generation(Duration patience) {
-        CallMetrics calls = new CallMetrics(new SimpleMeterRegistry());
+        GatewayTelemetry telemetry = new GatewayTelemetry(new SimpleMeterRegistry());
         return new Generation(
                 1,
                 GatewayConfig.embedded(),
@@ -72,9 +69,7 @@ class GenerationTest {
                         SelectionState.of(System::nanoTime),
                         new RoutePolicyTable.PolicyResources(
                                 meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
-                        calls,
-                        new AccessMetrics(meters),
-                        new ReloadableAccessLog(meters),
+                        telemetry,
                         closer,
                         patience,
                         () -> null,

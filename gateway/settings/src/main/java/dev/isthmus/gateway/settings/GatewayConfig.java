@@ -82,51 +82,23 @@ public record GatewayConfig(
 
     /** A copy with another listener. */
     public GatewayConfig withListener(Listener other) {
-        return new GatewayConfig(
-                List.of(other),
-                admin,
-                authentication,
-                access,
-                limits,
-                connections,
-                drain,
-                headers,
-                answers,
-                health,
-                ramps,
-                accessLog,
-                upstreams,
-                local,
-                models,
-                defaultUpstream);
+        return with(List.of(other), admin, ramps);
     }
 
     /** A copy with another admin address. */
     public GatewayConfig withAdmin(@Nullable Admin other) {
-        return new GatewayConfig(
-                listeners,
-                other,
-                authentication,
-                access,
-                limits,
-                connections,
-                drain,
-                headers,
-                answers,
-                health,
-                ramps,
-                accessLog,
-                upstreams,
-                local,
-                models,
-                defaultUpstream);
+        return with(listeners, other, ramps);
     }
 
     /** A copy with other settings of ramps. */
     public GatewayConfig withRamps(RampsConfig other) {
+        return with(listeners, admin, other);
+    }
+
+    private GatewayConfig with(List<Listener> otherListeners, @Nullable Admin otherAdmin, RampsConfig otherRamps) {
         return new GatewayConfig(
-                listeners,
-                admin,
+                otherListeners,
+                otherAdmin,
                 authentication,
                 access,
                 limits,
@@ -135,7 +107,7 @@ public record GatewayConfig(
                 headers,
                 answers,
                 health,
-                other,
+                otherRamps,
                 accessLog,
                 upstreams,
                 local,

@@ -20,6 +20,7 @@ final class StubServer implements AutoCloseable {
 
     static final String FAIL = "fail";
     static final String SERVE = "serve";
+    static final String DRAIN = "drain";
 
     private final EventLoopGroup loop =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
@@ -41,11 +42,12 @@ final class StubServer implements AutoCloseable {
 
     /**
      * Runs until the end of standard input, so that no stub outlives its driver. A line {@code fail} makes inference
-     * fail with UNAVAILABLE, {@code serve} ends that; each line is echoed.
+     * fail with UNAVAILABLE, {@code serve} ends that; each line is echoed. {@code drain} ends the process with the calls
+     * that have begun.
      *
      * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds
      */
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) throws IOException, InterruptedException {
         try (StubServer stub = new StubServer(
                         arguments[0],
                         Path.of(arguments[1]),
@@ -54,10 +56,20 @@ final class StubServer implements AutoCloseable {
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             System.out.println(LISTENING + stub.port());
             for (String line = in.readLine(); line != null; line = in.readLine()) {
+                if (line.equals(DRAIN)) {
+                    stub.drain();
+                    return;
+                }
                 stub.service.failing(line.equals(FAIL));
                 System.out.println(line);
             }
         }
+    }
+
+    /** Sends GOAWAY and returns when the calls that have begun have ended. */
+    private void drain() throws InterruptedException {
+        server.shutdown();
+        server.awaitTermination();
     }
 
     int port() {

@@ -20,8 +20,8 @@ record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
     }
 
     /** As {@link #replicas}, of servers that speak REST. */
-    String restReplicas() {
-        return replicas().replace("protocol: grpc", "protocol: rest");
+    String restReplicas(String... settings) {
+        return replicas(settings).replace("protocol: grpc", "protocol: rest");
     }
 
     /** The same behind a TLS listener. */

@@ -21,7 +21,8 @@ record UpstreamDrainScenario(boolean rest) implements Scenario {
 
     @Override
     public String config(GatewayConfigs configs) {
-        return rest ? configs.restReplicas() : configs.replicas();
+        // A request may be on its way to an idle connection when the server closes it.
+        return rest ? configs.restReplicas("retry: {on: [unsent, unavailable, lost]}") : configs.replicas();
     }
 
     @Override

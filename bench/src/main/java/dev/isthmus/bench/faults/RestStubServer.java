@@ -16,6 +16,7 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.util.concurrent.Promise;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -38,6 +39,7 @@ final class RestStubServer implements AutoCloseable {
     private final long serviceMicros;
     private final Channel listening;
     private final Set<Connection> open = new HashSet<>();
+    private final Promise<Void> closed = loop.newPromise();
     private boolean draining;
 
     /** Listens on loopback; port 0 selects any free port. */
@@ -51,7 +53,7 @@ final class RestStubServer implements AutoCloseable {
                     @Override
                     protected void initChannel(Channel channel) {
                         channel.pipeline()
-                                .addLast(new HttpServerCodec(), new HttpObjectAggregator(MAX_REQUEST), new Connection());
+                                .addLast(new HttpServerCodec(), new HttpObjectAggregator(MAX_REQUEST), new Connection(channel));
                     }
                 })
                 .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
@@ -88,40 +90,45 @@ final class RestStubServer implements AutoCloseable {
     /** Stops listening, closes idle connections, and the others after their responses; returns when all are closed. */
     void drain() {
         loop.submit(this::stopListening).syncUninterruptibly();
-        while (loop.submit(() -> !open.isEmpty()).syncUninterruptibly().getNow()) {
-            Thread.onSpinWait();
-        }
+        closed.syncUninterruptibly();
     }
 
     private void stopListening() {
         draining = true;
         listening.close();
         Set.copyOf(open).forEach(Connection::closeIfIdle);
+        closedIfDrained();
+    }
+
+    private void closedIfDrained() {
+        if (draining && open.isEmpty()) {
+            closed.trySuccess(null);
+        }
     }
 
     private final class Connection extends SimpleChannelInboundHandler<FullHttpRequest> {
-        private ChannelHandlerContext context;
+        private final Channel channel;
         private boolean busy;
 
-        @Override
-        public void handlerAdded(ChannelHandlerContext added) {
-            context = added;
+        Connection(Channel channel) {
+            this.channel = channel;
             open.add(this);
         }
 
         @Override
-        public void channelInactive(ChannelHandlerContext closed) {
+        public void channelInactive(ChannelHandlerContext context) {
             open.remove(this);
+            closedIfDrained();
         }
 
         void closeIfIdle() {
             if (!busy) {
-                context.close();
+                channel.close();
             }
         }
 
         @Override
-        protected void channelRead0(ChannelHandlerContext connection, FullHttpRequest request) {
+        protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
             busy = true;
             byte[] body = new byte[request.content().readableBytes()];
             request.content().readBytes(body);
@@ -151,16 +158,16 @@ final class RestStubServer implements AutoCloseable {
             if (draining) {
                 response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
             }
-            context.writeAndFlush(response).addListener(written -> {
+            channel.writeAndFlush(response).addListener(written -> {
                 if (draining) {
-                    context.close();
+                    channel.close();
                 }
             });
         }
 
         @Override
-        public void exceptionCaught(ChannelHandlerContext connection, Throwable cause) {
-            connection.close();
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            context.close();
         }
     }
 

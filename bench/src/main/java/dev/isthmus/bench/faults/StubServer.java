@@ -12,6 +12,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 
 /** A V2 server in its own process, so that it can be killed and stopped by signals. */
 final class StubServer implements AutoCloseable {
@@ -83,6 +84,6 @@ final class StubServer implements AutoCloseable {
     @Override
     public void close() {
         server.shutdownNow();
-        loop.shutdownGracefully();
+        loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
 }

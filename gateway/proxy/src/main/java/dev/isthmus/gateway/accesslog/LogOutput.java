@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.settings.AccessLogConfig;
-import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
@@ -25,13 +24,12 @@ final class LogOutput implements AutoCloseable {
     }
 
     /**
-     * Writes complete lines (borrowed).
+     * Writes complete lines: the first {@code count} bytes of an array.
      *
      * @throws IOException if they may not have been written; the next call opens the file again
      */
-    void write(ByteBuf lines) throws IOException {
-        int bytes = lines.readableBytes();
-        if (file != null && length > 0 && length + bytes > rotateAt) {
+    void write(byte[] lines, int count) throws IOException {
+        if (file != null && length > 0 && length + count > rotateAt) {
             close();
             rotate(file);
         }
@@ -41,9 +39,9 @@ final class LogOutput implements AutoCloseable {
             open = out;
         }
         try {
-            lines.getBytes(lines.readerIndex(), out, bytes);
+            out.write(lines, 0, count);
             out.flush();
-            length += bytes;
+            length += count;
         } catch (IOException e) {
             close();
             throw e;

@@ -53,7 +53,10 @@ final class RestStubServer implements AutoCloseable {
                     @Override
                     protected void initChannel(Channel channel) {
                         channel.pipeline()
-                                .addLast(new HttpServerCodec(), new HttpObjectAggregator(MAX_REQUEST), new Connection(channel));
+                                .addLast(
+                                        new HttpServerCodec(),
+                                        new HttpObjectAggregator(MAX_REQUEST),
+                                        new Connection(channel));
                     }
                 })
                 .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))

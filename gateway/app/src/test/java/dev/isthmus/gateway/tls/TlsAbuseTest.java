@@ -50,8 +50,9 @@ class TlsAbuseTest {
                 local: {embedded_models: true}
                 health: {warm_up: 0s}
                 limits:
-                  http2_abuse: {stream_reset_burst: 20, stream_reset_rate: 0, stream_error_burst: 20, stream_error_rate: 0,
-                    control_frame_burst: 20, control_frame_rate: 0, control_frames_per_data: 0, max_queued_frames: 20}
+                  http2_abuse:
+                    {stream_reset_burst: 20, stream_reset_rate: 0, stream_error_burst: 20, stream_error_rate: 0,
+                     control_frame_burst: 20, control_frame_rate: 0, control_frames_per_data: 0, max_queued_frames: 20}
                 listeners:
                 - {port: 0, tls: {certificates: [{certificate: ca-one.pem, key: ca-one.key}]}}
                 """));
@@ -80,7 +81,9 @@ class TlsAbuseTest {
         PINGS("control_frames", turn -> frame(Http2FrameTypes.PING, 0, 0, Unpooled.copyLong(turn))),
         SETTINGS("control_frames", turn -> RawFrames.settings()),
         WINDOW_UPDATES("control_frames", turn -> RawFrames.windowUpdate(0, 1)),
-        PRIORITIES("control_frames", turn -> frame(Http2FrameTypes.PRIORITY, 0, 1, Unpooled.wrappedBuffer(new byte[5]))),
+        PRIORITIES(
+                "control_frames",
+                turn -> frame(Http2FrameTypes.PRIORITY, 0, 1, Unpooled.wrappedBuffer(new byte[5]))),
         EMPTY_DATA(
                 "control_frames",
                 turn -> turn == 0
@@ -97,6 +100,7 @@ class TlsAbuseTest {
         HEADER_BOMB("header_block", turn -> frame(Http2FrameTypes.HEADERS, 5, 2 * turn + 1, bomb()));
 
         private final String rule;
+        @SuppressWarnings("ImmutableEnumChecker") // it has no state
         private final IntFunction<ByteBuf> turns;
 
         Flood(String rule, IntFunction<ByteBuf> turns) {
@@ -180,7 +184,8 @@ class TlsAbuseTest {
                 "Transfer-Encoding: chunked~~100000001~a~0~~",
             })
     void ambiguousMessage_isRefused_andNothingAfterItIsServed(String fields) throws Exception {
-        String message = "POST /v2/models/simple/infer HTTP/1.1~Host: a~" + fields + "GET /v2/health/live HTTP/1.1~Host: a~~";
+        String message = "POST /v2/models/simple/infer HTTP/1.1~Host: a~" + fields
+                + "GET /v2/health/live HTTP/1.1~Host: a~~";
         byte[] bytes = message.replace("~", "\r\n").getBytes(StandardCharsets.ISO_8859_1);
         for (int record : List.of(1, bytes.length)) {
             try (SSLSocket socket = TlsStage.connect(client, TlsStage.port(gateway), null, "http/1.1")) {

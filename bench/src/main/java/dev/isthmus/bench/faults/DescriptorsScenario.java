@@ -52,7 +52,7 @@ record DescriptorsScenario() implements Scenario {
         boolean spins = !context.options().brief() && cores[1] - cores[0] > MAX_MORE;
         // A connection that the client opens meanwhile is refused, and its request was not sent.
         boolean served = context.tally().failures().stream()
-                .allMatch(each -> each.outcome().text().equals("reset"));
+                .allMatch(each -> each.outcome().kind() == Outcome.Kind.RESET);
         return Verdict.of(
                 served && !spins,
                 String.format(Locale.ROOT, "%.2f of a core before, %.2f meanwhile", cores[0], cores[1]));

@@ -27,10 +27,20 @@ function message(model, id) {
   });
 }
 
+/** OUTPUT0 is the sum of both inputs, raw or not. */
 function expectSum(response) {
-  // OUTPUT0 is the sum of both inputs.
-  const sum = new DataView(response.rawOutputContents[0].slice().buffer).getInt32(8, true);
+  const [raw] = response.rawOutputContents;
+  const sum = raw
+    ? new DataView(raw.buffer, raw.byteOffset).getInt32(8, true)
+    : response.outputs[0].contents.intContents[2];
   expect(sum === 4, sum);
+}
+
+/** The error with which the attempt fails. */
+async function failure(attempt) {
+  const error = await attempt.then(() => null, (reason) => reason);
+  expect(error !== null, 'no failure');
+  return error;
 }
 
 /** REST, by fetch. */
@@ -75,66 +85,82 @@ function connect(gateway) {
       expect(ids.join() === 'two', ids);
     },
     'connect-web: an error can be read': async () => {
-      const error = await client.modelInfer(message('nothing', '')).then(() => null, (failure) => failure);
-      expect(error?.code === Code.NotFound && error.rawMessage.includes('nothing'), String(error));
+      const error = await failure(client.modelInfer(message('nothing', '')));
+      expect(error.code === Code.NotFound && error.rawMessage.includes('nothing'), String(error));
     },
   };
+}
+
+function method(name, type, response) {
+  return new MethodDescriptor(
+    SERVICE + name,
+    type,
+    Object,
+    Object,
+    (request) => toBinary(ModelInferRequestSchema, request),
+    (bytes) => fromBinary(response, bytes),
+  );
+}
+
+const UNARY = method('ModelInfer', MethodType.UNARY, ModelInferResponseSchema);
+const STREAMING = method('ModelStreamInfer', MethodType.SERVER_STREAMING, ModelStreamInferResponseSchema);
+
+function infer(client, gateway, request) {
+  return new Promise((resolve, reject) =>
+    client.rpcCall(gateway + SERVICE + 'ModelInfer', request, {}, UNARY, (error, response) =>
+      error ? reject(error) : resolve(response),
+    ),
+  );
 }
 
 /** gRPC-Web in the form that is given, by gRPC's own client. */
 function official(gateway, format) {
   const client = new GrpcWebClientBase({ format });
-  const method = (name, type, response) =>
-    new MethodDescriptor(
-      SERVICE + name,
-      type,
-      Object,
-      Object,
-      (request) => toBinary(ModelInferRequestSchema, request),
-      (bytes) => fromBinary(response, bytes),
-    );
-  const unary = method('ModelInfer', MethodType.UNARY, ModelInferResponseSchema);
-  const streaming = method('ModelStreamInfer', MethodType.SERVER_STREAMING, ModelStreamInferResponseSchema);
-  const infer = (request) => client.thenableCall(gateway + SERVICE + 'ModelInfer', request, {}, unary);
   return {
-    [`grpc-web, ${format}: inference`]: async () => expectSum(await infer(message('simple', 'one'))),
+    [`grpc-web, ${format}: inference`]: async () => expectSum(await infer(client, gateway, message('simple', 'one'))),
     [`grpc-web, ${format}: stream`]: () =>
       new Promise((resolve, reject) => {
         const ids = [];
         client
-          .serverStreaming(gateway + SERVICE + 'ModelStreamInfer', message('simple', 'two'), {}, streaming)
+          .serverStreaming(gateway + SERVICE + 'ModelStreamInfer', message('simple', 'two'), {}, STREAMING)
           .on('data', (each) => ids.push(each.inferResponse.id))
           .on('error', reject)
           .on('end', () => (ids.join() === 'two' ? resolve() : reject(new Error(`unexpected: ${ids}`))));
       }),
     [`grpc-web, ${format}: an error can be read`]: async () => {
-      const error = await infer(message('nothing', '')).then(() => null, (failure) => failure);
-      expect(error?.code === Code.NotFound && error.message.includes('nothing'), String(error));
+      const error = await failure(infer(client, gateway, message('nothing', '')));
+      expect(error.code === Code.NotFound && error.message.includes('nothing'), String(error));
     },
   };
 }
 
-/** Whether the browser keeps the response from the page: then no status and no message can be seen. */
-function blocked(name, attempt) {
-  return [
-    name + ' is blocked',
-    async () => {
-      const error = await attempt().then(() => null, (failure) => failure);
-      expect(error !== null && !String(error).startsWith('Error: unexpected'), String(error));
+/** What the browser keeps from the page: neither a status nor a message can be seen. */
+function blocked(gateway) {
+  const json = { method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json' } };
+  const connected = createClient(GRPCInferenceService, createGrpcWebTransport({ baseUrl: gateway }));
+  const kept = async (attempt) => {
+    const error = await failure(attempt);
+    expect(error instanceof TypeError && error.message === 'Failed to fetch', String(error));
+  };
+  return {
+    'fetch: a response is kept from the page': () => kept(fetch(gateway + '/v2/health/live')),
+    'fetch: inference is not sent': () => kept(fetch(gateway + '/v2/models/simple/infer', json)),
+    'fetch: management is not sent': () => kept(fetch(gateway + '/v2/repository/models/simple/unload', json)),
+    'connect-web: inference is not sent': async () => {
+      const error = await failure(connected.modelInfer(message('nothing', '')));
+      expect(error.code === Code.Unknown && error.rawMessage === 'Failed to fetch', String(error));
     },
-  ];
+    'grpc-web: inference is not sent': async () => {
+      const error = await failure(infer(new GrpcWebClientBase({ format: 'text' }), gateway, message('nothing', '')));
+      expect(error.code !== Code.NotFound && !error.message.includes('nothing'), String(error));
+    },
+  };
 }
 
 function checks(expected, gateway) {
-  const all = {
-    ...rest(gateway),
-    ...connect(gateway),
-    ...official(gateway, 'text'),
-    ...official(gateway, 'binary'),
-  };
-  return expected === 'allowed'
-    ? all
-    : Object.fromEntries(Object.entries(all).map(([name, attempt]) => blocked(name, attempt)));
+  return expected === 'foreign'
+    ? blocked(gateway)
+    : { ...rest(gateway), ...connect(gateway), ...official(gateway, 'text'), ...official(gateway, 'binary') };
 }
 
 const parameters = new URLSearchParams(location.search);

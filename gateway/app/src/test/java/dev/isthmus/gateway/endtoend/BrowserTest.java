@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.TestAuthority;
+import io.micrometer.core.instrument.Timer;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.List;
@@ -36,6 +37,11 @@ class BrowserTest {
             assertThat(outcome.text())
                     .contains("grpc-web, text: stream", "connect-web: stream", "is not sent")
                     .endsWith("all passed\n");
+            // Those of the allowed page, from each of its clients at both addresses; the foreign page sent none.
+            assertThat(gateway.meters().find("isthmus.requests").tags("protocol", "grpc_web").timers().stream()
+                            .mapToLong(Timer::count)
+                            .sum())
+                    .isEqualTo(2 * 9);
         }
     }
 }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /** Which web pages of other origins may use a listener (Fetch Standard, "HTTP CORS protocol"). */
 public final class CorsPolicy {
     /** Request headers that the gateway reads. */
-    private static final String REQUEST_HEADERS = "accept, authorization, content-type, grpc-timeout, "
+    private static final String REQUEST_HEADERS = "accept, authorization, baggage, content-type, grpc-timeout, "
             + "inference-header-content-length, isthmus-stream-form, traceparent, tracestate, triton_grpc_error, "
             + "x-api-key, x-grpc-web, x-request-id, x-request-timeout-ms, x-user-agent";
     /** Response headers that the gateway sends, other than those that every page may read. */

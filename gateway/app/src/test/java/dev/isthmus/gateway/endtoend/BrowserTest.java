@@ -13,8 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Pages of other origins in a real browser, over HTTP/1.1 and, with TLS, HTTP/2. */
 class BrowserTest {
-    private static final String LISTENER =
-            "{port: 0, grpc_web: true, cors: {origins: [\"http://localhost:*\"]}%s}";
+    private static final String LISTENER = "{port: 0, grpc_web: true, cors: {origins: [\"http://localhost:*\"]}%s}";
 
     @Test
     void pages(@TempDir Path folder) throws Exception {

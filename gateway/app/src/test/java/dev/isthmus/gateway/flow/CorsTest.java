@@ -193,9 +193,8 @@ class CorsTest {
         String listener = "listeners: [{port: 0, cors: {origins: [\"" + PAGE + "\"], credentials: true}}]\n";
         try (Stage stage = stage(listener + LOCAL)) {
             GrpcWebClient client = client(stage, version);
-            for (Answer answer : new Answer[] {
-                preflight(client, INFER, PAGE), client.ask("GET", LIVE, NOTHING, "origin", PAGE)
-            }) {
+            for (Answer answer :
+                    new Answer[] {preflight(client, INFER, PAGE), client.ask("GET", LIVE, NOTHING, "origin", PAGE)}) {
                 assertThat(answer.header("access-control-allow-origin")).isEqualTo(PAGE);
                 assertThat(answer.header("access-control-allow-credentials")).isEqualTo("true");
             }
@@ -227,7 +226,8 @@ class CorsTest {
     @EnumSource(HttpVersion.class)
     void headersOfTheUpstream_doNotCount_andCodingsVaryToo(HttpVersion version) throws Exception {
         String body = Infer.answerJson("m", "one", 1);
-        String padded = body.substring(0, body.length() - 1) + ",\"parameters\":{\"x\":\"" + "a".repeat(20_000) + "\"}}";
+        String padded =
+                body.substring(0, body.length() - 1) + ",\"parameters\":{\"x\":\"" + "a".repeat(20_000) + "\"}}";
         String response = "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\n"
                 + "Access-Control-Allow-Credentials: true\r\nContent-Length: " + padded.length() + "\r\n\r\n" + padded;
         String fleet = """
@@ -238,7 +238,8 @@ class CorsTest {
                 """;
         try (FakeRestServer server = FakeRestServer.sending(response);
                 Stage stage = stage(ALLOWED
-                        + fleet.replace("PORT", Integer.toString(server.endpoint().port())))) {
+                        + fleet.replace(
+                                "PORT", Integer.toString(server.endpoint().port())))) {
             Answer answer = client(stage, version)
                     .ask(
                             "POST",

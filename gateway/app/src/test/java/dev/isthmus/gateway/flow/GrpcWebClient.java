@@ -39,7 +39,8 @@ record GrpcWebClient(int port, HttpVersion version, GrpcWebForm form) {
         /** The frames of its body, decoded. */
         GrpcWebAnswer frames() {
             byte[] body = latin.getBytes(StandardCharsets.ISO_8859_1);
-            return GrpcWebAnswer.of(this, header("content-type").startsWith("application/grpc-web-text") ? joined(body) : body);
+            return GrpcWebAnswer.of(
+                    this, header("content-type").startsWith("application/grpc-web-text") ? joined(body) : body);
         }
 
         /** Decodes texts that were encoded one by one. */
@@ -119,7 +120,9 @@ record GrpcWebClient(int port, HttpVersion version, GrpcWebForm form) {
 
     /** Sends any request, with headers as names and values in turn. */
     Answer ask(String verb, String path, byte[] body, String... headers) throws Exception {
-        return version == HttpVersion.HTTP_2 ? overHttp2(verb, path, body, headers) : overHttp1(verb, path, body, headers);
+        return version == HttpVersion.HTTP_2
+                ? overHttp2(verb, path, body, headers)
+                : overHttp1(verb, path, body, headers);
     }
 
     private Answer overHttp2(String verb, String path, byte[] body, String... headers) throws Exception {

@@ -59,8 +59,9 @@ class GrpcWebTest {
     }
 
     private Stream<GrpcWebClient> clients() {
-        return Stream.of(HttpVersion.values()).flatMap(version -> Stream.of(GrpcWebForm.values())
-                .map(form -> new GrpcWebClient(stage.port(), version, form)));
+        return Stream.of(HttpVersion.values())
+                .flatMap(version ->
+                        Stream.of(GrpcWebForm.values()).map(form -> new GrpcWebClient(stage.port(), version, form)));
     }
 
     private Stream<HttpVersion> versions() {
@@ -98,15 +99,17 @@ class GrpcWebTest {
     void unaryCall(GrpcWebClient client) throws Exception {
         GrpcWebAnswer answer = client.call("ModelInfer", request("simple", "one"));
         assertThat(answer.http().status()).isEqualTo(200);
-        assertThat(answer.http().header("content-type"))
-                .isEqualTo(client.form().contentType());
+        assertThat(answer.http().header("content-type")).isEqualTo(client.form().contentType());
         assertThat(answer.http().headers()).doesNotContainKeys("grpc-status", "access-control-allow-origin", "vary");
         assertThat(answer.status()).as(answer.text()).isZero();
         assertThat(answer.messages()).hasSize(1);
         ModelInferResponse response =
                 ModelInferResponse.parseFrom(answer.messages().getFirst());
         assertThat(response.getId()).isEqualTo("one");
-        assertThat(response.getRawOutputContents(0).asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN).getInt(8))
+        assertThat(response.getRawOutputContents(0)
+                        .asReadOnlyByteBuffer()
+                        .order(ByteOrder.LITTLE_ENDIAN)
+                        .getInt(8))
                 .isEqualTo(4);
     }
 
@@ -127,9 +130,11 @@ class GrpcWebTest {
     void stream_ofManyRequests_thatWereSentBefore(GrpcWebClient client) throws Exception {
         ByteArrayOutputStream body = new ByteArrayOutputStream();
         for (int i = 0; i < 300; i++) {
-            body.writeBytes(GrpcWebClient.frame(0, request("simple", "request " + i).toByteArray()));
+            body.writeBytes(
+                    GrpcWebClient.frame(0, request("simple", "request " + i).toByteArray()));
         }
-        GrpcWebAnswer answer = client.send("ModelStreamInfer", body.toByteArray()).frames();
+        GrpcWebAnswer answer =
+                client.send("ModelStreamInfer", body.toByteArray()).frames();
         assertThat(answer.status()).as(answer.text()).isZero();
         assertThat(answer.messages()).hasSize(300);
     }
@@ -139,8 +144,7 @@ class GrpcWebTest {
     void failure_hasItsStatusInTheHeaders(GrpcWebClient client) throws Exception {
         GrpcWebAnswer answer = client.call("ModelInfer", request("nothing", ""));
         assertThat(answer.http().status()).isEqualTo(200);
-        assertThat(answer.http().header("content-type"))
-                .isEqualTo(client.form().contentType());
+        assertThat(answer.http().header("content-type")).isEqualTo(client.form().contentType());
         assertThat(answer.http().latin()).isEmpty();
         assertThat(answer.status()).isEqualTo(5);
         assertThat(answer.text()).contains("nothing");
@@ -161,7 +165,8 @@ class GrpcWebTest {
     void response_hasTheFormThatIsAccepted(HttpVersion version) throws Exception {
         Answer answer = binary(version).send("ServerLive", LIVE, "accept", "application/grpc-web-text");
         assertThat(answer.header("content-type")).isEqualTo("application/grpc-web-text+proto");
-        assertThat(ServerLiveResponse.parseFrom(answer.frames().messages().getFirst()).getLive())
+        assertThat(ServerLiveResponse.parseFrom(answer.frames().messages().getFirst())
+                        .getLive())
                 .isTrue();
     }
 
@@ -174,8 +179,8 @@ class GrpcWebTest {
                 + Base64.getEncoder().encodeToString(Arrays.copyOfRange(frame, 15, frame.length));
         StringBuilder chunks = new StringBuilder("POST " + GrpcWebClient.SERVICE + "ModelInfer HTTP/1.1\r\nHost: a\r\n"
                 + "Content-Type: application/grpc-web-text\r\nTransfer-Encoding: chunked\r\n\r\n");
-        for (char c : text.toCharArray()) {
-            chunks.append("1\r\n").append(c).append("\r\n");
+        for (int i = 0; i < text.length(); i++) {
+            chunks.append("1\r\n").append(text.charAt(i)).append("\r\n");
         }
         try (Http1Client client = text(HttpVersion.HTTP_1_1).connect()) {
             client.send(chunks + "0\r\n\r\n");
@@ -215,7 +220,11 @@ class GrpcWebTest {
     void malformedBodies_areRefused(GrpcWebClient client) throws Exception {
         byte[] large = ByteBuffer.allocate(5).put((byte) 0).putInt(1 << 30).array();
         expect(client, "ModelInfer", large, 8, "gRPC message: at most");
-        expect(client, "ServerLive", GrpcWebClient.frame(0x80, "a: b".getBytes(StandardCharsets.US_ASCII)), 13,
+        expect(
+                client,
+                "ServerLive",
+                GrpcWebClient.frame(0x80, "a: b".getBytes(StandardCharsets.US_ASCII)),
+                13,
                 "a compressed flag of 0 or 1 is expected, got 128");
         expect(client, "ModelInfer", GrpcWebClient.frame(1, new byte[3]), 13, "there is no grpc-encoding");
         expect(client, "ModelInfer", new byte[] {0, 0, 0, 0, 9, 1}, 13, "ended before its message was complete");
@@ -265,11 +274,14 @@ class GrpcWebTest {
     @MethodSource("versions")
     void otherContent_isRefused(HttpVersion version) throws Exception {
         String path = GrpcWebClient.SERVICE + "ServerLive";
-        GrpcWebAnswer json =
-                binary(version).ask("POST", path, LIVE, "content-type", "application/grpc-web+json").frames();
+        GrpcWebAnswer json = binary(version)
+                .ask("POST", path, LIVE, "content-type", "application/grpc-web+json")
+                .frames();
         assertThat(json.status()).isEqualTo(12);
         assertThat(json.text()).contains("application/grpc-web+proto or application/grpc-web-text+proto is expected");
-        GrpcWebAnswer coded = binary(version).send("ServerLive", LIVE, "content-encoding", "gzip").frames();
+        GrpcWebAnswer coded = binary(version)
+                .send("ServerLive", LIVE, "content-encoding", "gzip")
+                .frames();
         assertThat(coded.status()).isEqualTo(12);
         assertThat(coded.text()).contains("header Content-Encoding: none is expected");
         GrpcWebAnswer put = binary(version)
@@ -284,7 +296,10 @@ class GrpcWebTest {
     @MethodSource("clients")
     void deadline_holds(GrpcWebClient client) throws Exception {
         GrpcWebAnswer answer = client.send(
-                        "ModelInfer", GrpcWebClient.frame(0, request("simple", "").toByteArray()), "grpc-timeout", "1n")
+                        "ModelInfer",
+                        GrpcWebClient.frame(0, request("simple", "").toByteArray()),
+                        "grpc-timeout",
+                        "1n")
                 .frames();
         assertThat(answer.status()).isEqualTo(4);
     }
@@ -301,8 +316,7 @@ class GrpcWebTest {
     @ParameterizedTest
     @MethodSource("clients")
     void requestId_isReturned(GrpcWebClient client) throws Exception {
-        GrpcWebAnswer answer =
-                client.call("ServerLive", ServerLiveRequest.getDefaultInstance(), "x-request-id", "a-1");
+        GrpcWebAnswer answer = client.call("ServerLive", ServerLiveRequest.getDefaultInstance(), "x-request-id", "a-1");
         assertThat(answer.http().header("x-request-id")).isEqualTo("a-1");
     }
 
@@ -310,8 +324,7 @@ class GrpcWebTest {
     @MethodSource("versions")
     void withoutTheSetting_itIsNotServed(HttpVersion version) throws Exception {
         try (Stage off = stage(false)) {
-            Answer answer =
-                    new GrpcWebClient(off.port(), version, GrpcWebForm.BINARY).send("ServerLive", LIVE);
+            Answer answer = new GrpcWebClient(off.port(), version, GrpcWebForm.BINARY).send("ServerLive", LIVE);
             assertThat(answer.status()).isEqualTo(404);
             assertThat(answer.latin()).isEqualTo("{\"error\":\"Not Found\"}");
         }
@@ -321,8 +334,12 @@ class GrpcWebTest {
     @MethodSource("clients")
     void call_isCountedWithItsProtocol(GrpcWebClient client) throws Exception {
         Gateway gateway = stage.gateway();
-        client.call("ModelReady", ModelReadyRequest.newBuilder().setName("simple").build());
-        assertThat(gateway.meters().find("isthmus.requests").tags("protocol", "grpc_web").timers())
+        client.call(
+                "ModelReady", ModelReadyRequest.newBuilder().setName("simple").build());
+        assertThat(gateway.meters()
+                        .find("isthmus.requests")
+                        .tags("protocol", "grpc_web")
+                        .timers())
                 .isNotEmpty();
     }
 }

@@ -33,9 +33,13 @@ class RefusedRequestsTest {
     void start() throws Exception {
         GatewayConfig config = TestConfigs.with(
                 GatewayConfig.embedded(),
-                Map.of("answers", Stage.ANSWERS, "limits", TestConfigs.with(GatewayConfig.DEFAULT.limits(), Map.of("maxBodySize", Stage.LIMIT))));
-        stage = Stage.with(config.withListener(
-                TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("grpcWeb", true))));
+                Map.of(
+                        "answers",
+                        Stage.ANSWERS,
+                        "limits",
+                        TestConfigs.with(GatewayConfig.DEFAULT.limits(), Map.of("maxBodySize", Stage.LIMIT))));
+        stage = Stage.with(
+                config.withListener(TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("grpcWeb", true))));
     }
 
     @AfterAll

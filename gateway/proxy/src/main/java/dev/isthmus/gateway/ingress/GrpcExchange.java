@@ -213,7 +213,7 @@ final class GrpcExchange implements HttpExchange, Reply {
             return;
         }
         RequestSink to = sink;
-        if (transport.partial() || call.deframer().partial() || (!call.stream() && !call.request().complete())) {
+        if (transport.partial() || call.partial()) {
             failCall(new OipException(ErrorCode.INTERNAL, "gRPC: the request ended before its message was complete"));
         } else if (to != null) {
             to.end();

@@ -62,7 +62,8 @@ final class GrpcResponseFields {
     /** The trailers of a failed call, by name. */
     static Map<String, String> trailers(OipException failure, Map<String, String> returned) {
         Map<String, String> trailers = new LinkedHashMap<>(returned);
-        trailers.put(GrpcNames.STATUS.toString(), Integer.toString(failure.code().grpcStatus()));
+        trailers.put(
+                GrpcNames.STATUS.toString(), Integer.toString(failure.code().grpcStatus()));
         trailers.put(GrpcNames.MESSAGE.toString(), StatusMessage.encoded(failure.message()));
         if (failure.code() == ErrorCode.UNAUTHENTICATED) {
             trailers.put(RestResponse.CHALLENGE_HEADER, RestResponse.CHALLENGE);

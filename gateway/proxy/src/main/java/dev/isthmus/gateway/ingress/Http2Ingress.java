@@ -121,8 +121,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
             CallContext context = listener.context(ClientProtocol.GRPC, head, client, channel);
-            Http2GrpcExchange exchange =
-                    new Http2GrpcExchange(stream, channel, settings, context, listener.calls());
+            Http2GrpcExchange exchange = new Http2GrpcExchange(stream, channel, settings, context, listener.calls());
             if (refusal == null) {
                 exchange.open(head);
             } else {

@@ -5,8 +5,8 @@ import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.call.TlsSession;
+import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.tls.ServerTls;
@@ -88,8 +88,7 @@ public record ListenerContext(
                 : plain(allowing, head, connection, channel);
     }
 
-    private HttpExchange plain(
-            ResponseWriter writer, HeaderFields head, ClientConnection connection, Channel channel) {
+    private HttpExchange plain(ResponseWriter writer, HeaderFields head, ClientConnection connection, Channel channel) {
         IngressSettings current = settings.get();
         boolean web = browsers.grpcWeb()
                 && head instanceof RequestHead request

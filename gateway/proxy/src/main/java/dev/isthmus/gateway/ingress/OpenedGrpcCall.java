@@ -60,6 +60,11 @@ record OpenedGrpcCall(
         return requestHead.method().streams();
     }
 
+    /** Whether a message is incomplete, or the only message has not begun. */
+    boolean partial() {
+        return deframer.partial() || (!stream() && !request.complete());
+    }
+
     @Nullable
     ContentCoding coding() {
         return requestHead.coding();

@@ -14,7 +14,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class GrpcWebTransportTest {
-    private static final OipException FAILURE = new OipException(ErrorCode.UNAVAILABLE, "gone");
+    private final OipException failure = new OipException(ErrorCode.UNAVAILABLE, "gone");
 
     private final Written written = new Written();
     private final GrpcWebTransport transport = new GrpcWebTransport(written, new EmbeddedChannel());
@@ -77,7 +77,7 @@ class GrpcWebTransportTest {
 
     @Test
     void failure_beforeAnyMessage_isInTheHeaders() {
-        transport.fail(FAILURE, false, Map.of());
+        transport.fail(failure, false, Map.of());
         assertThat(written.events).containsExactly("respond 14");
     }
 
@@ -87,7 +87,7 @@ class GrpcWebTransportTest {
         send(0, 0, 0, 0, 0);
         send(0, 0, 0, 0, 2, 1);
         send(2);
-        transport.fail(FAILURE, true, Map.of());
+        transport.fail(failure, true, Map.of());
         assertThat(written.events)
                 .containsExactly(
                         "begin application/grpc-web+proto",
@@ -102,7 +102,7 @@ class GrpcWebTransportTest {
     void failure_withinAMessage_abortsTheResponse() {
         transport.head(null, Map.of());
         send(0, 0, 0, 0, 2, 1);
-        transport.fail(FAILURE, true, Map.of());
+        transport.fail(failure, true, Map.of());
         // The trailers would be read as the rest of the message.
         assertThat(written.events).containsExactly("begin application/grpc-web+proto", "part", "abort");
     }
@@ -113,8 +113,7 @@ class GrpcWebTransportTest {
         send(0, 0, 0, 0, 0);
         transport.complete(true, Map.of("x-a", "b"));
         assertThat(written.events)
-                .containsExactly(
-                        "begin application/grpc-web+proto", "part", "x-a: b\r\ngrpc-status: 0\r\n", "end");
+                .containsExactly("begin application/grpc-web+proto", "part", "x-a: b\r\ngrpc-status: 0\r\n", "end");
     }
 
     @Test

@@ -161,9 +161,7 @@ final class ConfigChecks {
     }
 
     private void cors(String what, CorsConfig cors) {
-        if (valid(cors)
-                && cors.credentials()
-                && cors.origins().stream().anyMatch(OriginPattern::isAll)) {
+        if (valid(cors) && cors.credentials() && cors.origins().stream().anyMatch(OriginPattern::isAll)) {
             yaml.problem(
                     positions.of(cors, "credentials"),
                     what + ": cors: credentials: false is expected with the origin *, as any page could act for the "

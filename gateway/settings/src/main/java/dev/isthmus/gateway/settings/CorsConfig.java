@@ -6,8 +6,8 @@ import java.util.List;
 /** Web pages of other origins that may use a listener. */
 @Doc("Web pages of other origins that may use this listener (CORS). Without this section browsers refuse them.")
 public record CorsConfig(
-        @Doc("Origins of the pages: scheme://host, with :port if it is not the scheme's own; a host *.SUFFIX stands for "
-                + "all hosts below it, a port * for any, and * alone for all origins.")
+        @Doc("Origins of the pages: scheme://host, with :port if it is not the scheme's own; a host *.SUFFIX stands"
+                + " for all hosts below it, a port * for any, and * alone for all origins.")
         @Required
         @NotEmpty
         List<OriginPattern> origins,

@@ -46,7 +46,8 @@ public record Listener(
 
     /** A copy at another address. */
     public Listener at(String otherHost, int otherPort) {
-        return new Listener(otherHost, otherPort, name, access, management, trustedProxies, proxyProtocol, tls, grpcWeb, cors);
+        return new Listener(
+                otherHost, otherPort, name, access, management, trustedProxies, proxyProtocol, tls, grpcWeb, cors);
     }
 
     /** Whether both are the same address. */

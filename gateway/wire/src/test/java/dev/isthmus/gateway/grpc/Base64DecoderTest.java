@@ -111,7 +111,8 @@ class Base64DecoderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"=AAA", "A=AA", "AA=A", "AAA A", "AA\nAA", "AAA-", "AAA_", "AA==A=AA", "====", "AAAA\u00e9AAA"})
+    @ValueSource(
+            strings = {"=AAA", "A=AA", "AA=A", "AAA A", "AA\nAA", "AAA-", "AAA_", "AA==A=AA", "====", "AAAA\u00e9AAA"})
     void otherText_isRefused_howeverItIsSplit(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.ISO_8859_1);
         for (int i = 0; i <= bytes.length; i++) {

@@ -332,7 +332,7 @@ final class GrpcExchange implements HttpExchange, Reply {
     /** Writes the bytes (taken). Fails the call if there is no memory for them. */
     private void write(OpenedGrpcCall call, ByteBuf out) {
         try {
-            memory.response(transport.queued() + out.readableBytes());
+            memory.response(transport.queued() + transport.memoryToSend(out.readableBytes()));
         } catch (OipException refused) {
             out.release();
             failCall(refused);

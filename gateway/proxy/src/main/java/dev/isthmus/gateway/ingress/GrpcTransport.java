@@ -41,6 +41,11 @@ interface GrpcTransport {
      */
     void head(@Nullable ContentCoding coding, Map<String, String> returned);
 
+    /** Bytes of memory that sending this many bytes takes. */
+    default long memoryToSend(int bytes) {
+        return bytes;
+    }
+
     /** Sends messages with their prefixes (taken): one, or the next part of one. */
     void send(ByteBuf message);
 

@@ -82,6 +82,11 @@ final class GrpcWebTransport implements GrpcTransport {
     }
 
     @Override
+    public long memoryToSend(int bytes) {
+        return form == GrpcWebForm.TEXT ? bytes + Base64Encoder.length(bytes) : bytes;
+    }
+
+    @Override
     public void send(ByteBuf message) {
         if (missing == 0) {
             missing = MessagePrefix.BYTES + message.getUnsignedInt(message.readerIndex() + 1);

@@ -11,6 +11,10 @@ import java.util.Arrays;
  */
 public final class Base64Decoder {
     private static final int GROUP = 4;
+    /** Characters that are decoded in one step. */
+    private static final int STEP = 8 * 1024;
+
+    private static final int NO_GROUP = -1;
     private static final byte[] VALUES = values();
 
     private final ByteBufAllocator allocator;
@@ -47,10 +51,13 @@ public final class Base64Decoder {
         int most = (int) ((characters + (long) part.readableBytes()) / GROUP * 3);
         ByteBuf out = allocator.buffer(most, most);
         try {
+            // Every byte changes, so a copy is necessary. Arrays are read and written much faster than buffers.
+            byte[] text = new byte[Math.min(STEP, part.readableBytes())];
+            byte[] bytes = new byte[(text.length + GROUP) / GROUP * 3];
             while (part.isReadable()) {
-                if (characters > 0 || !wholeGroup(part, out)) {
-                    character(part.readUnsignedByte(), out);
-                }
+                int length = Math.min(text.length, part.readableBytes());
+                part.readBytes(text, 0, length);
+                out.writeBytes(bytes, 0, decode(text, length, bytes));
             }
             return out.retain();
         } finally {
@@ -59,50 +66,60 @@ public final class Base64Decoder {
         }
     }
 
-    /** Decodes one group without padding; returns false for any other. */
-    private static boolean wholeGroup(ByteBuf part, ByteBuf out) {
-        if (part.readableBytes() < GROUP) {
-            return false;
+    /** Returns the number of bytes decoded. */
+    private int decode(byte[] text, int length, byte[] bytes) {
+        int decoded = 0;
+        int at = 0;
+        while (at < length) {
+            int value = characters == 0 && at + GROUP <= length ? wholeGroup(text, at) : NO_GROUP;
+            if (value >= 0) {
+                bytes[decoded++] = (byte) (value >> 16);
+                bytes[decoded++] = (byte) (value >> 8);
+                bytes[decoded++] = (byte) value;
+                at += GROUP;
+            } else {
+                add(text[at++] & 0xff);
+                if (characters == GROUP) {
+                    decoded += takeGroup(bytes, decoded);
+                }
+            }
         }
-        int text = part.getInt(part.readerIndex());
-        int value = VALUES[text >>> 24] << 18
-                | VALUES[text >>> 16 & 0xff] << 12
-                | VALUES[text >>> 8 & 0xff] << 6
-                | VALUES[text & 0xff];
-        if (value < 0) {
-            return false;
-        }
-        out.writeMedium(value);
-        part.skipBytes(GROUP);
-        return true;
+        return decoded;
     }
 
-    private void character(int character, ByteBuf out) {
+    /** The bits of a group without padding; negative for any other. */
+    private static int wholeGroup(byte[] text, int at) {
+        return VALUES[text[at] & 0xff] << 18
+                | VALUES[text[at + 1] & 0xff] << 12
+                | VALUES[text[at + 2] & 0xff] << 6
+                | VALUES[text[at + 3] & 0xff];
+    }
+
+    /** Adds a character to the incomplete group. */
+    private void add(int character) {
         int value = VALUES[character];
         if (character == '=' && characters >= 2) {
             padding++;
+            value = 0;
         } else if (value < 0 || padding > 0) {
             throw OipException.invalid(String.format(
                     "gRPC-Web: base64 is expected, got the byte 0x%02x at position %d of a group of four",
                     character, characters + 1));
-        } else {
-            bits = bits << 6 | value;
         }
+        bits = bits << 6 | value;
         characters++;
-        if (characters == GROUP) {
-            write(out);
-        }
     }
 
-    private void write(ByteBuf out) {
-        switch (padding) {
-            case 0 -> out.writeMedium(bits);
-            case 1 -> out.writeShort(bits >> 2);
-            default -> out.writeByte(bits >> 4);
+    /** Writes the bytes of the group, which is complete, and begins another one; returns their number. */
+    private int takeGroup(byte[] bytes, int from) {
+        int count = 3 - padding;
+        for (int i = 0; i < count; i++) {
+            bytes[from + i] = (byte) (bits >> (16 - 8 * i));
         }
         bits = 0;
         characters = 0;
         padding = 0;
+        return count;
     }
 
     /** Whether a group is incomplete. */

@@ -80,6 +80,13 @@ class ConfigChecksTest {
                         "{listeners: [{proxy_protocol: true}], " + LOCAL + "}",
                         "listener 127.0.0.1:8080: proxy_protocol: 'trusted_proxies' is expected"),
                 arguments(
+                        "{listeners: [{cors: {origins: ['*', 'https://a.example'], credentials: true}}], " + LOCAL
+                                + "}",
+                        "listener 127.0.0.1:8080: cors: credentials: false is expected with the origin *"),
+                arguments(
+                        "{listeners: [{cors: {origins: ['https://a.example/']}}], " + LOCAL + "}",
+                        "an origin such as https://app.example.com"),
+                arguments(
                         "{listeners: [{port: 1}, {port: 1, trusted_proxies: [10.0.0.1]}], " + LOCAL + "}",
                         "listener: 127.0.0.1:1 is given twice"),
                 arguments("{admin: {token_file: none}, " + LOCAL + "}", "/none cannot be read"),

@@ -18,10 +18,6 @@ import org.jspecify.annotations.Nullable;
  * text of a client is escaped as JSON, so that it cannot add a line or a member.
  */
 final class AccessLogLine {
-    private static final int TRACE_PARENT_LENGTH = 55;
-    private static final int TRACE_ID = 3;
-    private static final int TRACE_ID_END = 35;
-
     private final LineWriter out;
     private final List<String> headers;
 
@@ -49,7 +45,7 @@ final class AccessLogLine {
     private void client(CallContext call) {
         HeaderFields fields = call.headers();
         out.text("request_id", call.requestId());
-        out.text("trace_id", traceId(fields.value("traceparent")));
+        out.text("trace_id", call.traceId());
         ClientConnection connection = call.connection();
         if (connection != null) {
             connection(connection);
@@ -119,16 +115,6 @@ final class AccessLogLine {
         out.milliseconds("upstream_ms", call.upstreamNanos());
         out.milliseconds("response_ms", call.responseWriteNanos());
         out.milliseconds("duration_ms", call.totalNanos());
-    }
-
-    /** The trace id of a W3C traceparent; null if it is missing or malformed. */
-    private static @Nullable String traceId(@Nullable String traceparent) {
-        return traceparent != null
-                        && traceparent.length() >= TRACE_PARENT_LENGTH
-                        && traceparent.charAt(TRACE_ID - 1) == '-'
-                        && traceparent.charAt(TRACE_ID_END) == '-'
-                ? traceparent.substring(TRACE_ID, TRACE_ID_END)
-                : null;
     }
 
     private static @Nullable String address(@Nullable SocketAddress peer) {

@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
 final class SpanExport implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SpanExport.class);
     private static final int MAX_BATCH = 512;
-    private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     private static final long CLOSE_MILLIS = 5000;
     /** The identity of this process among the gateways of one name. */
     private static final String INSTANCE = UUID.randomUUID().toString();

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import static java.nio.file.StandardCopyOption.COPY_ATTRIBUTES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
@@ -67,6 +68,8 @@ class DocumentationTest {
         }
         Files.copy(authority.ca(), folder.resolve("clients.pem"));
         Files.copy(authority.ca(), folder.resolve("servers.pem"));
+        Files.copy(authority.ca(), folder.resolve("collector-ca.pem"));
+        Files.copy(folder.resolve("client.key"), folder.resolve("collector.key"), COPY_ATTRIBUTES);
         Files.move(authority.revoke(), folder.resolve("clients.crl"));
     }
 

@@ -10,6 +10,7 @@ import static io.opentelemetry.proto.trace.v1.Span.SpanKind.SPAN_KIND_SERVER;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.settings.AccessLogConfig;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
@@ -297,7 +298,7 @@ class TracingTest {
     }
 
     private Span named(String name) {
-        return collector.spans().stream()
+        return FakeCollector.all(collector.spans(), SPAN_KIND_SERVER).stream()
                 .filter(span -> span.getName().equals(name))
                 .findFirst()
                 .orElseThrow();
@@ -345,6 +346,59 @@ class TracingTest {
             assertThat(restHeader(Stage.posted(rest).head(), "traceparent")).contains(FakeCollector.id(attempt));
             assertThat(spans).allSatisfy(each -> assertThat(FakeCollector.traceId(each))
                     .isEqualTo(FakeCollector.traceId(call)));
+        }
+    }
+
+    @Test
+    void stream_isOneAttempt() throws Exception {
+        try (Stage stage = stage(Map.of())) {
+            GrpcClient client = GrpcClient.ask(
+                    stage.channel(),
+                    "ModelStreamInfer",
+                    new Metadata(),
+                    Infer.request("m", "a", 1).toByteArray());
+            client.answer();
+            assertThat(client.status().isOk()).isTrue();
+            List<Span> spans = collector.spans(2);
+            Span attempt = one(spans, SPAN_KIND_CLIENT);
+            assertThat(one(spans, SPAN_KIND_SERVER).getName())
+                    .isEqualTo("inference.GRPCInferenceService/ModelStreamInfer");
+            assertThat(attempt.getName()).isEqualTo("inference.GRPCInferenceService/ModelStreamInfer");
+            assertThat(FakeGrpcServer.next(grpc.opened).headers().get(key("traceparent")))
+                    .contains(FakeCollector.id(attempt));
+        }
+    }
+
+    @Test
+    void callThatItsClientCancels_endsItsSpans() throws Exception {
+        FakeGrpcServer silent = FakeGrpcServer.silent();
+        GatewayConfig config = config(
+                tracing(Map.of()), Map.of("upstreams", Map.of("grpc", Stage.grpc(silent, ServerDialect.GENERIC)),
+                        "models", Map.of("m", ModelConfig.of("grpc"))));
+        try (silent;
+                Stage stage = Stage.with(config)) {
+            GrpcClient client = inferOverGrpc(stage, "m", new Metadata());
+            await().until(() -> silent.opened.stream().anyMatch(call -> call.method().equals("ModelInfer")));
+            client.cancel();
+            List<Span> spans = collector.spans(2);
+            assertThat(attributes(one(spans, SPAN_KIND_CLIENT))).containsEntry("error.type", "CANCELLED");
+            assertThat(one(spans, SPAN_KIND_SERVER).getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_UNSET);
+            assertThat(attributes(one(spans, SPAN_KIND_SERVER)))
+                    .containsEntry("rpc.response.status_code", "CANCELLED");
+        }
+    }
+
+    /** Also of calls that are not sampled. */
+    @Test
+    void accessLog_hasTheIdOfTheTrace(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("access.log");
+        AccessLogConfig log = TestConfigs.with(AccessLogConfig.DEFAULT, Map.of("file", file));
+        try (Stage stage = Stage.with(config(tracing(Map.of("sample", 0.0)), Map.of("accessLog", log)))) {
+            infer(stage, "m");
+            String traceparent = String.valueOf(
+                    FakeGrpcServer.next(grpc.opened).headers().get(key("traceparent")));
+            await().until(() -> Files.exists(file)
+                    && Files.readString(file).contains("\"trace_id\":\"" + traceparent.substring(3, 35) + "\""));
         }
     }
 

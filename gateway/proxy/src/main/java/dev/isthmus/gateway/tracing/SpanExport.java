@@ -53,20 +53,21 @@ final class SpanExport implements AutoCloseable {
         void close();
     }
 
-    private record SpanCounters(Counter sent, Counter full, Counter failed) {
+    private record SpanCounters(Counter sent, Counter full, Counter failed, Counter closed) {
         static SpanCounters of(MeterRegistry meters) {
             return new SpanCounters(
                     Counter.builder("isthmus.trace.spans")
                             .description("Spans that the collector has accepted")
                             .register(meters),
                     dropped(meters, "full"),
-                    dropped(meters, "collector"));
+                    dropped(meters, "collector"),
+                    dropped(meters, "closed"));
         }
 
         private static Counter dropped(MeterRegistry meters, String reason) {
             return Counter.builder("isthmus.trace.dropped.spans")
                     .description("Spans that did not reach the collector: full (too many wait), collector (it is gone, "
-                            + "too slow or refuses them)")
+                            + "too slow or refuses them), closed (the call ended after a reload)")
                     .tag("reason", reason)
                     .register(meters);
         }
@@ -104,7 +105,9 @@ final class SpanExport implements AutoCloseable {
 
     /** Takes a span that has ended. Never blocks. */
     void add(SpanData span) {
-        if (closed || !queue.offer(span)) {
+        if (closed) {
+            counters.closed().increment();
+        } else if (!queue.offer(span)) {
             counters.full().increment();
         } else if (queued.incrementAndGet() == MAX_BATCH) {
             LockSupport.unpark(thread);

@@ -124,7 +124,7 @@ class SpanExportTest {
         assertThat(sent).hasSize(10);
         export.add(span(10));
         export.close();
-        assertThat(dropped("full")).isEqualTo(1);
+        assertThat(dropped("closed")).isEqualTo(1);
     }
 
     @Test

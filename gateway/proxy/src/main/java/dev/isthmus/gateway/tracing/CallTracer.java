@@ -53,9 +53,7 @@ final class CallTracer implements AutoCloseable {
     TraceSpan begin(CallContext call) {
         HeaderFields fields = call.headers();
         TraceContext client = TraceContext.parse(fields.value(TraceContext.HEADER));
-        boolean sampled = client != null && config.parent() == ParentDecision.RESPECTED
-                ? client.sampled()
-                : random.getAsDouble() < config.sample();
+        boolean sampled = sampled(client);
         String state = client == null ? null : state(fields);
         String traceId = client == null ? HexIds.random128() : client.traceId();
         String spanId = HexIds.random64();
@@ -65,6 +63,13 @@ final class CallTracer implements AutoCloseable {
         }
         SpanTrace trace = new SpanTrace(traceId, own.flags(), state, headers, export);
         return RecordedSpan.ofCall(trace, spanId, client == null ? null : client.parentId(), call.startNanos());
+    }
+
+    private boolean sampled(@Nullable TraceContext client) {
+        if (client != null && config.parent() == ParentDecision.RESPECTED) {
+            return client.sampled();
+        }
+        return random.getAsDouble() < config.sample();
     }
 
     private static @Nullable String state(HeaderFields fields) {

@@ -5,6 +5,9 @@ import static org.awaitility.Awaitility.await;
 import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import dev.isthmus.gateway.settings.TlsFiles.KeyedCertificate;
 import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.KeyValue;
@@ -14,6 +17,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
@@ -23,19 +29,43 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 
 /** An OpenTelemetry collector: receives spans over OTLP/HTTP. */
 final class FakeCollector implements AutoCloseable {
+    private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final HttpServer server;
+    private final String scheme;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     final List<ResourceSpans> received = new CopyOnWriteArrayList<>();
     final List<Headers> requests = new CopyOnWriteArrayList<>();
     volatile int status = 200;
 
     FakeCollector() throws IOException {
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        this(HttpServer.create(ANY_PORT, 0), "http");
+    }
+
+    /** Over TLS, with this certificate. */
+    static FakeCollector over(KeyedCertificate keyed) throws IOException, GeneralSecurityException {
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        store.load(null, null);
+        store.setKeyEntry(
+                "server", keyed.key(), new char[0], keyed.chain().toArray(new X509Certificate[0]));
+        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(store, new char[0]);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys.getKeyManagers(), null, null);
+        HttpsServer server = HttpsServer.create(ANY_PORT, 0);
+        server.setHttpsConfigurator(new HttpsConfigurator(context));
+        return new FakeCollector(server, "https");
+    }
+
+    private FakeCollector(HttpServer server, String scheme) {
+        this.server = server;
+        this.scheme = scheme;
         server.createContext("/v1/traces", this::receive);
         server.setExecutor(threads);
         server.start();
@@ -54,7 +84,7 @@ final class FakeCollector implements AutoCloseable {
     }
 
     String endpoint() {
-        return "http://127.0.0.1:" + server.getAddress().getPort() + "/v1/traces";
+        return scheme + "://localhost:" + server.getAddress().getPort() + "/v1/traces";
     }
 
     List<Span> spans() {

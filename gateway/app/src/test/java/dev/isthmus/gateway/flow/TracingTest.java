@@ -17,7 +17,9 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.ShadowConfig;
+import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -34,6 +36,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.HashMap;
@@ -574,6 +577,25 @@ class TracingTest {
             collector.spans(2);
             assertThat(collector.requests.getFirst().getFirst("X-api-key")).isEqualTo("secret");
             assertThat(collector.requests.getFirst().getFirst("Content-type")).isEqualTo("application/x-protobuf");
+        }
+    }
+
+    @Test
+    void collectorOverTls_isVerified_andIssuersAreReadAgain(@TempDir Path folder) throws Exception {
+        TestAuthority authority = new TestAuthority(folder, "ca");
+        TestAuthority.Issued issued = authority.issue("collector", "localhost");
+        Path trusted = folder.resolve("trusted.pem");
+        Files.copy(new TestAuthority(folder, "other").ca(), trusted);
+        try (FakeCollector secure = FakeCollector.over(TlsFiles.keyed(issued.certificate(), issued.key()));
+                Stage stage = stage(Map.of("endpoint", secure.endpoint(), "ca", trusted))) {
+            infer(stage, "m");
+            await().atMost(Duration.ofSeconds(30)).until(() -> dropped(stage, "collector") == 2);
+            assertThat(secure.spans()).isEmpty();
+            Files.copy(authority.ca(), trusted, StandardCopyOption.REPLACE_EXISTING);
+            await().atMost(Duration.ofSeconds(60)).until(() -> {
+                infer(stage, "m");
+                return !secure.spans().isEmpty();
+            });
         }
     }
 

@@ -8,6 +8,7 @@ import io.opentelemetry.api.metrics.MeterProvider;
 import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
 import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporterBuilder;
 import io.opentelemetry.sdk.common.CompletableResultCode;
+import io.opentelemetry.sdk.common.export.RetryPolicy;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import java.io.IOException;
 import java.io.InputStream;
@@ -48,6 +49,7 @@ final class OtlpSender implements SpanExport.SpanSender {
                 .setEndpoint(config.endpoint())
                 .setTimeout(config.timeout())
                 .setConnectTimeout(config.timeout())
+                .setRetryPolicy(RetryPolicy.getDefault())
                 .setCompression("gzip")
                 .setMeterProvider(MeterProvider.noop())
                 .setHeaders(this::headers);

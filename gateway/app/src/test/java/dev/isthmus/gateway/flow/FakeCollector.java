@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
 import javax.net.ssl.KeyManagerFactory;
@@ -42,6 +43,9 @@ final class FakeCollector implements AutoCloseable {
     private final ExecutorService threads = Executors.newCachedThreadPool();
     final List<ResourceSpans> received = new CopyOnWriteArrayList<>();
     final List<Headers> requests = new CopyOnWriteArrayList<>();
+    /** The number of requests that get 503 first. */
+    final AtomicInteger refusals = new AtomicInteger();
+
     volatile int status = 200;
 
     FakeCollector() throws IOException {
@@ -76,10 +80,11 @@ final class FakeCollector implements AutoCloseable {
                 InputStream body = new GZIPInputStream(exchange.getRequestBody())) {
             ExportTraceServiceRequest request = ExportTraceServiceRequest.parseFrom(body);
             requests.add(exchange.getRequestHeaders());
-            if (status == 200) {
+            int answer = refusals.getAndDecrement() > 0 ? 503 : status;
+            if (answer == 200) {
                 received.addAll(request.getResourceSpansList());
             }
-            exchange.sendResponseHeaders(status, -1);
+            exchange.sendResponseHeaders(answer, -1);
         }
     }
 

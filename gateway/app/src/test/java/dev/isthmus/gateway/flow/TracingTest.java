@@ -43,7 +43,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -486,8 +489,17 @@ class TracingTest {
                             + FakeCollector.id(one(spans, SPAN_KIND_SERVER)) + "\",trace_id=\"" + TRACE + "\"}")
                     .containsPattern("isthmus_upstream_requests_seconds_bucket\\{.*} 1 # \\{span_id=\""
                             + FakeCollector.id(one(spans, SPAN_KIND_CLIENT)) + "\",trace_id=\"" + TRACE + "\"}");
-            assertThat(metrics(stage, client, "*/*")).doesNotContain(TRACE).doesNotContain("# EOF");
+            String text = metrics(stage, client, "*/*");
+            assertThat(text).doesNotContain(TRACE).doesNotContain("# EOF");
+            assertThat(names(open)).isEqualTo(names(text));
         }
+    }
+
+    private static Set<String> names(String metrics) {
+        return metrics.lines()
+                .filter(line -> !line.startsWith("#"))
+                .map(line -> line.split("[{ ]", 2)[0])
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     private static String metrics(Stage stage, HttpClient client, String accept) throws Exception {
@@ -545,6 +557,17 @@ class TracingTest {
                             .counter()
                             .count()
                     == 2);
+        }
+    }
+
+    @Test
+    void collectorThatIsBusy_isAskedAgain() throws Exception {
+        collector.refusals.set(1);
+        try (Stage stage = stage(Map.of("timeout", Duration.ofMinutes(1)))) {
+            infer(stage, "m");
+            assertThat(collector.spans(2)).hasSize(2);
+            assertThat(collector.requests.size()).isGreaterThan(1);
+            assertThat(dropped(stage, "collector")).isZero();
         }
     }
 

@@ -9,7 +9,7 @@ import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.limit.Admission.ConcurrencyLimits;
+import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.ramp.Ramps;
@@ -60,7 +60,7 @@ class InferCallTest {
                 SelectionState.of(System::nanoTime));
         RoutePolicyTable policies = new RoutePolicyTable(
                 routes,
-                new ConcurrencyLimits(1, 1),
+                new Admission.ConcurrencyLimits(1, 0),
                 transcoder,
                 new RoutePolicyTable.PolicyResources(
                         meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
@@ -72,7 +72,7 @@ class InferCallTest {
                 routes.route(MODEL),
                 MODEL,
                 policies,
-                new Authorization.CallRules(AccessPolicy.of(GatewayConfig.embedded()), new AccessMetrics(meters)));
+                new Authorization.CallRules(AccessPolicy.of(GatewayConfig.DEFAULT), new AccessMetrics(meters)));
         return IncomingRequest.of(
                 call,
                 infer,

@@ -54,6 +54,9 @@ final class ConfigChecks {
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
+        if (config.tracing() != null) {
+            new TracingChecks(this, yaml, positions).run(config.tracing());
+        }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {

@@ -150,7 +150,12 @@ final class Upstreams implements AutoCloseable {
                     cluster.resolved().get(remaining, TimeUnit.NANOSECONDS);
                 }
             } catch (ExecutionException | TimeoutException e) {
-                LOG.warn("upstream '{}': not all host names were resolved within the connect timeout", name);
+                LOG.atWarn()
+                        .addKeyValue("upstream", name)
+                        .log(
+                                "upstream '{}': not all host names were resolved within the connect timeout; check its"
+                                        + " endpoints and DNS",
+                                name);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }

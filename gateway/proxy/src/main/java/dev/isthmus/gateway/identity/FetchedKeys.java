@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.identity;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.ConfigException;
 import java.io.IOException;
 import java.net.URI;
@@ -98,15 +99,22 @@ final class FetchedKeys implements SigningKeySource, AutoCloseable {
             current = SigningKeys.parse(url.toString(), new String(response.body(), StandardCharsets.UTF_8));
             applied = true;
         } catch (ConfigException e) {
-            LOG.warn("keys of tokens: {}; the last good ones stay in effect", String.join("; ", e.problems()));
+            warn(String.join("; ", e.problems()));
         } catch (IOException e) {
-            LOG.warn("keys of tokens: {} does not respond: {}; the last good ones stay in effect", url, e.toString());
+            warn(url + " does not respond: " + e);
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();
             return;
         }
         listener.reloaded(applied);
         schedule(fetched(applied));
+    }
+
+    private void warn(String why) {
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("file", url)
+                .log("keys of tokens: the last good ones stay in effect; check the issuer: {}", why);
     }
 
     /** Returns the time until the next fetch. */

@@ -26,6 +26,7 @@ public record GatewayConfig(
         ResponseConfig answers,
         HealthConfig health,
         RampsConfig ramps,
+        LoggingConfig logging,
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
@@ -73,6 +74,7 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                LoggingConfig.DEFAULT,
                 null,
                 Map.of(),
                 local,
@@ -108,6 +110,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 otherRamps,
+                logging,
                 accessLog,
                 upstreams,
                 local,

@@ -29,7 +29,7 @@ public final class ProcessLog {
     private final ProcessLogAppender appender;
     private final LogLevels levels;
 
-    ProcessLog(LoggerContext loggers, ProcessLogAppender appender, InstantSource clock) {
+    private ProcessLog(LoggerContext loggers, ProcessLogAppender appender, InstantSource clock) {
         this.loggers = loggers;
         this.appender = appender;
         this.levels = new LogLevels(clock, this::apply);
@@ -44,7 +44,7 @@ public final class ProcessLog {
 
     static Optional<ProcessLog> of(LoggerContext loggers, InstantSource clock) {
         return loggers.getLogger(Logger.ROOT_LOGGER_NAME).getAppender(APPENDER) instanceof ProcessLogAppender appender
-                ? Optional.of(new ProcessLog(loggers, appender, clock))
+                ? Optional.of(appender.log(() -> new ProcessLog(loggers, appender, clock)))
                 : Optional.empty();
     }
 
@@ -104,8 +104,8 @@ public final class ProcessLog {
     }
 
     private static String labels(List<LogArea> areas) {
-        return areas.size() == LogArea.values().length
-                ? "all areas"
+        return areas.equals(LogArea.own())
+                ? "the gateway"
                 : String.join(", ", areas.stream().map(LogArea::label).toList());
     }
 

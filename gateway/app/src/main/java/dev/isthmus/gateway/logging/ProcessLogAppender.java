@@ -33,6 +33,8 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
     private volatile LogFormat format = LogFormat.TEXT;
     private volatile Runnable everyTick = () -> {};
     private @Nullable Thread thread;
+    // Guarded by this.
+    private @Nullable ProcessLog log;
 
     /** As {@code logback.xml} makes it. */
     @SuppressWarnings("SystemOut") // where logs go
@@ -62,6 +64,16 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
 
     LogFormat format() {
         return format;
+    }
+
+    /** The one that configures this appender, made if there is none yet. */
+    synchronized ProcessLog log(Supplier<ProcessLog> maker) {
+        ProcessLog known = log;
+        if (known == null) {
+            known = maker.get();
+            log = known;
+        }
+        return known;
     }
 
     /** Something to be done twice a second. */

@@ -20,6 +20,7 @@ import io.netty.handler.codec.http.QueryStringDecoder;
 import io.netty.handler.timeout.ReadTimeoutException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
@@ -89,7 +90,11 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
             String tail = new QueryStringDecoder(route.tail()).path();
             pending = new PendingRequest(
                     route,
-                    new AdminRequest(tail, uri.parameters(), request.content().toString(StandardCharsets.UTF_8)),
+                    new AdminRequest(
+                            tail,
+                            uri.parameters(),
+                            request.content().toString(StandardCharsets.UTF_8),
+                            ctx.channel()::isActive),
                     token.isNeeded(method.equals(AdminRoutes.POST), uri.rawPath()),
                     request.headers().get(HttpHeaderNames.AUTHORIZATION));
         } catch (IllegalArgumentException malformed) {
@@ -130,10 +135,30 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     }
 
     private void handOver(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
+        Path file = response.file();
+        boolean reusable = file != null && new FileTransfer(ctx, response, file).send(keepAlive);
         try {
-            ctx.executor().execute(() -> respond(ctx, response, keepAlive));
+            ctx.executor().execute(() -> {
+                if (file == null) {
+                    respond(ctx, response, keepAlive);
+                } else {
+                    sent(ctx, reusable);
+                }
+            });
         } catch (RejectedExecutionException ended) {
             LOG.debug("the gateway ended before an admin response was sent");
+        }
+    }
+
+    /** Whether a request is being handled. */
+    boolean busy() {
+        return busy;
+    }
+
+    private void sent(ChannelHandlerContext ctx, boolean reusable) {
+        busy = false;
+        if (!reusable) {
+            ctx.close();
         }
     }
 

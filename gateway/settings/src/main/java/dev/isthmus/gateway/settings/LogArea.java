@@ -62,6 +62,11 @@ public enum LogArea {
                 .orElse(null);
     }
 
+    /** All areas but the libraries. */
+    public static List<LogArea> own() {
+        return Arrays.stream(values()).filter(area -> area != LIBRARIES).toList();
+    }
+
     /** The names of all areas, for messages. */
     public static String labels() {
         return Arrays.stream(values()).map(LogArea::label).collect(Collectors.joining(", "));

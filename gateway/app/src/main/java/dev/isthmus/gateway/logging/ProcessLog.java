@@ -21,18 +21,19 @@ import org.slf4j.LoggerFactory;
 
 /** The log of the process: its format and levels. Thread-safe. */
 public final class ProcessLog {
-    private static final Logger LOG = LoggerFactory.getLogger(ProcessLog.class);
     private static final Duration FLUSH_TIMEOUT = Duration.ofSeconds(1);
     private static final String APPENDER = "process";
 
     private final LoggerContext loggers;
     private final ProcessLogAppender appender;
     private final LogLevels levels;
+    private final Logger own;
 
     private ProcessLog(LoggerContext loggers, ProcessLogAppender appender, InstantSource clock) {
         this.loggers = loggers;
         this.appender = appender;
         this.levels = new LogLevels(clock, this::apply);
+        this.own = loggers.getLogger(ProcessLog.class);
         appender.everyTick(this::expire);
     }
 
@@ -57,19 +58,19 @@ public final class ProcessLog {
     /** Sets the level of areas for a time. */
     public void set(List<LogArea> areas, LogLevel level, Duration time) {
         levels.set(areas, level, time);
-        LOG.info("log level of {} is {} for {}", labels(areas), text(level), Units.written(time));
+        own.info("log level of {} is {} for {}", labels(areas), text(level), Units.written(time));
     }
 
     /** Makes the configured levels of areas effective again. */
     public void reset(List<LogArea> areas) {
         levels.reset(areas);
-        LOG.info("log level of {} is as configured", labels(areas));
+        own.info("log level of {} is as configured", labels(areas));
     }
 
     private void expire() {
         List<LogArea> expired = levels.expire();
         if (!expired.isEmpty()) {
-            LOG.info("log level of {} is as configured again", labels(expired));
+            own.info("log level of {} is as configured again", labels(expired));
         }
     }
 

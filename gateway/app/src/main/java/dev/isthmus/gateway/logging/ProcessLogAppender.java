@@ -51,7 +51,7 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
 
     /** What the thread handles in order. */
     private sealed interface LogEntry {
-        record Line(LogLine line) implements LogEntry {}
+        record QueuedLine(LogLine line) implements LogEntry {}
 
         /** Counts down when all before it is written. */
         record Flush(CountDownLatch done) implements LogEntry {}
@@ -94,7 +94,7 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
         // Arguments may change later.
         event.prepareForDeferredProcessing();
         if ((unlimited(event) || repetitions.admits(event))
-                && !waiting.offer(new LogEntry.Line(new LogLine(event, 0)))) {
+                && !waiting.offer(new LogEntry.QueuedLine(new LogLine(event, 0)))) {
             dropped.incrementAndGet();
         }
     }
@@ -129,7 +129,7 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
 
     private void write(LogEntry entry) {
         switch (entry) {
-            case LogEntry.Line line -> write(line.line());
+            case LogEntry.QueuedLine line -> write(line.line());
             case LogEntry.Flush flush -> flush.done().countDown();
         }
     }
@@ -148,7 +148,7 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
         if (!isStarted() || Thread.currentThread() == thread) {
             return;
         }
-        repetitions.rest().forEach(line -> waiting.offer(new LogEntry.Line(line)));
+        repetitions.rest().forEach(line -> waiting.offer(new LogEntry.QueuedLine(line)));
         CountDownLatch done = new CountDownLatch(1);
         try {
             long end = System.nanoTime() + timeout.toNanos();

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.Connections;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -79,7 +80,10 @@ class DebugPagesTest {
                         "upstreams",
                         Map.of("u", TestConfigs.upstream(UpstreamProtocol.REST, server.endpoint())),
                         "models",
-                        Map.of("m", ModelConfig.of("u")))));
+                        Map.of("m", ModelConfig.of("u")),
+                        "connections",
+                        TestConfigs.with(
+                                Connections.DEFAULT, Map.of("requestHeadersTimeout", Duration.ofMinutes(10))))));
     }
 
     @AfterEach

@@ -36,10 +36,10 @@ class LogLineTest {
     @Test
     void text_hasMessage_andMembersThatItLacks() {
         LoggingEvent event =
-                event("server a:1 is away", new KeyValuePair("server", "a:1"), new KeyValuePair("request_id", "4f1c"));
+                event("server a:1 is away", new KeyValuePair("server", "a:1"), new KeyValuePair("model", "way"));
         assertThat(line(event, LogFormat.TEXT))
-                .isEqualTo("2023-11-14T22:13:20.123Z WARN  fleet - server a:1 is away request_id=\"4f1c\"\n");
-        assertThat(new LogLine(event, 7).in(LogFormat.TEXT)).contains("is away (repeated 7 times) request_id");
+                .isEqualTo("2023-11-14T22:13:20.123Z WARN  fleet - server a:1 is away model=\"way\"\n");
+        assertThat(new LogLine(event, 7).in(LogFormat.TEXT)).contains("is away (repeated 7 times) model");
     }
 
     @Test

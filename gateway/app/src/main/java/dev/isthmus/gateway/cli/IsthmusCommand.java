@@ -28,6 +28,7 @@ public final class IsthmusCommand {
             new FleetCommands.Models(),
             new FleetCommands.Ramps(),
             new FleetCommands.Shadows(),
+            new LoggingCommand(),
             new CompletionCommand(IsthmusCommand::commands));
 
     private IsthmusCommand() {}

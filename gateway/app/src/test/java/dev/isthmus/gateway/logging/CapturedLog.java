@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.LoggerFactory;
 
 /** The log of this process as the packaged gateway writes it, kept in memory. */
-final class CapturedLog implements AutoCloseable {
+public final class CapturedLog implements AutoCloseable {
     final AtomicLong nanoTime = new AtomicLong();
     private final LoggerContext loggers = (LoggerContext) LoggerFactory.getILoggerFactory();
     private final Logger root = loggers.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
@@ -22,19 +22,19 @@ final class CapturedLog implements AutoCloseable {
     private final ProcessLogAppender appender = new ProcessLogAppender(
             () -> new PrintStream(written, false, StandardCharsets.UTF_8), new RepetitionLimit(nanoTime::get));
 
-    CapturedLog() {
+    public CapturedLog() {
         appender.setContext(loggers);
         appender.start();
         root.addAppender(appender);
     }
 
-    List<String> lines() {
+    public List<String> lines() {
         ProcessLog.ofProcess().orElseThrow().flush();
         return written.toString(StandardCharsets.UTF_8).lines().toList();
     }
 
     /** Waits for a line that contains this text. */
-    String line(String text) {
+    public String line(String text) {
         return await().until(
                         () -> lines().stream()
                                 .filter(line -> line.contains(text))

@@ -69,35 +69,35 @@ public final class ConnectionTable {
     private static ConnectionPage described(
             Map<EventLoop, Map<Long, DescribedConnection>> byLoop, Duration timeout, long next)
             throws InterruptedException {
-        List<CompletableFuture<Map<Long, ConnectionDescription>>> pending = new ArrayList<>();
+        List<PendingLoop> pending = new ArrayList<>();
         byLoop.forEach((loop, connections) -> pending.add(describe(loop, connections)));
         long end = System.nanoTime() + timeout.toNanos();
         SortedMap<Long, ConnectionDescription> described = new TreeMap<>();
-        int asked = 0;
-        int responded = 0;
-        for (Map<Long, DescribedConnection> connections : byLoop.values()) {
-            asked += connections.size();
-        }
-        for (CompletableFuture<Map<Long, ConnectionDescription>> each : pending) {
+        int silent = 0;
+        for (PendingLoop each : pending) {
             try {
-                Map<Long, ConnectionDescription> some = each.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-                responded += some.size();
-                described.putAll(some);
+                described.putAll(each.result().get(end - System.nanoTime(), TimeUnit.NANOSECONDS));
             } catch (ExecutionException | TimeoutException e) {
-                each.cancel(false);
+                silent += each.connections();
             }
         }
-        return new ConnectionPage(described, asked - responded, next);
+        return new ConnectionPage(described, silent, next);
     }
 
-    private static CompletableFuture<Map<Long, ConnectionDescription>> describe(
-            EventLoop loop, Map<Long, DescribedConnection> connections) {
+    /** The connections of one event loop, which describes them. */
+    private record PendingLoop(int connections, CompletableFuture<Map<Long, ConnectionDescription>> result) {}
+
+    private static PendingLoop describe(EventLoop loop, Map<Long, DescribedConnection> connections) {
         CompletableFuture<Map<Long, ConnectionDescription>> result = new CompletableFuture<>();
         try {
             loop.execute(() -> {
                 Map<Long, ConnectionDescription> described = new HashMap<>();
                 try {
-                    connections.forEach((number, each) -> described.put(number, each.describe()));
+                    connections.forEach((number, each) -> {
+                        if (each.channel().isOpen()) {
+                            described.put(number, each.describe());
+                        }
+                    });
                     result.complete(described);
                 } catch (RuntimeException fault) {
                     result.completeExceptionally(fault);
@@ -106,6 +106,6 @@ public final class ConnectionTable {
         } catch (RejectedExecutionException ended) {
             result.completeExceptionally(ended);
         }
-        return result;
+        return new PendingLoop(connections.size(), result);
     }
 }

@@ -67,9 +67,12 @@ class InferCallTest {
                 null);
         Operation.Infer infer = new Operation.Infer(MODEL, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);
         Call call = new Call(infer, Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
-        Authorization.CallRules rules =
-                new Authorization.CallRules(AccessPolicy.of(GatewayConfig.DEFAULT), new AccessMetrics(meters));
-        RouteCall routed = new RouteCall(call, routes.route(MODEL), MODEL, policies, rules);
+        RouteCall routed = new RouteCall(
+                call,
+                routes.route(MODEL),
+                MODEL,
+                policies,
+                new Authorization.CallRules(AccessPolicy.of(GatewayConfig.DEFAULT), new AccessMetrics(meters)));
         return IncomingRequest.of(
                 call,
                 infer,

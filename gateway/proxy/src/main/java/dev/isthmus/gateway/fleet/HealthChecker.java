@@ -95,7 +95,7 @@ final class HealthChecker implements AutoCloseable {
         ReplicaReadiness before = replica.readiness();
         if (!ready) {
             replica.readiness(before.with(ReplicaReadiness.ServerState.NOT_READY, reason));
-            event(LOG.atWarn())
+            event(LOG.atWarn(), first)
                     .log("upstream '{}': {} is not ready and gets no calls: {}", upstream, replica.label(), reason);
             return;
         }
@@ -103,11 +103,12 @@ final class HealthChecker implements AutoCloseable {
             replica.slowStart().restart(resources.nanoTime().getAsLong());
         }
         replica.readiness(before.with(ReplicaReadiness.ServerState.READY, ""));
-        event(LOG.atInfo()).log("upstream '{}': {} is ready", upstream, replica.label());
+        event(LOG.atInfo(), first).log("upstream '{}': {} is ready", upstream, replica.label());
     }
 
-    private LoggingEventBuilder event(LoggingEventBuilder event) {
-        return event.addMarker(Repeats.MARKER)
+    /** @param first whether nothing was known of the server, which does not repeat */
+    private LoggingEventBuilder event(LoggingEventBuilder event, boolean first) {
+        return (first ? event : event.addMarker(Repeats.MARKER))
                 .addKeyValue("upstream", upstream)
                 .addKeyValue("server", replica.label());
     }

@@ -374,7 +374,8 @@ final class Generation {
 
     private void expire() {
         LOG.warn(
-                "configuration {}: {} calls exceed the drain timeout, and fail if their upstream was removed",
+                "configuration {}: {} calls exceed the five minutes after its replacement, and fail if their upstream was"
+                        + " removed",
                 number,
                 holders);
         close();

@@ -28,6 +28,7 @@ public final class IsthmusCommand {
             new FleetCommands.ModelsCommand(),
             new FleetCommands.RampsCommand(),
             new FleetCommands.ShadowsCommand(),
+            new LoggingCommand(),
             new CompletionCommand(IsthmusCommand::commands));
 
     private IsthmusCommand() {}

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.logging.CapturedLog;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -111,6 +112,27 @@ class FleetCommandsTest {
             gateway.close();
             assertThat(ask(gateway, "health")).isEqualTo(1);
             assertThat(err.toString()).contains("nothing accepts connections at http://127.0.0.1:");
+        }
+    }
+
+    @Test
+    void logLevel_isSetForATime_withTheToken() throws Exception {
+        try (CapturedLog log = new CapturedLog();
+                Gateway gateway = start("")) {
+            assertThat(ask(gateway, "logging")).as(err.toString()).isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.matches("fleet +info *"));
+            assertThat(ask(gateway, "logging", "--logger", "fleet")).isEqualTo(2);
+            String token = folder.resolve("token").toString();
+            assertThat(ask(
+                            gateway, "logging", "--level", "debug", "--logger", "fleet", "--for", "5m", "--token-file",
+                            token))
+                    .as(err.toString())
+                    .isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.matches("fleet +debug +20\\S+Z +info"));
+            assertThat(log.line("log level of fleet is debug for 5m")).isNotEmpty();
+            assertThat(ask(gateway, "logging", "--level", "loud", "--token-file", token))
+                    .isEqualTo(1);
+            assertThat(err.toString()).contains("one of error, warn, info, debug, default is expected, got 'loud'");
         }
     }
 

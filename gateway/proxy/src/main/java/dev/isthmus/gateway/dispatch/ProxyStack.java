@@ -57,7 +57,7 @@ public final class ProxyStack {
         Service dispatcher = new Dispatcher(routes, keys, policies, fleet, rules, transcoder, gateway, allowed);
         Service admission = new AdmissionControl(dispatcher, policies.admission());
         Service identified = access.layers(admission, allowed);
-        Service errors = genericErrors ? new GenericErrorTexts(identified, nanoTime) : identified;
+        Service errors = genericErrors ? new GenericErrorTexts(identified) : identified;
         return new RequestIds(new CallTracking(errors, observers, nanoTime), forwardsIds);
     }
 }

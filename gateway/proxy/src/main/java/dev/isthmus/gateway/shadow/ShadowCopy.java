@@ -2,9 +2,11 @@ package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -78,7 +80,10 @@ final class ShadowCopy implements Reply {
         } catch (OipException unsendable) {
             drop(ShadowOutcome.UNSENDABLE);
         } catch (RuntimeException fault) {
-            LOG.error("copying a call to shadow '{}' failed", shadow.config().label(), fault);
+            CallLog.of(LOG.atError(), call.context())
+                    .addMarker(Repeats.MARKER)
+                    .setCause(fault)
+                    .log("internal error in copying a call to shadow '{}'; please report it", shadow.config().label());
             drop(ShadowOutcome.FAILED);
         }
     }

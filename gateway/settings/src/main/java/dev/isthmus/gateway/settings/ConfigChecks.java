@@ -51,6 +51,7 @@ final class ConfigChecks {
         if (config.local() != null) {
             local(config.local());
         }
+        logging(config.logging());
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
@@ -191,6 +192,16 @@ final class ConfigChecks {
         return address.length == 4
                 ? address[0] == 127
                 : NetUtil.bytesToIpAddress(address).equals("::1");
+    }
+
+    private void logging(LoggingConfig logging) {
+        for (String area : new TreeSet<>(logging.levels().keySet())) {
+            if (LogArea.named(area) == null) {
+                yaml.problem(
+                        positions.of(logging, "levels"),
+                        "logging: levels: one of " + LogArea.labels() + " is expected, got '" + area + "'");
+            }
+        }
     }
 
     private void accessLog(AccessLogConfig log) {

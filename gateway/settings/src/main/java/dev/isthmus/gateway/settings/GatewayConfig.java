@@ -26,6 +26,7 @@ public record GatewayConfig(
         ResponseConfig answers,
         HealthConfig health,
         RampsConfig ramps,
+        LoggingConfig logging,
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
@@ -75,6 +76,7 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                LoggingConfig.DEFAULT,
                 null,
                 null,
                 Map.of(),
@@ -111,6 +113,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 otherRamps,
+                logging,
                 accessLog,
                 tracing,
                 upstreams,

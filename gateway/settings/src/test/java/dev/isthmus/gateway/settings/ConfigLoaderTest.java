@@ -217,6 +217,10 @@ class ConfigLoaderTest {
             local: {embedded_models: maybe}                 | f.yaml:1:26: local: embedded_models: true or false is expected, got 'maybe'
             local: {embedded_models: true, load: [a]}       | local: load: requires 'model_control: explicit', since
             access_log: {headers: [Cookie]}                 | access_log: headers: 'cookie' has credentials, which are never logged
+            logging: {level: loud}                          | logging: level: one of error, warn, info, debug is expected, got 'loud'
+            logging: {format: xml}                          | logging: format: one of text, json is expected, got 'xml'
+            logging: {levels: {flet: debug}}                | logging: levels: one of access, admin, calls, catalogue, clients, fleet, gateway, libraries, local, ramps, shadows, tls is expected, got 'flet'
+            logging: {levels: {fleet: loud}}                | one of error, warn, info, debug is expected, got 'loud'
             access_log: {sample: 2}                         | access_log: sample: a share such as 20% or 0.5% is expected, got '2'
             local: {embedded_models: true, device: cuda}    | local: device: cpu, gpu:N or auto is expected, got 'cuda'
             local: {}                                       | 'model_repository' or 'embedded_models: true' is expected

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
@@ -13,17 +14,20 @@ final class GatewayTelemetry implements AutoCloseable {
     private final CallMetrics calls;
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
+    private final ReloadablePayloadLog payloadLog;
 
     /** Reports nothing but metrics until it is configured. */
     GatewayTelemetry(MeterRegistry meters) {
         calls = new CallMetrics(meters);
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
+        payloadLog = new ReloadablePayloadLog(meters);
     }
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */
     void configure(GatewayConfig config) {
         accessLog.configure(config.accessLog());
+        payloadLog.configure(config.payloadLog());
     }
 
     /** To be notified of each call, in this order. */
@@ -39,9 +43,15 @@ final class GatewayTelemetry implements AutoCloseable {
         return access;
     }
 
+    /** Logs what calls send and get. */
+    ReloadablePayloadLog payloads() {
+        return payloadLog;
+    }
+
     /** Writes what is left. May block. */
     @Override
     public void close() {
         accessLog.close();
+        payloadLog.close();
     }
 }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.shadow;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -186,7 +187,7 @@ final class ShadowCopy implements Reply {
             close();
         } else if (primary != null) {
             long bytes = held;
-            ShadowMemory memory = shadow.runtime().held();
+            ReservedBytes memory = shadow.runtime().held();
             responses.primary = null;
             responses.shadowResponse = null;
             held = 0;

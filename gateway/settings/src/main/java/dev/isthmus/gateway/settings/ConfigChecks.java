@@ -54,6 +54,9 @@ final class ConfigChecks {
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
+        if (config.payloadLog() != null) {
+            new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
+        }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {

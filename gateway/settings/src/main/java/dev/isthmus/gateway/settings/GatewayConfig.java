@@ -29,6 +29,8 @@ public record GatewayConfig(
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
+        @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -74,6 +76,7 @@ public record GatewayConfig(
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
                 null,
+                null,
                 Map.of(),
                 local,
                 Map.of(),
@@ -109,6 +112,7 @@ public record GatewayConfig(
                 health,
                 otherRamps,
                 accessLog,
+                payloadLog,
                 upstreams,
                 local,
                 models,

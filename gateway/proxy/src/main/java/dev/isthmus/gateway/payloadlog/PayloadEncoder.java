@@ -90,6 +90,9 @@ final class PayloadEncoder {
         attributes.put("component", COMPONENT);
         attributes.put("endpoint", ENDPOINT);
         attributes.put("protocol", event.call().protocol().label());
+        if (event.call().stream()) {
+            attributes.put("stream", "true");
+        }
         if (event.kind() == PayloadKind.RESPONSE) {
             ErrorCode code = event.code();
             attributes.put("code", code == null ? "OK" : code.name());

@@ -34,9 +34,10 @@ record PayloadEvent(
      * What all events of a call have in common.
      *
      * @param traceParent of the request; null if it has none
+     * @param stream whether there may be any number of requests or responses
      */
     record CallFacts(
-            ClientProtocol protocol, @Nullable String traceParent) {}
+            ClientProtocol protocol, @Nullable String traceParent, boolean stream) {}
 
     /** Whether it is a request or a response. */
     enum PayloadKind {

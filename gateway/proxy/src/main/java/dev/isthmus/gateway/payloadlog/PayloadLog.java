@@ -3,6 +3,7 @@ package dev.isthmus.gateway.payloadlog;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.logging.ModelShares;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.RepeatedFailures;
@@ -87,9 +88,10 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
     static PayloadEvent.@Nullable CallFacts facts(Call call) {
         CallContext context = call.context();
         ClientProtocol protocol = context.protocol();
+        boolean stream = !(call.operation() instanceof Operation.Infer infer) || infer.stream();
         return protocol == null
                 ? null
-                : new PayloadEvent.CallFacts(protocol, context.headers().value("traceparent"));
+                : new PayloadEvent.CallFacts(protocol, context.headers().value("traceparent"), stream);
     }
 
     /** An empty buffer for one payload of a call. */

@@ -53,7 +53,7 @@ class PayloadEncoderTest {
 
     private static PayloadEvent event(PayloadKind kind, @Nullable ErrorCode code, EventPayload payload) {
         return new PayloadEvent(
-                new CallFacts(ClientProtocol.GRPC, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+                new CallFacts(ClientProtocol.GRPC, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", false),
                 kind,
                 MODEL,
                 "id-1",

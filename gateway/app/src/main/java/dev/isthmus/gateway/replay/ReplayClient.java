@@ -130,7 +130,7 @@ final class ReplayClient implements AutoCloseable {
     private ReplyMessage ask(Operation operation, BiConsumer<Call, Reply> send) throws InterruptedException {
         EventLoop loop = loops.next();
         Call call = new Call(operation, Call.NO_DEADLINE, settings.headers(), loop, ALLOCATOR);
-        SingleReply reply = new SingleReply(new CompletableFuture<>());
+        AwaitedReply reply = new AwaitedReply(new CompletableFuture<>());
         loop.execute(() -> send.accept(call, reply));
         try {
             return reply.result().get();
@@ -143,7 +143,7 @@ final class ReplayClient implements AutoCloseable {
     }
 
     /** Receives one message. */
-    private record SingleReply(CompletableFuture<ReplyMessage> result) implements Reply {
+    private record AwaitedReply(CompletableFuture<ReplyMessage> result) implements Reply {
         @Override
         public void message(ReplyMessage message) {
             if (!result.complete(message)) {

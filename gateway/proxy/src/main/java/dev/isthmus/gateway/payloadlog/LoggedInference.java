@@ -40,12 +40,12 @@ final class LoggedInference {
 
     /** The request (taken), shown to the log. */
     RequestSink request(RequestSink sink) {
-        return new LoggedSink(sink);
+        return new LoggedBody(sink);
     }
 
     /** The reply, shown to the log. */
     Reply reply(Reply client) {
-        return new LoggedReply(client);
+        return new LoggedResponse(client);
     }
 
     private void requestComplete() {
@@ -142,8 +142,8 @@ final class LoggedInference {
         }
     }
 
-    private final class LoggedSink extends ForwardingSink {
-        LoggedSink(RequestSink sink) {
+    private final class LoggedBody extends ForwardingSink {
+        LoggedBody(RequestSink sink) {
             super(sink);
         }
 
@@ -170,8 +170,8 @@ final class LoggedInference {
         }
     }
 
-    private final class LoggedReply extends ForwardingReply {
-        LoggedReply(Reply client) {
+    private final class LoggedResponse extends ForwardingReply {
+        LoggedResponse(Reply client) {
             super(client);
         }
 

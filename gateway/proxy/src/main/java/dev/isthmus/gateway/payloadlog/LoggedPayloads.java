@@ -94,7 +94,7 @@ final class LoggedPayloads {
      */
     void error(ModelRef model, String suffix, OipException failure, String id) {
         if (log.wants(PayloadKind.RESPONSE)) {
-            EventPayload text = new EventPayload.ErrorText(failure.message(), id);
+            EventPayload text = new EventPayload.FailureText(failure.message(), id);
             add(PayloadKind.RESPONSE, model, suffix, failure.code(), text, 0, 0);
         }
     }

@@ -40,12 +40,12 @@ final class LoggedStream {
 
     /** The requests (taken), shown to the log. */
     RequestSink request(RequestSink sink) {
-        return new LoggedSink(sink);
+        return new LoggedRequests(sink);
     }
 
     /** The reply, shown to the log. */
     Reply reply(Reply client) {
-        return new LoggedReply(client);
+        return new LoggedResponses(client);
     }
 
     private void requested(ByteBuf message) {
@@ -87,8 +87,8 @@ final class LoggedStream {
         }
     }
 
-    private final class LoggedSink extends ForwardingSink {
-        LoggedSink(RequestSink sink) {
+    private final class LoggedRequests extends ForwardingSink {
+        LoggedRequests(RequestSink sink) {
             super(sink);
         }
 
@@ -110,8 +110,8 @@ final class LoggedStream {
         }
     }
 
-    private final class LoggedReply extends ForwardingReply {
-        LoggedReply(Reply client) {
+    private final class LoggedResponses extends ForwardingReply {
+        LoggedResponses(Reply client) {
             super(client);
         }
 

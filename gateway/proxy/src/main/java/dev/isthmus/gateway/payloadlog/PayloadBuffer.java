@@ -21,10 +21,10 @@ final class PayloadBuffer {
     private final BufferCollector parts;
     private long size;
     private long held;
-    private State state = State.GATHERING;
+    private GatherState state = GatherState.GATHERING;
 
     /** Whether all parts were kept. */
-    enum State {
+    enum GatherState {
         GATHERING,
         TOO_LARGE,
         NO_MEMORY
@@ -47,19 +47,19 @@ final class PayloadBuffer {
     void add(ByteBuf part) {
         int bytes = part.readableBytes();
         size += bytes;
-        if (state != State.GATHERING) {
+        if (state != GatherState.GATHERING) {
             return;
         }
         if (size > maxSize) {
-            drop(State.TOO_LARGE);
+            drop(GatherState.TOO_LARGE);
         } else if (!reserve(bytes)) {
-            drop(State.NO_MEMORY);
+            drop(GatherState.NO_MEMORY);
         } else {
             try {
                 gather(part);
             } catch (OutOfMemoryError exhausted) {
                 // Of direct memory: costs the event, not the call.
-                drop(State.NO_MEMORY);
+                drop(GatherState.NO_MEMORY);
             }
         }
     }
@@ -99,7 +99,7 @@ final class PayloadBuffer {
         return true;
     }
 
-    private void drop(State why) {
+    private void drop(GatherState why) {
         state = why;
         parts.release();
         memory.release(held);
@@ -107,7 +107,7 @@ final class PayloadBuffer {
         held = 0;
     }
 
-    State state() {
+    GatherState state() {
         return state;
     }
 
@@ -124,8 +124,8 @@ final class PayloadBuffer {
 
     /** Releases what was gathered and not taken. Idempotent. */
     void release() {
-        if (state == State.GATHERING) {
-            drop(State.NO_MEMORY);
+        if (state == GatherState.GATHERING) {
+            drop(GatherState.NO_MEMORY);
         }
     }
 }

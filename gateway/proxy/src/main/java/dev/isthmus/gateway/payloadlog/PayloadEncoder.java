@@ -62,7 +62,7 @@ final class PayloadEncoder {
     CloudEvent encode(PayloadEvent event) {
         Map<String, String> attributes = attributes(event);
         return switch (event.payload()) {
-            case EventPayload.ErrorText error ->
+            case EventPayload.FailureText error ->
                 new CloudEvent(attributes, CloudEvent.JSON, error(error.text(), error.id()));
             case EventPayload.Missing missing -> withoutData(attributes, missing.reason());
             case EventPayload.Message(InferMessage message) -> {

@@ -67,7 +67,7 @@ record PayloadEvent(
          *
          * @param id of the message of a stream that failed; empty for none
          */
-        record ErrorText(String text, String id) implements EventPayload {}
+        record FailureText(String text, String id) implements EventPayload {}
 
         /** There is none. */
         record Missing(MissingData reason) implements EventPayload {}

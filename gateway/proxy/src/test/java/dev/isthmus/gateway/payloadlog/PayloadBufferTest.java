@@ -97,7 +97,7 @@ class PayloadBufferTest {
         for (int i = 0; i < 4; i++) {
             buffer.add(part);
         }
-        assertThat(buffer.state()).isEqualTo(PayloadBuffer.State.TOO_LARGE);
+        assertThat(buffer.state()).isEqualTo(PayloadBuffer.GatherState.TOO_LARGE);
         assertThat(buffer.size()).isEqualTo(40);
         assertThat(memory.reserved()).isZero();
         assertThat(queued()).isZero();
@@ -111,7 +111,7 @@ class PayloadBufferTest {
         PayloadBuffer buffer = buffer(1 << 20);
         buffer.add(part);
         buffer.add(part);
-        assertThat(buffer.state()).isEqualTo(PayloadBuffer.State.NO_MEMORY);
+        assertThat(buffer.state()).isEqualTo(PayloadBuffer.GatherState.NO_MEMORY);
         assertThat(memory.reserved()).isEqualTo((1 << 20) - 15_000);
         assertThat(part.release()).isTrue();
     }

@@ -183,7 +183,7 @@ class PayloadEncoderTest {
 
     @Test
     void textOfClients_staysInItsPlace() throws IOException {
-        PayloadEvent base = event(PayloadKind.RESPONSE, ErrorCode.NOT_FOUND, new EventPayload.ErrorText("a\"}\n{", "x\n"));
+        PayloadEvent base = event(PayloadKind.RESPONSE, ErrorCode.NOT_FOUND, new EventPayload.FailureText("a\"}\n{", "x\n"));
         PayloadEvent event = new PayloadEvent(
                 base.call(),
                 base.kind(),

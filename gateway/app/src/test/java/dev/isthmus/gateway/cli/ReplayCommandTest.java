@@ -33,8 +33,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Requests that a gateway recorded, sent again to gateways with the embedded models. */
 class ReplayCommandTest {
     private static final Path MODELS = Path.of("../../local-backend/src/main/resources/models");
-    private static final String EMBEDDED =
-            "{listeners: [{port: 0}], health: {warm_up: 0s}, local: {embedded_models: true}, default_upstream: local%s}";
     private static final String SIMPLE = "{\"inputs\":[{\"name\":\"INPUT0\",\"shape\":[1,16],\"datatype\":\"INT32\","
             + "\"data\":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]},{\"name\":\"INPUT1\",\"shape\":[1,16],"
             + "\"datatype\":\"INT32\",\"data\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]}";
@@ -58,7 +56,8 @@ class ReplayCommandTest {
     }
 
     private Gateway embedded(String more) throws Exception {
-        return gateway(EMBEDDED.formatted(more));
+        return gateway("{listeners: [{port: 0}], health: {warm_up: 0s}, local: {embedded_models: true}, "
+                + "default_upstream: local" + more + "}");
     }
 
     private static String url(Gateway gateway) {

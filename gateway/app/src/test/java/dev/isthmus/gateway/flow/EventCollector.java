@@ -9,8 +9,10 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -34,6 +36,7 @@ final class EventCollector implements AutoCloseable {
      *
      * @param attributes without the prefix {@code ce-}, decoded
      */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     record SentEvent(Map<String, String> attributes, Map<String, String> headers, byte[] data) {
         String attribute(String name) {
             return attributes.getOrDefault(name, "");
@@ -43,8 +46,19 @@ final class EventCollector implements AutoCloseable {
             return attribute("type").replace("org.kubeflow.serving.inference.", "");
         }
 
+        String header(String name) {
+            return headers.getOrDefault(name, "");
+        }
+
         String text() {
             return new String(data, StandardCharsets.UTF_8);
+        }
+    }
+
+    /** The two events of a call. */
+    record EventPair(SentEvent request, SentEvent response) {
+        List<SentEvent> both() {
+            return List.of(request, response);
         }
     }
 
@@ -127,15 +141,15 @@ final class EventCollector implements AutoCloseable {
     SentEvent next() throws InterruptedException {
         SentEvent event = events.poll(20, TimeUnit.SECONDS);
         assertThat(violation).isEmpty();
-        assertThat(event).isNotNull();
-        return event;
+        return Objects.requireNonNull(event, "no event");
     }
 
-    /** The next event of a call's two, whichever comes first. */
-    Map<String, SentEvent> pair() throws InterruptedException {
+    /** The next two events, of one call, in any order. */
+    EventPair pair() throws InterruptedException {
         SentEvent one = next();
         SentEvent other = next();
-        return Map.of(one.type(), one, other.type(), other);
+        assertThat(List.of(one.type(), other.type())).containsExactlyInAnyOrder("request", "response");
+        return one.type().equals("request") ? new EventPair(one, other) : new EventPair(other, one);
     }
 
     int waiting() {

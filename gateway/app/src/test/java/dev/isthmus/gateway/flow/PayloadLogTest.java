@@ -5,7 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.flow.EventCollector.EventPair;
 import dev.isthmus.gateway.flow.EventCollector.SentEvent;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -172,12 +174,12 @@ class PayloadLogTest {
                 "X-Request-Id: r-1",
                 "Authorization: Bearer secret",
                 "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
-        Map<String, SentEvent> events = sink.pair();
-        SentEvent request = events.get("request");
-        SentEvent response = events.get("response");
+        EventPair events = sink.pair();
+        SentEvent request = events.request();
+        SentEvent response = events.response();
         assertThat(request.text()).isEqualTo(Infer.json("a", 7));
         assertThat(response.text()).isEqualTo(Infer.answerJson("m", "a", 7));
-        for (SentEvent each : events.values()) {
+        for (SentEvent each : events.both()) {
             assertThat(each.attribute("id")).isEqualTo("r-1");
             assertThat(each.attribute("inferenceservicename")).isEqualTo("m");
             assertThat(each.attribute("namespace")).isEqualTo("default");
@@ -196,8 +198,8 @@ class PayloadLogTest {
     void grpcCall_isTwoEvents_withBinaryData() throws Exception {
         start(Map.of("form", PayloadForm.BINARY));
         ask(channel(), Infer.request("m", "a", 7), true);
-        SentEvent request = sink.pair().get("request");
-        int json = Integer.parseInt(request.headers().get("inference-header-content-length"));
+        SentEvent request = sink.pair().request();
+        int json = Integer.parseInt(request.header("inference-header-content-length"));
         assertThat(request.attribute("jsonlength")).isEqualTo(Integer.toString(json));
         assertThat(request.headers()).containsEntry("content-type", "application/octet-stream");
         assertThat(request.attribute("protocol")).isEqualTo("grpc");
@@ -225,8 +227,8 @@ class PayloadLogTest {
             events.put(event.type() + event.attribute("id").replaceAll(".*-", "-"), event);
         }
         assertThat(events.keySet()).contains("request-1", "request-3", "request-5", "response-5");
-        assertThat(events.get("request-3").text()).contains("\"id\":\"s2\"");
-        assertThat(events.get("response-5").attribute("code")).isEqualTo("NOT_FOUND");
+        assertThat(Objects.requireNonNull(events.get("request-3")).text()).contains("\"id\":\"s2\"");
+        assertThat(Objects.requireNonNull(events.get("response-5")).attribute("code")).isEqualTo("NOT_FOUND");
         assertThat(events.values()).noneMatch(event -> event.text().contains("not"));
     }
 
@@ -234,13 +236,13 @@ class PayloadLogTest {
     void failedCalls_haveTheirCode() throws Exception {
         start(Map.of());
         post("lost", Infer.json("a", 7), 503);
-        SentEvent response = sink.pair().get("response");
+        SentEvent response = sink.pair().response();
         assertThat(response.attribute("code")).isEqualTo("UNAVAILABLE");
         assertThat(JSON.readTree(response.data()).path("error").asText()).contains("gone");
         post("m", "{\"inputs\":7}", 400);
-        Map<String, SentEvent> invalid = sink.pair();
-        assertThat(invalid.get("response").attribute("code")).isEqualTo("INVALID_ARGUMENT");
-        assertThat(invalid.get("request").attribute("dataomitted")).isIn("unreadable", "incomplete");
+        EventPair invalid = sink.pair();
+        assertThat(invalid.response().attribute("code")).isEqualTo("INVALID_ARGUMENT");
+        assertThat(invalid.request().attribute("dataomitted")).isIn("unreadable", "incomplete");
     }
 
     @Test
@@ -264,7 +266,7 @@ class PayloadLogTest {
         }
         post("m", Infer.json("b", 7), 200);
         gateway().close();
-        assertThat(sink.pair().get("request").text()).isEqualTo(Infer.json("b", 7));
+        assertThat(sink.pair().request().text()).isEqualTo(Infer.json("b", 7));
         assertThat(sink.waiting()).isZero();
     }
 
@@ -272,10 +274,10 @@ class PayloadLogTest {
     void omittedTensors_areNotSent() throws Exception {
         start(Map.of("omit", new OmittedPayload(Set.of("INPUT0"), Set.of())));
         post("m", Infer.json("a", 7), 200);
-        Map<String, SentEvent> events = sink.pair();
-        assertThat(events.get("request").text()).isEqualTo("{\"id\":\"a\",\"inputs\":[]}");
-        assertThat(events.get("request").attribute("tensorsomitted")).isEqualTo("true");
-        assertThat(events.get("response").text()).isEqualTo(Infer.answerJson("m", "a", 7));
+        EventPair events = sink.pair();
+        assertThat(events.request().text()).isEqualTo("{\"id\":\"a\",\"inputs\":[]}");
+        assertThat(events.request().attribute("tensorsomitted")).isEqualTo("true");
+        assertThat(events.response().text()).isEqualTo(Infer.answerJson("m", "a", 7));
     }
 
     /** Requests and responses of this size pass in parts. */
@@ -285,7 +287,7 @@ class PayloadLogTest {
         start(Map.of("form", PayloadForm.BINARY, "maxSize", 4 << 20));
         ModelInferRequest large = Infer.request("m", "a", 7).toBuilder()
                 .clearRawInputContents()
-                .addRawInputContents(com.google.protobuf.ByteString.copyFrom(new byte[bytes]))
+                .addRawInputContents(ByteString.copyFrom(new byte[bytes]))
                 .setInputs(
                         0,
                         ModelInferRequest.InferInputTensor.newBuilder()
@@ -295,12 +297,12 @@ class PayloadLogTest {
                 .build();
         ManagedChannel channel = channel();
         ask(channel, large, true);
-        for (SentEvent event : sink.pair().values()) {
+        for (SentEvent event : sink.pair().both()) {
             assertThat(event.data().length).as(event.type()).isGreaterThan(bytes);
         }
         gateway().reload(gatewayConfig(config(Map.of("maxSize", 1 << 20))));
         ask(channel, large, true);
-        for (SentEvent event : sink.pair().values()) {
+        for (SentEvent event : sink.pair().both()) {
             assertThat(event.attribute("dataomitted")).isEqualTo("size");
             assertThat(Integer.parseInt(event.attribute("payloadsize"))).isGreaterThan(bytes);
             assertThat(event.data()).isEmpty();
@@ -413,7 +415,7 @@ class PayloadLogTest {
         post("m", Infer.json("a", 1), 200);
         gateway().reload(gatewayConfig(config(Map.of())));
         post("m", Infer.json("b", 2), 200);
-        assertThat(sink.pair().get("request").text()).isEqualTo(Infer.json("b", 2));
+        assertThat(sink.pair().request().text()).isEqualTo(Infer.json("b", 2));
         gateway().reload(gatewayConfig(null));
         post("m", Infer.json("c", 3), 200);
         gateway().close();
@@ -429,8 +431,8 @@ class PayloadLogTest {
             await().until(() -> gateway().meters().get("isthmus.requests.under.way").gauges().stream()
                     .anyMatch(gauge -> gauge.value() > 0));
         }
-        Map<String, SentEvent> events = sink.pair();
-        assertThat(events.get("request").attribute("dataomitted")).isEqualTo("incomplete");
-        assertThat(events.get("response").attribute("code")).isEqualTo("CANCELLED");
+        EventPair events = sink.pair();
+        assertThat(events.request().attribute("dataomitted")).isEqualTo("incomplete");
+        assertThat(events.response().attribute("code")).isEqualTo("CANCELLED");
     }
 }

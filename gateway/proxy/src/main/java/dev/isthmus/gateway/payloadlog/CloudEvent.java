@@ -11,6 +11,7 @@ import java.util.Map;
  * @param contentType of the data; empty if there is none
  * @param data of the content type; not to be changed
  */
+@SuppressWarnings("ArrayRecordComponent") // never compared
 record CloudEvent(Map<String, String> attributes, String contentType, byte[] data) {
     static final String JSON = "application/json";
     static final String BINARY = "application/octet-stream";

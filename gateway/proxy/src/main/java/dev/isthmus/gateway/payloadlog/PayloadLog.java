@@ -72,7 +72,7 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
 
     /** Whether calls of this model are logged; null for a stream, whose messages name their models. */
     boolean samples(double draw, @Nullable ModelRef model) {
-        return model == null && !shares.uniform() ? true : draw < shares.of(model);
+        return (model == null && !shares.uniform()) || draw < shares.of(model);
     }
 
     /** Whether events of this kind are logged. */

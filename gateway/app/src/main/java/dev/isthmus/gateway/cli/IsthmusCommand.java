@@ -23,9 +23,19 @@ public final class IsthmusCommand {
             new ConfigCommands.Diff(),
             new ConfigCommands.Schema(),
             new KeyCommand(),
-            new ReplayCommand());
+            new ReplayCommand(),
+            new FleetCommands.Health(),
+            new FleetCommands.Servers(),
+            new FleetCommands.Models(),
+            new FleetCommands.Ramps(),
+            new FleetCommands.Shadows(),
+            new CompletionCommand(IsthmusCommand::commands));
 
     private IsthmusCommand() {}
+
+    private static List<Command> commands() {
+        return COMMANDS;
+    }
 
     /**
      * The entry point.

@@ -28,7 +28,7 @@ final class ReplayCommand implements Command {
     private static final int OPEN_CONCURRENCY = 256;
 
     private static final Option TO = valued("to", "URL", "The server: http://HOST:PORT or https://HOST:PORT.");
-    private static final Option CA = valued("ca", "FILE", "PEM file with the certificates that vouch for the server's.");
+    private static final Option CA = valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
     private static final Option GRPC = flag("grpc", "Send requests over gRPC; over REST otherwise.");
     private static final Option FORM = valued(
             "form", "FORM", "Tensors over REST: json, binary, or auto (default): as the server's metadata has it.");

@@ -9,6 +9,8 @@ import dev.isthmus.gateway.settings.ApiKeyFile;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.proto.InferParameter;
+import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelStreamInferResponse;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -379,6 +381,61 @@ class AuthenticationTest {
             await().atMost(PATIENCE)
                     .until(() -> infer(stage, "X-Api-Key: " + BOB).status() == 429);
         }
+    }
+
+    @Test
+    void concurrentCallsOfACaller_areLimited_whateverItsCredential() throws Exception {
+        String yaml = AUTHENTICATION.replace("authentication:\n", "authentication:\n  max_requests: 1\n");
+        try (Stage stage = stage(yaml)) {
+            GrpcClient held = GrpcClient.open(
+                    stage.channel(), "ModelStreamInfer", metadata("Bearer " + ALICE), CallOptions.DEFAULT, 10);
+            held.send(Infer.request("m", "a", 1).toByteArray());
+            held.answer();
+            Http1Client.Response refused = infer(stage, "Authorization: Bearer " + token("alice"));
+            expectRefused(refused, 429, "too many concurrent calls of this caller (limit 1)");
+            assertThat(infer(stage, "X-Api-Key: " + BOB).status()).isEqualTo(200);
+            held.end();
+            assertThat(held.status().getCode()).isEqualTo(Status.Code.OK);
+            await().atMost(PATIENCE)
+                    .until(() -> infer(stage, "X-Api-Key: " + ALICE).status() == 200);
+        }
+    }
+
+    @Test
+    void sharedMemoryInInferences_needsItsPermission() throws Exception {
+        String yaml = AUTHENTICATION.replace("dialect: triton", "dialect: triton, shared_memory: true") + RULES
+                + "    - {name: memory, who: {names: [alice]}, may: [shared_memory], models: [m]}\n";
+        ModelInferRequest message = ModelInferRequest.newBuilder()
+                .setModelName("m")
+                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
+                        .setName("x")
+                        .setDatatype("INT32")
+                        .addShape(1)
+                        .putParameters("shared_memory_region", text("r"))
+                        .putParameters("shared_memory_byte_size", number(4)))
+                .build();
+        String json = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"INT32\",\"shape\":[1],\"parameters\":"
+                + "{\"shared_memory_region\":\"r\",\"shared_memory_byte_size\":4}}]}";
+        try (Stage stage = stage(yaml);
+                Http1Client client = stage.http1()) {
+            Http1Client.Response refused =
+                    client.post(INFER, json, "X-Api-Key: " + BOB).response();
+            expectRefused(refused, 400, "input 'x': shared memory is not enabled");
+            assertThat(client.post(INFER, json, "X-Api-Key: " + ALICE).response().status())
+                    .isEqualTo(200);
+            GrpcClient bob = grpc(stage, "ModelInfer", "Bearer " + BOB, message.toByteArray());
+            assertThat(bob.status().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+            GrpcClient alice = grpc(stage, "ModelInfer", "Bearer " + ALICE, message.toByteArray());
+            assertThat(alice.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    private static InferParameter text(String value) {
+        return InferParameter.newBuilder().setStringParam(value).build();
+    }
+
+    private static InferParameter number(long value) {
+        return InferParameter.newBuilder().setInt64Param(value).build();
     }
 
     @Test

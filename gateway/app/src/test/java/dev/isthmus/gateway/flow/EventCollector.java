@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -20,10 +22,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
 
 /** A sink of CloudEvents in binary content mode, which checks the rules of that mode. */
 final class EventCollector implements AutoCloseable {
     private final HttpServer server;
+    private final String scheme;
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final BlockingQueue<SentEvent> events = new LinkedBlockingQueue<>();
     private final CountDownLatch open = new CountDownLatch(1);
@@ -63,14 +67,34 @@ final class EventCollector implements AutoCloseable {
     }
 
     EventCollector() throws IOException {
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        this(HttpServer.create(free(), 0), "http");
+    }
+
+    /** Over TLS, as localhost. */
+    EventCollector(SSLContext tls) throws IOException {
+        this(secure(tls), "https");
+    }
+
+    private static HttpServer secure(SSLContext tls) throws IOException {
+        HttpsServer server = HttpsServer.create(free(), 0);
+        server.setHttpsConfigurator(new HttpsConfigurator(tls));
+        return server;
+    }
+
+    private static InetSocketAddress free() {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    }
+
+    private EventCollector(HttpServer server, String scheme) {
+        this.server = server;
+        this.scheme = scheme;
         server.setExecutor(threads);
         server.createContext("/sink", this::receive);
         server.start();
     }
 
     String url() {
-        return "http://127.0.0.1:" + server.getAddress().getPort() + "/sink";
+        return scheme + "://localhost:" + server.getAddress().getPort() + "/sink";
     }
 
     /** Responds with this status from here on. */

@@ -18,6 +18,7 @@ import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.PayloadLogConfig.OmittedPayload;
 import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadEvents;
 import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadForm;
+import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
@@ -30,12 +31,16 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -331,6 +336,28 @@ class PayloadLogTest {
                         .counter()
                         .count()
                 == 2);
+    }
+
+    @Test
+    void sinkOverTls_needsACertificateThatIsVouchedFor() throws Exception {
+        TestAuthority authority = new TestAuthority(directory, "ca");
+        KeyStore keys = KeyStore.getInstance("PKCS12");
+        keys.load(null, null);
+        TestAuthority.Issued issued = authority.issue("sink", "localhost");
+        keys.setKeyEntry(
+                "sink", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
+        KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        managers.init(keys, new char[0]);
+        SSLContext tls = SSLContext.getInstance("TLS");
+        tls.init(managers.getKeyManagers(), null, null);
+        try (EventCollector secure = new EventCollector(tls)) {
+            start(Map.of("url", secure.url()));
+            post("m", Infer.json("a", 7), 200);
+            await().until(() -> counted("isthmus.payload.log.dropped.events", "io_error") == 2);
+            gateway().reload(gatewayConfig(config(Map.of("url", secure.url(), "ca", authority.ca()))));
+            post("m", Infer.json("b", 7), 200);
+            assertThat(secure.pair().request().text()).isEqualTo(Infer.json("b", 7));
+        }
     }
 
     @Test

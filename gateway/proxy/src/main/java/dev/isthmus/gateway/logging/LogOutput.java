@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.logging;
 
-import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -18,6 +18,8 @@ public final class LogOutput implements AutoCloseable {
     private final int keep;
     private @Nullable OutputStream open;
     private long length;
+    /** False for devices, pipes and symbolic links, which must not be renamed. */
+    private boolean rotates;
 
     /**
      * Opens nothing before there is a line.
@@ -33,13 +35,12 @@ public final class LogOutput implements AutoCloseable {
     }
 
     /**
-     * Writes complete lines (borrowed).
+     * Writes complete lines: the first {@code count} bytes of an array.
      *
      * @throws IOException if they may not have been written; the next call opens the file again
      */
-    public void write(ByteBuf lines) throws IOException {
-        int bytes = lines.readableBytes();
-        if (file != null && length > 0 && length + bytes > rotateAt) {
+    public void write(byte[] lines, int count) throws IOException {
+        if (file != null && rotates && length > 0 && length + count > rotateAt) {
             close();
             rotate(file);
         }
@@ -49,9 +50,9 @@ public final class LogOutput implements AutoCloseable {
             open = out;
         }
         try {
-            lines.getBytes(lines.readerIndex(), out, bytes);
+            out.write(lines, 0, count);
             out.flush();
-            length += bytes;
+            length += count;
         } catch (IOException e) {
             close();
             throw e;
@@ -65,6 +66,7 @@ public final class LogOutput implements AutoCloseable {
         }
         boolean cut = isCut(file);
         OutputStream out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        rotates = Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS);
         length = Files.size(file);
         if (cut) {
             out.write('\n');

@@ -23,7 +23,8 @@ final class FileSink implements EventSink {
         JsonWriter json = new JsonWriter(new UnpooledByteBufAllocator(false));
         try {
             write(event, json);
-            output.write(json.out());
+            byte[] line = ByteBufUtil.getBytes(json.out());
+            output.write(line, line.length);
             listener.delivered();
         } catch (IOException e) {
             listener.lost(LossReason.IO_ERROR, e.toString());
@@ -49,7 +50,7 @@ final class FileSink implements EventSink {
             }
         }
         json.close('}');
-        json.endLine();
+        json.out().writeByte('\n');
     }
 
     @Override

@@ -17,9 +17,13 @@ public record AuthenticationConfig(
         @Doc("Whether liveness and readiness of the server need a credential: open or authenticated.")
         HealthProbes health,
 
+        @Doc("Maximum concurrent calls of one caller, whatever its credentials; more are refused with 429. 0: no limit.")
+        @Range(max = 1_000_000)
+        int maxRequests,
+
         Forward forward) {
     public static final AuthenticationConfig DEFAULT =
-            new AuthenticationConfig(null, null, null, HealthProbes.OPEN, Forward.DEFAULT);
+            new AuthenticationConfig(null, null, null, HealthProbes.OPEN, 0, Forward.DEFAULT);
 
     /** API keys. */
     @Doc("API keys, in a header of their own or as 'Authorization: Bearer'.")

@@ -176,6 +176,20 @@ class ReplayCommandTest {
         assertThat(err.toString()).contains(file() + ":3: request '", "failed: NOT_FOUND");
     }
 
+    /** As KServe's logger writes them: without a code; and messages of a stream, whose ids are not those of pairs. */
+    @Test
+    void eventsWithoutCode_areCompared_thoseOfStreamsAreNot() throws Exception {
+        record("");
+        String recorded = Files.readString(file());
+        Gateway target = embedded("");
+        Files.writeString(file(), recorded.replace("\"code\":\"OK\",", ""));
+        assertThat(replay("--to", url(target), "--compare")).isZero();
+        assertThat(out.toString()).contains("compared 2: 2 equal");
+        Files.writeString(file(), recorded.replace("\"protocol\"", "\"stream\":\"true\",\"protocol\""));
+        assertThat(replay("--to", url(target), "--compare")).isEqualTo(1);
+        assertThat(out.toString()).contains("sent 3: 2 answered, 1 failed (0 as recorded)", "compared 0:");
+    }
+
     @Test
     void badLines_areNamed_andTheRestIsSent() throws Exception {
         record("");

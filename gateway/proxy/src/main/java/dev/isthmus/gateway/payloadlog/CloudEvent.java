@@ -9,10 +9,10 @@ import java.util.Map;
  *
  * @param attributes all but {@code datacontenttype}, by name, as text; in the order in which they are written
  * @param contentType of the data; empty if there is none
- * @param data of the content type; not to be changed
+ * @param data of the content type, in the first {@code length} bytes; not to be changed
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
-record CloudEvent(Map<String, String> attributes, String contentType, byte[] data) {
+record CloudEvent(Map<String, String> attributes, String contentType, byte[] data, int length) {
     static final String JSON = "application/json";
     static final String BINARY = "application/octet-stream";
     /** The attribute with the number of bytes of JSON before the tensors' binary data. */
@@ -26,7 +26,7 @@ record CloudEvent(Map<String, String> attributes, String contentType, byte[] dat
 
     /** An event without data. */
     CloudEvent(Map<String, String> attributes) {
-        this(attributes, "", NONE);
+        this(attributes, "", NONE, 0);
     }
 
     boolean hasData() {

@@ -6,10 +6,16 @@ import dev.isthmus.transcoder.json.JsonWriter;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Base64;
 
 /** Appends events to a file, one line each, in CloudEvents' JSON format. */
 final class FileSink implements EventSink {
+    private static final byte[] NONE = {};
+    private static final byte[] END = {'}', '\n'};
+    private static final byte[] TEXT_END = {'"', '}', '\n'};
+
     private final LogOutput output;
     private final DeliveryListener listener;
 
@@ -20,37 +26,52 @@ final class FileSink implements EventSink {
 
     @Override
     public void send(CloudEvent event) {
-        JsonWriter json = new JsonWriter(new UnpooledByteBufAllocator(false));
+        byte[] line = line(event);
         try {
-            write(event, json);
-            byte[] line = ByteBufUtil.getBytes(json.out());
             output.write(line, line.length);
             listener.delivered();
         } catch (IOException e) {
             listener.lost(LossReason.IO_ERROR, e.toString());
+        }
+    }
+
+    /** The event as one line; its data is copied once. */
+    static byte[] line(CloudEvent event) {
+        byte[] attributes = attributes(event);
+        if (!event.hasData()) {
+            return joined(attributes, NONE, 0, END);
+        }
+        if (event.isJson()) {
+            return joined(attributes, event.data(), event.length(), END);
+        }
+        ByteBuffer base64 = Base64.getEncoder().encode(ByteBuffer.wrap(event.data(), 0, event.length()));
+        return joined(attributes, base64.array(), base64.limit(), TEXT_END);
+    }
+
+    /** The attributes, up to where the data begins. */
+    private static byte[] attributes(CloudEvent event) {
+        JsonWriter json = new JsonWriter(new UnpooledByteBufAllocator(false));
+        try {
+            json.open('{');
+            event.attributes().forEach((name, value) -> json.key(name).text(value));
+            if (event.hasData()) {
+                json.key("datacontenttype").text(event.contentType());
+                json.key(event.isJson() ? "data" : "data_base64");
+                if (!event.isJson()) {
+                    json.out().writeByte('"');
+                }
+            }
+            return ByteBufUtil.getBytes(json.out());
         } finally {
             json.release();
         }
     }
 
-    /** Writes the line. */
-    static void write(CloudEvent event, JsonWriter json) {
-        json.open('{');
-        event.attributes().forEach((name, value) -> json.key(name).text(value));
-        if (event.hasData()) {
-            json.key("datacontenttype").text(event.contentType());
-            if (event.isJson()) {
-                json.key("data").item();
-                json.out().writeBytes(event.data());
-            } else {
-                json.key("data_base64").item();
-                json.out().writeByte('"');
-                ByteBufUtil.writeAscii(json.out(), Base64.getEncoder().encodeToString(event.data()));
-                json.out().writeByte('"');
-            }
-        }
-        json.close('}');
-        json.out().writeByte('\n');
+    private static byte[] joined(byte[] head, byte[] data, int length, byte[] end) {
+        byte[] line = Arrays.copyOf(head, head.length + length + end.length);
+        System.arraycopy(data, 0, line, head.length, length);
+        System.arraycopy(end, 0, line, head.length + length, end.length);
+        return line;
     }
 
     @Override

@@ -75,7 +75,7 @@ final class HttpSink implements EventSink {
 
     @Override
     public void send(CloudEvent event) throws InterruptedException {
-        int cost = Math.clamp(event.data().length, MIN_COST, MAX_ON_THE_WAY);
+        int cost = Math.clamp(event.length(), MIN_COST, MAX_ON_THE_WAY);
         HttpRequest request = request(event);
         room.acquire(cost);
         client.sendAsync(request, HttpResponse.BodyHandlers.discarding()).whenComplete((response, failure) -> {
@@ -104,7 +104,7 @@ final class HttpSink implements EventSink {
         if (event.hasData()) {
             request.header("content-type", event.contentType());
         }
-        return request.POST(HttpRequest.BodyPublishers.ofByteArray(event.data()))
+        return request.POST(HttpRequest.BodyPublishers.ofByteArray(event.data(), 0, event.length()))
                 .build();
     }
 

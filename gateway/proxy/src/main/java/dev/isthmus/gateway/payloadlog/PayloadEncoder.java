@@ -63,7 +63,7 @@ final class PayloadEncoder {
         Map<String, String> attributes = attributes(event);
         return switch (event.payload()) {
             case EventPayload.FailureText error ->
-                new CloudEvent(attributes, CloudEvent.JSON, error(error.text(), error.id()));
+                event(attributes, new RestBody(error(error.text(), error.id()), RestBody.ALL_JSON));
             case EventPayload.Missing missing -> withoutData(attributes, missing.reason());
             case EventPayload.Message(InferMessage message) -> {
                 try {
@@ -116,7 +116,7 @@ final class PayloadEncoder {
         return new CloudEvent(attributes);
     }
 
-    private byte[] error(String text, String id) {
+    private ByteBuf error(String text, String id) {
         JsonWriter json = new JsonWriter(allocator);
         try {
             json.open('{').key("error").text(text);
@@ -124,7 +124,7 @@ final class PayloadEncoder {
                 json.key("id").text(id);
             }
             json.close('}');
-            return ByteBufUtil.getBytes(json.out());
+            return json.take();
         } finally {
             json.release();
         }
@@ -173,12 +173,18 @@ final class PayloadEncoder {
 
     private static CloudEvent event(Map<String, String> attributes, RestBody body) {
         try {
-            byte[] data = ByteBufUtil.getBytes(body.content());
-            if (!body.binary()) {
-                return new CloudEvent(attributes, CloudEvent.JSON, data);
+            ByteBuf content = body.content();
+            // The array of an unpooled buffer is not used again.
+            boolean whole = content.hasArray() && content.arrayOffset() == 0 && content.readerIndex() == 0;
+            byte[] data = whole ? content.array() : ByteBufUtil.getBytes(content);
+            if (body.binary()) {
+                attributes.put(CloudEvent.JSON_LENGTH, Long.toString(body.jsonLength()));
             }
-            attributes.put(CloudEvent.JSON_LENGTH, Long.toString(body.jsonLength()));
-            return new CloudEvent(attributes, CloudEvent.BINARY, data);
+            return new CloudEvent(
+                    attributes,
+                    body.binary() ? CloudEvent.BINARY : CloudEvent.JSON,
+                    data,
+                    content.readableBytes());
         } finally {
             body.release();
         }

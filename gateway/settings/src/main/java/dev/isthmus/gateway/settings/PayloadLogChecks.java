@@ -1,11 +1,15 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadForm;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 
 /** Checks the section on the payload log. */
 final class PayloadLogChecks {
+    /** Written as JSON, a tensor takes up to twelve times its size of heap for a while. */
+    private static final int MAX_JSON = 16 << 20;
+
     private final ConfigChecks checks;
     private final YamlReader yaml;
     private final SectionPositions positions;
@@ -37,6 +41,13 @@ final class PayloadLogChecks {
             yaml.problem(
                     positions.of(log, "max_size"),
                     "payload_log: max_size: at most max_queued, " + Units.size(log.maxQueued()) + ", is expected, got '"
+                            + Units.size(log.maxSize()) + "'");
+        }
+        if (log.form() == PayloadForm.JSON && log.maxSize() > MAX_JSON) {
+            yaml.problem(
+                    positions.of(log, "max_size"),
+                    "payload_log: max_size: with form json at most " + Units.size(MAX_JSON)
+                            + " is expected, as JSON takes several times the memory, got '"
                             + Units.size(log.maxSize()) + "'");
         }
         authority(log, url == null ? "" : url);

@@ -37,7 +37,9 @@ public record PayloadLogConfig(
         @Doc("The same for the calls of single models, by name or pattern.") @Share
         Map<String, Double> models,
 
-        @Doc("Largest body or message that is logged with its data. Of larger ones the event has no data.") @Size
+        @Doc("Largest body or message that is logged with its data. Of larger ones the event has no data. With form "
+                + "json at most 16MiB.")
+        @Size
         int maxSize,
 
         @Doc("Memory for payloads that wait to be written; events beyond are dropped and counted.") @Size

@@ -121,8 +121,8 @@ final class EventCollector implements AutoCloseable {
                 await();
             }
             SentEvent event = event(exchange, headers, data);
-            exchange.sendResponseHeaders(status, -1);
             events.add(event);
+            exchange.sendResponseHeaders(status, -1);
         }
     }
 

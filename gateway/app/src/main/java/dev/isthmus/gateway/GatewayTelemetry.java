@@ -8,6 +8,7 @@ import dev.isthmus.gateway.logging.LoggingPages;
 import dev.isthmus.gateway.logging.ProcessLog;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
@@ -23,6 +24,7 @@ final class GatewayTelemetry implements AutoCloseable {
     private final ReloadableAccessLog accessLog;
     private final ServerErrors errors = new ServerErrors();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
+    private final ReloadablePayloadLog payloadLog;
 
     /** Reports nothing but metrics until it is configured. */
     GatewayTelemetry(MeterRegistry meters) {
@@ -30,12 +32,14 @@ final class GatewayTelemetry implements AutoCloseable {
         calls = new CallMetrics(meters);
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
+        payloadLog = new ReloadablePayloadLog(meters);
     }
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */
     void configure(GatewayConfig config) {
         tracing.configure(config.tracing(), config.headers().forwarded());
         accessLog.configure(config.accessLog());
+        payloadLog.configure(config.payloadLog());
         configure(config.logging());
     }
 
@@ -59,6 +63,11 @@ final class GatewayTelemetry implements AutoCloseable {
         return access;
     }
 
+    /** Logs what calls send and get. */
+    ReloadablePayloadLog payloads() {
+        return payloadLog;
+    }
+
     /** The last errors of each server. */
     ServerErrors errors() {
         return errors;
@@ -76,6 +85,7 @@ final class GatewayTelemetry implements AutoCloseable {
     public void close() {
         accessLog.close();
         tracing.close();
+        payloadLog.close();
         if (log != null) {
             log.flush();
         }

@@ -58,6 +58,9 @@ final class ConfigChecks {
         if (config.tracing() != null) {
             new TracingChecks(this, yaml, positions).run(config.tracing());
         }
+        if (config.payloadLog() != null) {
+            new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
+        }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {

@@ -31,6 +31,7 @@ public record GatewayConfig(
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
         @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+        @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
@@ -79,6 +80,7 @@ public record GatewayConfig(
                 LoggingConfig.DEFAULT,
                 null,
                 null,
+                null,
                 Map.of(),
                 local,
                 Map.of(),
@@ -116,6 +118,7 @@ public record GatewayConfig(
                 logging,
                 accessLog,
                 tracing,
+                payloadLog,
                 upstreams,
                 local,
                 models,

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
+import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
@@ -183,6 +184,7 @@ public final class Gateway implements AutoCloseable {
         OpenConnections connections = new OpenConnections();
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(metrics.registry()).show(connections);
+        EventLoopMetrics.register(loops, metrics.registry());
         listeners = new Listeners(
                 transport,
                 loops,
@@ -195,6 +197,7 @@ public final class Gateway implements AutoCloseable {
                 tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = Generation.first(config, resources);
+        state.show(metrics.registry(), this::ready);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {

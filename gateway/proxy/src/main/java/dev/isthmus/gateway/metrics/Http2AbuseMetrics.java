@@ -6,6 +6,7 @@ import dev.isthmus.gateway.net.LogRateLimiter;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.SocketAddress;
+import java.util.Map;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,7 +18,8 @@ import org.slf4j.LoggerFactory;
 public final class Http2AbuseMetrics {
     private static final Logger LOG = LoggerFactory.getLogger(Http2AbuseMetrics.class);
 
-    private final MeterRegistry registry;
+    private final Map<AbuseRule, Counter> clients;
+    private final Map<AbuseRule, Counter> upstreams;
     private final LogRateLimiter lines;
 
     public Http2AbuseMetrics(MeterRegistry registry) {
@@ -25,27 +27,32 @@ public final class Http2AbuseMetrics {
     }
 
     Http2AbuseMetrics(MeterRegistry registry, LongSupplier nanoTime) {
-        this.registry = registry;
+        this.clients = counters(registry, "client");
+        this.upstreams = counters(registry, "upstream");
         this.lines = new LogRateLimiter(nanoTime);
     }
 
     /** The listener for client connections. */
     public AbuseListener ofClients() {
-        return (peer, rule, what) -> closed("client", "a client", peer, rule, what);
+        return (peer, rule, what) -> closed(clients, "a client", peer, rule, what);
     }
 
     /** The listener for connections to an upstream's servers. */
     public AbuseListener ofUpstream(String name) {
-        return (peer, rule, what) -> closed("upstream", "upstream '" + name + "'", peer, rule, what);
+        return (peer, rule, what) -> closed(upstreams, "upstream '" + name + "'", peer, rule, what);
     }
 
-    private void closed(String side, String whose, SocketAddress peer, AbuseRule rule, String what) {
-        Counter.builder("isthmus.http2.abuse")
+    private static Map<AbuseRule, Counter> counters(MeterRegistry registry, String side) {
+        return LabelledCounters.of(AbuseRule.class, rule -> Counter.builder("isthmus.http2.abuse")
                 .description("HTTP/2 connections closed because the peer exceeded an abuse limit")
                 .tag("side", side)
                 .tag("rule", rule.label())
-                .register(registry)
-                .increment();
+                .register(registry));
+    }
+
+    private void closed(
+            Map<AbuseRule, Counter> counters, String whose, SocketAddress peer, AbuseRule rule, String what) {
+        LabelledCounters.increment(counters, rule);
         long suppressed = lines.next();
         if (suppressed < 0) {
             return;

@@ -9,6 +9,9 @@ import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
+import io.netty.buffer.PoolArenaMetric;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.util.internal.PlatformDependent;
 import io.prometheus.metrics.core.metrics.Info;
 
 /** The registry of one gateway, with the meters of its process. */
@@ -45,6 +48,24 @@ public final class ProcessMetrics implements AutoCloseable {
                     .baseUnit("bytes")
                     .register(registry);
         }
+        Gauge.builder("isthmus.buffers.direct.limit", PlatformDependent::maxDirectMemory)
+                .description("Direct memory that the process may use")
+                .baseUnit("bytes")
+                .register(registry);
+        if (BufferAllocators.shared() instanceof PooledByteBufAllocator pooled) {
+            Gauge.builder("isthmus.buffers.active", pooled, ProcessMetrics::active)
+                    .description("Direct buffers in use")
+                    .register(registry);
+        }
+        Gauge.builder("isthmus.metrics.meters", registry, each -> each.getMeters().size())
+                .description("Registered meters; each has one time series or, as a histogram, one for each bucket")
+                .register(registry);
+    }
+
+    private static double active(PooledByteBufAllocator allocator) {
+        return allocator.metric().directArenas().stream()
+                .mapToLong(PoolArenaMetric::numActiveAllocations)
+                .sum();
     }
 
     public MeterRegistry registry() {

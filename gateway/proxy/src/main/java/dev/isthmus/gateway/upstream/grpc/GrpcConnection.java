@@ -6,6 +6,8 @@ import dev.isthmus.gateway.http2.ConnectionListener;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.http2.Http2Options;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.gateway.upstream.ConnectionCounts;
+import dev.isthmus.gateway.upstream.ConnectionCounts.ServerCloseCause;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -118,7 +120,14 @@ final class GrpcConnection implements ConnectionListener {
         if (received) {
             watch();
         } else {
+            closing(ServerCloseCause.UNRESPONSIVE);
             http2.closeWith(pool.texts().failures().pingTimeout(rules.pingTimeout()));
+        }
+    }
+
+    private void closing(ServerCloseCause cause) {
+        if (channel != null) {
+            ConnectionCounts.closing(channel, cause);
         }
     }
 
@@ -131,6 +140,7 @@ final class GrpcConnection implements ConnectionListener {
 
     @Override
     public void goingAway(long errorCode) {
+        closing(ServerCloseCause.SERVER);
         if (settingsReceived) {
             pool.drain(this);
             http2.goAway();

@@ -46,6 +46,10 @@ class Http2AbuseMetricsTest {
         listener.abused(peer, AbuseRule.HEADER_BLOCK, "much");
         assertThat(told.list).hasSize(101);
         assertThat(told.list.getLast().getFormattedMessage()).endsWith("much (150 similar lines were suppressed)");
-        assertThat(registry.get("isthmus.http2.abuse").counter().count()).isEqualTo(251);
+        assertThat(registry.get("isthmus.http2.abuse")
+                        .tags("side", "client", "rule", "header_block")
+                        .counter()
+                        .count())
+                .isEqualTo(251);
     }
 }

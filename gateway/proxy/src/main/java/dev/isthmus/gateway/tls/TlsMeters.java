@@ -117,7 +117,8 @@ final class TlsMeters {
         for (CertificateExpiry each : expiries) {
             double seconds = each.until().getEpochSecond();
             gauges.add(to -> Gauge.builder("isthmus.tls.certificate.expiry", () -> seconds)
-                    .description("When a certificate or revocation list expires, in seconds since 1970")
+                    .description("When a certificate, a trusted issuer or a revocation list (subject: its issuer) expires, in"
+                            + " seconds since 1970")
                     .baseUnit("seconds")
                     .tag("file", each.file().toString())
                     .tag("subject", each.subject())

@@ -28,6 +28,11 @@ public final class MonitoredGateway implements AutoCloseable {
     private static final Path ROOT = Path.of(System.getProperty("isthmus.root", ".."));
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final String KEY = "a-key-of-the-tests";
+    private static final String FAILURE = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+    /** Its output is none of the local models'. */
+    private static final String ANSWER =
+            FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"odd\",\"datatype\":\"BYTES\","
+                    + "\"shape\":[1],\"data\":[\"x\"]}]}");
     private static final String BACKEND = """
             listeners: [{port: 0}]
             local: {embedded_models: true}
@@ -47,6 +52,7 @@ public final class MonitoredGateway implements AutoCloseable {
               rest: {protocol: rest, endpoints: ["127.0.0.1:%1$d"]}
               named: {protocol: grpc, endpoints: ["localhost:%1$d"]}
               partly: {protocol: rest, endpoints: ["127.0.0.1:%4$d", "127.0.0.1:1"]}
+              odd: {protocol: rest, endpoints: ["127.0.0.1:%5$d"]}
               gone: {protocol: grpc, endpoints: ["127.0.0.1:1"]}
             local: {embedded_models: true}
             models:
@@ -56,16 +62,17 @@ public final class MonitoredGateway implements AutoCloseable {
                   - {name: new, upstream: grpc, weight: 50}
                 shadow:
                   - {name: next, upstream: rest, sample: 100%%, compare: true}
-                  - {name: odd, upstream: partly, sample: 100%%, compare: true}
+                  - {name: odd, upstream: odd, sample: 100%%, compare: true}
                 ramp: {target: new, steps: [40%%, 50%%]}
                 rates:
                   - {requests_per_second: 1000, bytes_per_second: 1GiB}
               named: {upstream: named, model: digits}
               overgrpc: {upstream: grpc, model: digits}
               overrest: {upstream: rest, model: digits}
-              flaky:
-                upstream: partly
-                shadow: [{name: twin, upstream: partly, model: twin, sample: 100%%, compare: true}]
+              flaky: {upstream: partly}
+              texts:
+                upstream: odd
+                shadow: [{name: twin, upstream: odd, model: twin, sample: 100%%, compare: true}]
               gone: {upstream: gone}
               limited:
                 upstream: local
@@ -78,12 +85,14 @@ public final class MonitoredGateway implements AutoCloseable {
     private final byte[] sample;
     private final Gateway backend;
     private final FakeRestServer odd;
+    private final FakeRestServer flaky;
     private final Gateway gateway;
 
     private MonitoredGateway(Path folder) throws Exception {
         sample = Files.readAllBytes(ROOT.resolve("local-backend/src/main/resources/models/digits/sample.json"));
         backend = Gateway.start(ConfigLoader.parse("backend.yaml", BACKEND, folder));
-        odd = FakeRestServer.that((request, out) -> answer(request.head(), out));
+        odd = FakeRestServer.sending(ANSWER);
+        flaky = FakeRestServer.that((request, out) -> answer(request.head(), out));
         TestAuthority.Issued own = new TestAuthority(folder, "ca").issue("own", "localhost");
         Path keys = folder.resolve("keys");
         Files.writeString(keys, "caller " + sha256(KEY) + "\n");
@@ -92,6 +101,7 @@ public final class MonitoredGateway implements AutoCloseable {
                 backend.addresses().getFirst().getPort(),
                 own.certificate(),
                 own.key(),
+                flaky.endpoint().port(),
                 odd.endpoint().port());
         gateway = Gateway.start(ConfigLoader.parse("isthmus.yaml", config, folder));
         new WarmUp().show(gateway.meters());
@@ -106,15 +116,10 @@ public final class MonitoredGateway implements AutoCloseable {
         return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes("US-ASCII")));
     }
 
-    /** Every third inference fails; the others have an output that no other server has. */
+    /** Every third inference fails. */
     private boolean answer(String head, OutputStream out) throws IOException {
         boolean fails = head.startsWith("POST") && requests.incrementAndGet() % 3 == 0;
-        FakeRestServer.write(
-                out,
-                fails
-                        ? "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
-                        : FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"odd\",\"datatype\":\"BYTES\","
-                                + "\"shape\":[1],\"data\":[\"x\"]}]}"));
+        FakeRestServer.write(out, fails ? FAILURE : ANSWER);
         return true;
     }
 
@@ -130,7 +135,7 @@ public final class MonitoredGateway implements AutoCloseable {
     /** Makes some calls of each kind, and waits until the copies are compared. */
     public void load(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
-            for (String model : new String[] {"digits", "named", "overgrpc", "overrest", "flaky", "gone", "limited", "unknown"}) {
+            for (String model : new String[] {"digits", "named", "overgrpc", "overrest", "flaky", "texts", "gone", "limited", "unknown"}) {
                 infer(model, KEY);
             }
             infer("digits", "wrong");
@@ -167,6 +172,7 @@ public final class MonitoredGateway implements AutoCloseable {
     public void close() throws Exception {
         client.close();
         gateway.close();
+        flaky.close();
         odd.close();
         backend.close();
     }

@@ -35,9 +35,11 @@ public final class WarmUp {
     /** Registers its gauges. */
     public void show(MeterRegistry registry) {
         TimeGauge.builder("isthmus.warm.up.duration", this, TimeUnit.NANOSECONDS, warmUp -> warmUp.nanos)
+                .strongReference(true)
                 .description("Duration of the warm-up; 0 if it has not ended, or there was none")
                 .register(registry);
         Gauge.builder("isthmus.warm.up.requests", this, warmUp -> warmUp.requests)
+                .strongReference(true)
                 .description("Requests of the warm-up, which no other metric counts")
                 .register(registry);
     }

@@ -17,11 +17,14 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.KeyStore;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 
 /** A gateway with everything that has metrics: servers of all kinds, one that fails, a ramp, shadows, callers. */
 public final class MonitoredGateway implements AutoCloseable {
@@ -81,6 +84,7 @@ public final class MonitoredGateway implements AutoCloseable {
             """;
 
     private final HttpClient client = HttpClient.newHttpClient();
+    private final HttpClient.Builder trusting;
     private final AtomicInteger requests = new AtomicInteger();
     private final byte[] sample;
     private final Gateway backend;
@@ -93,7 +97,9 @@ public final class MonitoredGateway implements AutoCloseable {
         backend = Gateway.start(ConfigLoader.parse("backend.yaml", BACKEND, folder));
         odd = FakeRestServer.sending(ANSWER);
         flaky = FakeRestServer.that((request, out) -> answer(request.head(), out));
-        TestAuthority.Issued own = new TestAuthority(folder, "ca").issue("own", "localhost");
+        TestAuthority authority = new TestAuthority(folder, "ca");
+        TestAuthority.Issued own = authority.issue("own", "localhost");
+        trusting = HttpClient.newBuilder().sslContext(trusting(authority));
         Path keys = folder.resolve("keys");
         Files.writeString(keys, "caller " + sha256(KEY) + "\n");
         Files.setPosixFilePermissions(keys, PosixFilePermissions.fromString("rw-------"));
@@ -110,6 +116,17 @@ public final class MonitoredGateway implements AutoCloseable {
     /** Starts it. */
     public static MonitoredGateway start(Path folder) throws Exception {
         return new MonitoredGateway(folder);
+    }
+
+    private static SSLContext trusting(TestAuthority authority) throws Exception {
+        KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
+        trusted.load(null, null);
+        trusted.setCertificateEntry("ca", authority.x509());
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(trusted);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, trust.getTrustManagers(), null);
+        return context;
     }
 
     private static String sha256(String text) throws Exception {
@@ -139,10 +156,7 @@ public final class MonitoredGateway implements AutoCloseable {
                 infer(model, KEY);
             }
             infer("digits", "wrong");
-            try (Socket plain = new Socket("127.0.0.1", gateway.addresses().get(1).getPort())) {
-                plain.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes("US-ASCII"));
-                plain.getInputStream().readAllBytes();
-            }
+            connectOverTls();
         }
         for (String late : List.of(
                 "isthmus_shadow_mismatch_total{",
@@ -150,6 +164,19 @@ public final class MonitoredGateway implements AutoCloseable {
                 "isthmus_shadow_equal_share_count{",
                 "isthmus_catalogue_failures_total{")) {
             await().alias(late).atMost(PATIENCE).until(() -> scrape().contains(late));
+        }
+    }
+
+    /** A connection that speaks TLS, and one that does not. */
+    private void connectOverTls() throws Exception {
+        int port = gateway.addresses().get(1).getPort();
+        try (HttpClient fresh = trusting.build()) {
+            URI live = URI.create("https://localhost:" + port + "/v2/health/live");
+            fresh.send(HttpRequest.newBuilder(live).build(), BodyHandlers.discarding());
+        }
+        try (Socket plain = new Socket("127.0.0.1", port)) {
+            plain.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes("US-ASCII"));
+            plain.getInputStream().readAllBytes();
         }
     }
 

@@ -154,7 +154,7 @@ public final class Gateway implements AutoCloseable {
         this.loops = loops;
         state = new GatewayState(new AllocationProbe(allocator), warm);
         BufferAllocators.trim(allocator, loops);
-        GatewayTelemetry telemetry = new GatewayTelemetry(metrics.registry());
+        GatewayTelemetry telemetry = new GatewayTelemetry(metrics);
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());

@@ -4,6 +4,8 @@ import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.MetricsExports;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
@@ -13,17 +15,22 @@ final class GatewayTelemetry implements AutoCloseable {
     private final CallMetrics calls;
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
+    private final MetricsExports exports;
 
     /** Reports nothing but metrics until it is configured. */
-    GatewayTelemetry(MeterRegistry meters) {
+    GatewayTelemetry(ProcessMetrics metrics) {
+        MeterRegistry meters = metrics.registry();
         calls = new CallMetrics(meters);
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
+        exports = new MetricsExports(metrics);
     }
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */
     void configure(GatewayConfig config) {
         accessLog.configure(config.accessLog());
+        calls.limit(config.metrics().maxSeries());
+        exports.configure(config.metrics().otlp());
     }
 
     /** To be notified of each call, in this order. */
@@ -43,5 +50,6 @@ final class GatewayTelemetry implements AutoCloseable {
     @Override
     public void close() {
         accessLog.close();
+        exports.close();
     }
 }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.metrics;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.settings.MetricsConfig;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -19,7 +20,7 @@ public final class CallMetrics implements CallObserver {
     /** How many unconfigured models get meters of their own; the number of names that servers list is unbounded. */
     static final int MAX_NAMED = 200;
     /** How many time series the meters of calls may have; beyond it calls are counted for {@link #OTHER}. */
-    static final int MAX_SERIES = 250_000;
+    private static final int MAX_SERIES = MetricsConfig.DEFAULT.maxSeries();
     /** The route of calls for unknown models, and of those beyond the limit. Its own series have no limit. */
     static final String OTHER = "other";
 
@@ -64,6 +65,11 @@ public final class CallMetrics implements CallObserver {
                     .tag("protocol", protocol.label())
                     .register(registry);
         }
+    }
+
+    /** How many time series the meters may have from now on; those that exist stay. */
+    public void limit(int maxSeries) {
+        budget.limit(maxSeries);
     }
 
     /** Number of calls in flight. */

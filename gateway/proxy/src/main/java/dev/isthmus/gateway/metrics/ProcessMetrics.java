@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
@@ -20,6 +21,7 @@ public final class ProcessMetrics implements AutoCloseable {
     public static final String CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final String version;
     private final JvmGcMetrics collections = new JvmGcMetrics();
 
     /**
@@ -29,6 +31,7 @@ public final class ProcessMetrics implements AutoCloseable {
      * @param commit of the build
      */
     public ProcessMetrics(String version, String commit) {
+        this.version = version;
         Info.builder()
                 .name("isthmus_build_info")
                 .help("Version of this build; always 1")
@@ -72,6 +75,11 @@ public final class ProcessMetrics implements AutoCloseable {
 
     public MeterRegistry registry() {
         return registry;
+    }
+
+    /** Begins to send all metrics to a collector. */
+    OtlpExport export(OtlpConfig config) {
+        return new OtlpExport(config, registry.getPrometheusRegistry()::scrape, registry, version);
     }
 
     /** All metrics in Prometheus' text format. */

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** How many time series the meters of calls may still have. Thread-safe. */
 final class SeriesBudget {
-    private final int limit;
+    private volatile int limit;
     private final AtomicInteger used = new AtomicInteger();
 
     SeriesBudget(int limit) {
@@ -26,6 +26,10 @@ final class SeriesBudget {
     /** Returns series that are no longer exported. */
     void release(int series) {
         used.addAndGet(-series);
+    }
+
+    void limit(int series) {
+        limit = series;
     }
 
     int used() {

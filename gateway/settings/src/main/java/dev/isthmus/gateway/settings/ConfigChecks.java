@@ -54,6 +54,9 @@ final class ConfigChecks {
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
+        if (config.metrics().otlp() != null) {
+            new OtlpChecks(this, yaml, positions).run(config.metrics().otlp());
+        }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {

@@ -29,6 +29,8 @@ public record GatewayConfig(
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
+        MetricsConfig metrics,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -74,6 +76,7 @@ public record GatewayConfig(
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
                 null,
+                MetricsConfig.DEFAULT,
                 Map.of(),
                 local,
                 Map.of(),
@@ -109,6 +112,7 @@ public record GatewayConfig(
                 health,
                 otherRamps,
                 accessLog,
+                metrics,
                 upstreams,
                 local,
                 models,

@@ -142,7 +142,7 @@ final class ValueShapes {
         Type[] of = type.getActualTypeArguments();
         if (type.getRawType() == Map.class) {
             boolean headers = marks.isAnnotationPresent(HeaderName.class);
-            return new Names(headers ? TEXT : of(of[1], marks), headers);
+            return new Names(headers && of[1] == String.class ? TEXT : of(of[1], marks), headers);
         }
         boolean set = type.getRawType() == Set.class;
         return new Items(

@@ -21,10 +21,10 @@ final class PrometheusServer implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String CONFIG = """
             global: {scrape_interval: 1s, evaluation_interval: 1s}
-            rule_files: ["%s/*s.yml"]
+            rule_files: ["%1$s/rules.yml", "%1$s/alerts.yml"]
             scrape_configs:
               - job_name: isthmus
-                static_configs: [{targets: ["%s"]}]
+                static_configs: [{targets: ["%2$s"]}]
             """;
 
     private final HttpClient client = HttpClient.newHttpClient();

@@ -40,7 +40,7 @@ class PrometheusTest {
             assertThat(promtool("test", "rules", RULES.resolve(test).toString()).complaint())
                     .isEmpty();
         }
-        assertThat(promtool("check", "rules", rules("rules.yml"), rules("alerts.yml")).complaint())
+        assertThat(promtool("check", "config", RULES.resolve("prometheus.yml").toString()).complaint())
                 .isEmpty();
     }
 
@@ -131,10 +131,6 @@ class PrometheusTest {
                 .results()
                 .map(result -> result.group(1))
                 .collect(Collectors.toCollection(TreeSet::new));
-    }
-
-    private static String rules(String file) {
-        return RULES.resolve(file).toString();
     }
 
     private static Script.Outcome promtool(String... arguments) throws Exception {

@@ -30,7 +30,7 @@ final class OtlpEncoder {
     private final long startNanos;
 
     /** Writes the fields of a message. */
-    private interface Fields {
+    private interface MessageFields {
         void write(CodedOutputStream out) throws IOException;
     }
 
@@ -53,7 +53,7 @@ final class OtlpEncoder {
         });
     }
 
-    private static ByteString message(Fields fields) {
+    private static ByteString message(MessageFields fields) {
         ByteString.Output bytes = ByteString.newOutput();
         CodedOutputStream out = CodedOutputStream.newInstance(bytes, BUFFER);
         try {

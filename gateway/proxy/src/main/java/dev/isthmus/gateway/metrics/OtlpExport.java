@@ -50,7 +50,9 @@ public final class OtlpExport implements AutoCloseable {
     private final Counter sent;
     private final Counter failed;
     private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
-    private final HttpClient client;
+    /** Made by the first request. Used by the thread only. */
+    private @Nullable HttpClient client;
+
     private final ScheduledExecutorService thread =
             Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-otlp-metrics", true));
 
@@ -65,14 +67,6 @@ public final class OtlpExport implements AutoCloseable {
         this.sent = counter(registry, "ok");
         this.failed = counter(registry, "failed");
         this.encoder = new OtlpEncoder(resource(config, version), version, nanos());
-        HttpClient.Builder builder = HttpClient.newBuilder()
-                .connectTimeout(config.timeout())
-                .followRedirects(HttpClient.Redirect.NEVER)
-                .version(HttpClient.Version.HTTP_1_1);
-        Path ca = config.ca();
-        this.client = ca == null
-                ? builder.build()
-                : builder.sslContext(trusting(ca)).build();
         long interval = config.interval().toNanos();
         thread.scheduleAtFixedRate(this::send, interval, interval, TimeUnit.NANOSECONDS);
     }
@@ -91,6 +85,18 @@ public final class OtlpExport implements AutoCloseable {
         resource.put("service.instance.id", UUID.randomUUID().toString());
         resource.putAll(config.resource());
         return resource;
+    }
+
+    private HttpClient client() {
+        if (client == null) {
+            HttpClient.Builder builder = HttpClient.newBuilder()
+                    .connectTimeout(config.timeout())
+                    .followRedirects(HttpClient.Redirect.NEVER)
+                    .version(HttpClient.Version.HTTP_1_1);
+            Path ca = config.ca();
+            client = (ca == null ? builder : builder.sslContext(trusting(ca))).build();
+        }
+        return client;
     }
 
     private static SSLContext trusting(Path ca) {
@@ -126,7 +132,8 @@ public final class OtlpExport implements AutoCloseable {
                 request.header(
                         each.getKey(), Files.readString(each.getValue()).strip());
             }
-            int status = client.send(
+            int status = client()
+                    .send(
                             request.POST(HttpRequest.BodyPublishers.ofByteArray(body()))
                                     .build(),
                             BodyHandlers.discarding())
@@ -163,10 +170,17 @@ public final class OtlpExport implements AutoCloseable {
         return config.equals(other);
     }
 
+    private void last() {
+        send();
+        if (client != null) {
+            client.shutdownNow();
+        }
+    }
+
     /** Sends the last values, then ends. Blocks, for the timeout of a request at most. */
     @Override
     public void close() {
-        thread.execute(this::send);
+        thread.execute(this::last);
         thread.shutdown();
         try {
             if (!thread.awaitTermination(config.timeout().toMillis(), TimeUnit.MILLISECONDS)) {
@@ -176,6 +190,5 @@ public final class OtlpExport implements AutoCloseable {
             thread.shutdownNow();
             Thread.currentThread().interrupt();
         }
-        client.shutdownNow();
     }
 }

@@ -4,8 +4,8 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** The meters of one route, created when they are first needed. Thread-safe. */
@@ -15,7 +15,7 @@ final class RouteMeters {
     private final MeterRegistry registry;
     private final SeriesBudget budget;
     private final String route;
-    private final AtomicInteger inFlight = new AtomicInteger();
+    private final LongAdder inFlight = new LongAdder();
     private final @Nullable Gauge gauge;
     private final AtomicReferenceArray<@Nullable OperationMeters> meters =
             new AtomicReferenceArray<>(ClientProtocol.values().length * KINDS);
@@ -25,7 +25,7 @@ final class RouteMeters {
         this.budget = budget;
         this.route = route;
         this.gauge = budget.take(1)
-                ? Gauge.builder("isthmus.model.requests.under.way", inFlight, calls -> Math.max(0, calls.get()))
+                ? Gauge.builder("isthmus.model.requests.under.way", inFlight, calls -> Math.max(0, calls.sum()))
                         .description("Concurrent calls for the model")
                         .tag("model", route)
                         .register(registry)
@@ -33,11 +33,11 @@ final class RouteMeters {
     }
 
     void began() {
-        inFlight.incrementAndGet();
+        inFlight.increment();
     }
 
     void ended() {
-        inFlight.decrementAndGet();
+        inFlight.decrement();
     }
 
     /** Null if there may be no more time series. */

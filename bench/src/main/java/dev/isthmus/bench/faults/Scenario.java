@@ -23,6 +23,11 @@ interface Scenario {
         return false;
     }
 
+    /** Whether the stubs speak REST instead of gRPC. */
+    default boolean restUpstream() {
+        return false;
+    }
+
     /** Service time of a stub in microseconds. */
     default int serviceMicros() {
         return Options.SERVICE_MICROS;

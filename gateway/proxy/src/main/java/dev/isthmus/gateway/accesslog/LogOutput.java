@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.settings.AccessLogConfig;
-import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -17,6 +17,8 @@ final class LogOutput implements AutoCloseable {
     private final int keep;
     private @Nullable OutputStream open;
     private long length;
+    /** False for devices, pipes and symbolic links, which must not be renamed. */
+    private boolean rotates;
 
     LogOutput(AccessLogConfig config) {
         file = config.file();
@@ -25,13 +27,12 @@ final class LogOutput implements AutoCloseable {
     }
 
     /**
-     * Writes complete lines (borrowed).
+     * Writes complete lines: the first {@code count} bytes of an array.
      *
      * @throws IOException if they may not have been written; the next call opens the file again
      */
-    void write(ByteBuf lines) throws IOException {
-        int bytes = lines.readableBytes();
-        if (file != null && length > 0 && length + bytes > rotateAt) {
+    void write(byte[] lines, int count) throws IOException {
+        if (file != null && rotates && length > 0 && length + count > rotateAt) {
             close();
             rotate(file);
         }
@@ -41,9 +42,9 @@ final class LogOutput implements AutoCloseable {
             open = out;
         }
         try {
-            lines.getBytes(lines.readerIndex(), out, bytes);
+            out.write(lines, 0, count);
             out.flush();
-            length += bytes;
+            length += count;
         } catch (IOException e) {
             close();
             throw e;
@@ -56,6 +57,7 @@ final class LogOutput implements AutoCloseable {
             return System.out;
         }
         OutputStream out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        rotates = Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS);
         length = Files.size(file);
         return out;
     }

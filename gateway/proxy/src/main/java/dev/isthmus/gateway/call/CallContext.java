@@ -102,6 +102,13 @@ public final class CallContext {
         return forwardedFor != null || connection == null ? forwardedFor : connection.peer();
     }
 
+    /** {@link #peer()} as {@code ADDRESS:PORT}; null if it is not known. */
+    public @Nullable String peerText() {
+        return forwardedFor != null
+                ? ClientConnection.text(forwardedFor)
+                : connection == null ? null : connection.peerText();
+    }
+
     /** All header fields that the client sent. */
     public HeaderFields headers() {
         return headers;

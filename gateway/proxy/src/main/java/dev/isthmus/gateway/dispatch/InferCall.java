@@ -75,8 +75,7 @@ final class InferCall implements Reply {
     @Nullable
     RequestUpload startUpload(TargetSelection selection, StreamedRequest streamed) {
         Target target = selection.target();
-        StreamedRequest.StreamedMessage started =
-                streamed.start(target.upstream().peer(), target.model());
+        StreamedRequest.StreamedMessage started = streamed.start(routed.features(target.upstream()), target.model());
         if (started == null) {
             return null;
         }
@@ -111,7 +110,7 @@ final class InferCall implements Reply {
     private void infer(Target target, boolean first) {
         try {
             Upstream upstream = target.upstream();
-            UpstreamMessage prepared = body.prepare(upstream.peer(), target.model());
+            UpstreamMessage prepared = body.prepare(routed.features(upstream), target.model());
             response.form(prepared.form());
             routed.sending();
             Subscription started = infer.stream()

@@ -96,10 +96,11 @@ final class StreamCallFlow implements RequestSink {
     private void send(ProtobufReader.Outline outline, ByteBuf message) {
         TargetSelection selection;
         InferMessage request;
+        RouteCall routed;
         try {
             rules.check(call.context(), Permission.STREAM, NameGrammar.checked(outline.model()));
             Route route = routes.route(outline.model());
-            RouteCall routed = new RouteCall(call, route, outline.model(), policies);
+            routed = new RouteCall(call, route, outline.model(), policies, rules);
             routed.received(message.readableBytes());
             routed.complete();
             selection = route.pick(outline.model(), attributes(outline), selections);
@@ -112,7 +113,7 @@ final class StreamCallFlow implements RequestSink {
         ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
         body.add(message);
         try {
-            request = body.prepare(target.upstream().peer(), target.model()).message();
+            request = body.prepare(routed.features(target.upstream()), target.model()).message();
         } finally {
             body.release();
         }

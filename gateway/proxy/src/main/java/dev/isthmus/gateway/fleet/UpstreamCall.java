@@ -182,7 +182,7 @@ final class UpstreamCall implements Subscription {
         }
         if (unread) {
             resends++;
-        } else if (shared.budget().take()) {
+        } else if (neverSent(failure, next) || shared.budget().take()) {
             retries++;
         } else {
             shared.metrics().budgetExhausted();
@@ -196,6 +196,13 @@ final class UpstreamCall implements Subscription {
             pause = call.loop().schedule(() -> paused(failure, outcome), wait, TimeUnit.NANOSECONDS);
         }
         return true;
+    }
+
+    /** Whether no server has been sent the request, and another one is next: no load is added. */
+    private boolean neverSent(OipException failure, Replica next) {
+        return failure.processed() == Processed.NO
+                && !tried.contains(next)
+                && shared.retryPolicy().config().budget() > 0;
     }
 
     /** A sequence stays on the server that has its state. */

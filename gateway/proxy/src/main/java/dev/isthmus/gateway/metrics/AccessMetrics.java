@@ -75,7 +75,8 @@ public final class AccessMetrics implements CallObserver {
 
     private Counter refusals(String reason) {
         return refusals.computeIfAbsent(reason, each -> Counter.builder("isthmus.access.refused")
-                .description("Requests, and messages of streams, refused by authentication (401; keys_unavailable: 503)"
+                .description("Requests, and messages of streams, refused by authentication (401; too_many_failures:"
+                        + " 429; keys_unavailable: 503)"
                         + " or authorization (403: no_rule, management)")
                 .tag("reason", each)
                 .register(registry));

@@ -52,6 +52,8 @@ class ConfigChecksTest {
                 arguments(
                         jwt(", jwks_url: 'http://example.com/keys'"), "an https URL, or http on loopback, is expected"),
                 arguments(jwt(", jwks_url: 'https://a:b@example.com/'"), "an https URL"),
+                arguments(jwt(", jwks_url: 'https://a/', jwks_ca: none"), "jwt: jwks_ca: ./none does not exist"),
+                arguments(jwt(", jwks_url: 'http://127.0.0.1/', jwks_ca: none"), "jwks_ca: an https URL in 'jwks_url'"),
                 arguments(rule("who: {names: [a]}"), "who: without 'authentication' no caller has a name"),
                 arguments(rule("who: {listeners: ['127.0.0.1:80']}"), "no listener is '127.0.0.1:80'"),
                 arguments(rule("versions: ['1']"), "load, trace, log and shared_memory name no version"),

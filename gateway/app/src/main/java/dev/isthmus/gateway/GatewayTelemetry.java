@@ -7,11 +7,13 @@ import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.MetricsExports;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.tracing.ReloadableTracing;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 
-/** What reports on calls: metrics and logs. Outlives configurations. Thread-safe. */
+/** What reports on calls: traces, metrics and logs. Outlives configurations. Thread-safe. */
 final class GatewayTelemetry implements AutoCloseable {
+    private final ReloadableTracing tracing;
     private final CallMetrics calls;
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
@@ -20,6 +22,7 @@ final class GatewayTelemetry implements AutoCloseable {
     /** Reports nothing but metrics until it is configured. */
     GatewayTelemetry(ProcessMetrics metrics) {
         MeterRegistry meters = metrics.registry();
+        tracing = new ReloadableTracing(meters, Version.current());
         calls = new CallMetrics(meters);
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
@@ -28,6 +31,7 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */
     void configure(GatewayConfig config) {
+        tracing.configure(config.tracing(), config.headers().forwarded());
         accessLog.configure(config.accessLog());
         calls.limit(config.metrics().maxSeries());
         exports.configure(config.metrics().otlp());
@@ -35,7 +39,7 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** To be notified of each call, in this order. */
     List<CallObserver> observers() {
-        return List.of(calls, access, accessLog);
+        return List.of(tracing, calls, access, accessLog);
     }
 
     CallMetrics calls() {
@@ -51,5 +55,6 @@ final class GatewayTelemetry implements AutoCloseable {
     public void close() {
         accessLog.close();
         exports.close();
+        tracing.close();
     }
 }

@@ -51,6 +51,7 @@ public final class MonitoredGateway implements AutoCloseable {
             authentication: {api_keys: {file: keys}}
             access_log: {file: access.log}
             metrics: {otlp: {endpoint: "http://127.0.0.1:%5$d/v1/metrics", interval: 1s}}
+            tracing: {endpoint: "http://127.0.0.1:%5$d/v1/traces", sample: 100%%}
             upstreams:
               grpc: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"], balance: {policy: queue_aware}}
               rest: {protocol: rest, endpoints: ["127.0.0.1:%1$d"]}

@@ -54,15 +54,23 @@ final class ConfigChecks {
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
-        if (config.metrics().otlp() != null) {
-            new OtlpChecks(this, yaml, positions).run(config.metrics().otlp());
-        }
+        collectors();
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {
             reference(positions.of(config, "default_upstream"), "default_upstream", other);
         }
         anythingToServe();
+    }
+
+    private void collectors() {
+        CollectorChecks collectors = new CollectorChecks(this, yaml, positions);
+        if (config.metrics().otlp() != null) {
+            collectors.run(CollectorChecks.CollectorSection.of(config.metrics().otlp()));
+        }
+        if (config.tracing() != null) {
+            collectors.run(CollectorChecks.CollectorSection.of(config.tracing()));
+        }
     }
 
     /** Checks that an upstream of this name exists. */
@@ -140,6 +148,9 @@ final class ConfigChecks {
         if (listener.tls() != null) {
             tls.listener("listener " + listener.label(), listener.tls());
         }
+        if (listener.cors() != null) {
+            cors("listener " + listener.label(), listener.cors());
+        }
         if (!valid(listener, "host", "port", "name")) {
             return;
         }
@@ -158,6 +169,15 @@ final class ConfigChecks {
                             + "of all others are closed");
         }
         others.add(listener);
+    }
+
+    private void cors(String what, CorsConfig cors) {
+        if (valid(cors) && cors.credentials() && cors.origins().stream().anyMatch(OriginPattern::isAll)) {
+            yaml.problem(
+                    positions.of(cors, "credentials"),
+                    what + ": cors: credentials: false is expected with the origin *, as any page could act for the "
+                            + "user, got 'true'");
+        }
     }
 
     private void secret(Node node, String what, Path file) {

@@ -31,6 +31,8 @@ public record GatewayConfig(
 
         MetricsConfig metrics,
 
+        @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -77,6 +79,7 @@ public record GatewayConfig(
                 RampsConfig.DEFAULT,
                 null,
                 MetricsConfig.DEFAULT,
+                null,
                 Map.of(),
                 local,
                 Map.of(),
@@ -113,6 +116,7 @@ public record GatewayConfig(
                 otherRamps,
                 accessLog,
                 metrics,
+                tracing,
                 upstreams,
                 local,
                 models,

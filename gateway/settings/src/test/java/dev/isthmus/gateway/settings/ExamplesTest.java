@@ -52,9 +52,12 @@ class ExamplesTest {
         Files.move(issued.key(), folder.resolve("server.key"));
         Files.copy(authority.ca(), folder.resolve("clients.pem"));
         Files.copy(authority.ca(), folder.resolve("servers.pem"));
+        Files.copy(authority.ca(), folder.resolve("collector-ca.pem"));
         Files.move(authority.revoke(), folder.resolve("clients.crl"));
-        Files.setPosixFilePermissions(
-                Files.writeString(folder.resolve("token"), "secret"), PosixFilePermissions.fromString("rw-------"));
+        for (String secret : List.of("token", "collector.key")) {
+            Files.setPosixFilePermissions(
+                    Files.writeString(folder.resolve(secret), "secret"), PosixFilePermissions.fromString("rw-------"));
+        }
         String text = Files.readString(Generated.ROOT.resolve("config/isthmus.yaml"))
                 .replaceAll("(?m)^#: ", "")
                 .replaceAll("(?m)^( *)# (( *)(- )?(" + WITH_FILES + "|access):)", "$1$2");

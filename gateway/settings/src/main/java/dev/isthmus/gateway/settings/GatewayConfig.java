@@ -29,6 +29,8 @@ public record GatewayConfig(
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
+        KubernetesConfig kubernetes,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -74,6 +76,7 @@ public record GatewayConfig(
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
                 null,
+                KubernetesConfig.DEFAULT,
                 Map.of(),
                 local,
                 Map.of(),
@@ -109,6 +112,7 @@ public record GatewayConfig(
                 health,
                 otherRamps,
                 accessLog,
+                kubernetes,
                 upstreams,
                 local,
                 models,

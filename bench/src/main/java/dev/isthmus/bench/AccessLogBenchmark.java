@@ -15,7 +15,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetSocketAddress;
-import java.nio.file.Path;
+import java.nio.file.Files;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -44,7 +44,7 @@ public class AccessLogBenchmark {
     private static final String CONFIG = """
             local: {embedded_models: true}
             default_upstream: local
-            access_log: {file: /dev/null}
+            access_log: {file: access.log, keep: 0}
             """;
 
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -58,7 +58,7 @@ public class AccessLogBenchmark {
     /** Configures the log. */
     @Setup
     public void start() throws Exception {
-        GatewayConfig config = ConfigLoader.parse("bench.yaml", CONFIG, Path.of("."));
+        GatewayConfig config = ConfigLoader.parse("bench.yaml", CONFIG, Files.createTempDirectory("isthmus-access-log"));
         log.configure(config.accessLog());
     }
 

@@ -22,9 +22,19 @@ public final class IsthmusCommand {
             new ConfigCommands.Explain(),
             new ConfigCommands.Diff(),
             new ConfigCommands.Schema(),
-            new KeyCommand());
+            new KeyCommand(),
+            new FleetCommands.Health(),
+            new FleetCommands.Servers(),
+            new FleetCommands.Models(),
+            new FleetCommands.Ramps(),
+            new FleetCommands.Shadows(),
+            new CompletionCommand(IsthmusCommand::commands));
 
     private IsthmusCommand() {}
+
+    private static List<Command> commands() {
+        return COMMANDS;
+    }
 
     /**
      * The entry point.

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.accesslog.LineWriter.Member;
+import dev.isthmus.gateway.accesslog.LineWriter.RepeatedText;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.HeaderFields;
@@ -23,27 +24,12 @@ final class AccessLogLine {
     private static final Member TIME = new Member("time");
     private static final Member REQUEST_ID = new Member("request_id");
     private static final Member TRACE_ID = new Member("trace_id");
-    private static final Member PRINCIPAL = new Member("principal");
-    private static final Member PROTOCOL = new Member("protocol");
-    private static final Member METHOD = new Member("method");
-    private static final Member PATH = new Member("path");
     private static final Member HEADERS = new Member("headers");
     private static final Member PEER = new Member("peer");
-    private static final Member LISTENER = new Member("listener");
-    private static final Member TLS = new Member("tls");
-    private static final Member OPERATION = new Member("operation");
-    private static final Member MODEL = new Member("model");
-    private static final Member VERSION = new Member("version");
-    private static final Member ROUTE = new Member("route");
-    private static final Member UPSTREAM = new Member("upstream");
-    private static final Member SERVED_MODEL = new Member("served_model");
-    private static final Member SERVED_VERSION = new Member("served_version");
-    private static final Member SERVER = new Member("server");
     private static final Member ATTEMPTS = new Member("attempts");
     private static final Member RETRIES = new Member("retries");
     private static final Member HTTP_STATUS = new Member("http_status");
     private static final Member GRPC_STATUS = new Member("grpc_status");
-    private static final Member CODE = new Member("code");
     private static final Member REASON = new Member("reason");
     private static final Member REQUEST_BYTES = new Member("request_bytes");
     private static final Member RESPONSE_BYTES = new Member("response_bytes");
@@ -54,6 +40,21 @@ final class AccessLogLine {
 
     private final LineWriter out;
     private final List<Header> headers;
+    private final RepeatedText principal = new RepeatedText("principal");
+    private final RepeatedText protocol = new RepeatedText("protocol");
+    private final RepeatedText method = new RepeatedText("method");
+    private final RepeatedText path = new RepeatedText("path");
+    private final RepeatedText listener = new RepeatedText("listener");
+    private final RepeatedText tls = new RepeatedText("tls");
+    private final RepeatedText operation = new RepeatedText("operation");
+    private final RepeatedText model = new RepeatedText("model");
+    private final RepeatedText version = new RepeatedText("version");
+    private final RepeatedText route = new RepeatedText("route");
+    private final RepeatedText upstream = new RepeatedText("upstream");
+    private final RepeatedText servedModel = new RepeatedText("served_model");
+    private final RepeatedText servedVersion = new RepeatedText("served_version");
+    private final RepeatedText server = new RepeatedText("server");
+    private final RepeatedText code = new RepeatedText("code");
 
     /** @param headers names of the request headers to log */
     AccessLogLine(LineWriter out, List<String> headers) {
@@ -85,14 +86,14 @@ final class AccessLogLine {
         if (connection != null) {
             connection(connection);
         }
-        out.text(PRINCIPAL, call.principal().name());
+        out.text(principal, call.principal().name());
         if (call.protocol() != null) {
-            out.text(PROTOCOL, call.protocol().label());
+            out.text(protocol, call.protocol().label());
         }
-        out.text(METHOD, fields.method());
+        out.text(method, fields.method());
         String uri = fields.uri();
         int query = uri.indexOf('?');
-        out.text(PATH, query < 0 ? uri : uri.substring(0, query));
+        out.text(path, query < 0 ? uri : uri.substring(0, query));
         if (!headers.isEmpty()) {
             out.beginObject(HEADERS);
             for (Header each : headers) {
@@ -103,33 +104,33 @@ final class AccessLogLine {
     }
 
     private void connection(ClientConnection connection) {
-        out.text(LISTENER, connection.listener());
+        out.text(listener, connection.listener());
         if (connection.tls() != null) {
-            out.text(TLS, connection.tls().protocol());
+            out.text(tls, connection.tls().protocol());
         }
     }
 
     private void request(CallContext call) {
-        Operation operation = call.operation();
-        out.text(OPERATION, OperationKind.of(operation).label());
-        ModelRef model = operation == null ? null : operation.requestedModel();
-        if (model != null) {
-            out.text(MODEL, model.name());
-            out.text(VERSION, model.version());
+        Operation requested = call.operation();
+        out.text(operation, OperationKind.of(requested).label());
+        ModelRef named = requested == null ? null : requested.requestedModel();
+        if (named != null) {
+            out.text(model, named.name());
+            out.text(version, named.version());
         }
     }
 
     private void target(CallContext call) {
         if (!call.route().equals(CallContext.NO_ROUTE)) {
-            out.text(ROUTE, call.route());
+            out.text(route, call.route());
         }
-        out.text(UPSTREAM, call.upstream());
+        out.text(upstream, call.upstream());
         ModelRef served = call.served();
         if (served != null) {
-            out.text(SERVED_MODEL, served.name());
-            out.text(SERVED_VERSION, served.version());
+            out.text(servedModel, served.name());
+            out.text(servedVersion, served.version());
         }
-        out.text(SERVER, call.server());
+        out.text(server, call.server());
         out.number(ATTEMPTS, call.attempts());
         List<String> retries = call.retries();
         if (!retries.isEmpty()) {
@@ -138,10 +139,10 @@ final class AccessLogLine {
     }
 
     private void result(CallContext call) {
-        ErrorCode code = call.code();
-        out.number(HTTP_STATUS, code == null ? 200 : code.httpStatus());
-        out.number(GRPC_STATUS, code == null ? 0 : code.grpcStatus());
-        out.text(CODE, code == null ? "OK" : code.name());
+        ErrorCode failure = call.code();
+        out.number(HTTP_STATUS, failure == null ? 200 : failure.httpStatus());
+        out.number(GRPC_STATUS, failure == null ? 0 : failure.grpcStatus());
+        out.text(code, failure == null ? "OK" : failure.name());
         out.text(REASON, call.reason());
         out.number(REQUEST_BYTES, call.requestBytes());
         out.number(RESPONSE_BYTES, call.responseBytes());

@@ -17,6 +17,7 @@ final class LineWriter {
     private static final DateTimeFormatter SECOND =
             DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.").withZone(ZoneOffset.UTC);
     private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] NOTHING = {};
     private static final int MICROS_OF_MILLI = 1000;
     /** Characters of the largest number, with its sign. */
     private static final int MAX_DIGITS = 20;
@@ -27,7 +28,7 @@ final class LineWriter {
     private int length;
     private boolean comma;
     private long second = Long.MIN_VALUE;
-    private byte[] secondText = new byte[0];
+    private byte[] secondText = NOTHING;
 
     /** @param capacity of the first array, in bytes */
     LineWriter(int capacity) {
@@ -45,6 +46,21 @@ final class LineWriter {
             out.quoted(name);
             out.put(':');
             encoded = Arrays.copyOf(out.bytes, out.length);
+        }
+    }
+
+    /**
+     * A member whose value is often the same object in many lines, such as a name in the configuration: it is encoded
+     * once. Belongs to one writer.
+     */
+    static final class RepeatedText {
+        private final Member member;
+        private @Nullable String last;
+        /** The member with the last value; empty until that has come twice. */
+        private byte[] encoded = NOTHING;
+
+        RepeatedText(String name) {
+            member = new Member(name);
         }
     }
 
@@ -76,6 +92,26 @@ final class LineWriter {
         if (value != null && !value.isEmpty()) {
             name(member, 0);
             quoted(value);
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality") // comparing the characters would cost as much as writing them
+    void text(RepeatedText repeated, @Nullable String value) {
+        if (value == null || value.isEmpty()) {
+            return;
+        }
+        if (value != repeated.last) {
+            repeated.last = value;
+            repeated.encoded = NOTHING;
+            text(repeated.member, value);
+        } else if (repeated.encoded.length == 0 || !comma) {
+            boolean separated = comma;
+            int start = length;
+            text(repeated.member, value);
+            repeated.encoded = separated ? Arrays.copyOfRange(bytes, start, length) : NOTHING;
+        } else {
+            reserve(repeated.encoded.length);
+            copy(repeated.encoded, repeated.encoded.length);
         }
     }
 

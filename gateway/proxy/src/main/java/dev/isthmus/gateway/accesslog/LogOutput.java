@@ -4,6 +4,7 @@ import dev.isthmus.gateway.settings.AccessLogConfig;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -16,6 +17,8 @@ final class LogOutput implements AutoCloseable {
     private final int keep;
     private @Nullable OutputStream open;
     private long length;
+    /** False for devices, pipes and symbolic links, which must not be renamed. */
+    private boolean rotates;
 
     LogOutput(AccessLogConfig config) {
         file = config.file();
@@ -29,7 +32,7 @@ final class LogOutput implements AutoCloseable {
      * @throws IOException if they may not have been written; the next call opens the file again
      */
     void write(byte[] lines, int count) throws IOException {
-        if (file != null && length > 0 && length + count > rotateAt) {
+        if (file != null && rotates && length > 0 && length + count > rotateAt) {
             close();
             rotate(file);
         }
@@ -54,6 +57,7 @@ final class LogOutput implements AutoCloseable {
             return System.out;
         }
         OutputStream out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        rotates = Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS);
         length = Files.size(file);
         return out;
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.accesslog.LineWriter.Member;
+import dev.isthmus.gateway.accesslog.LineWriter.RepeatedText;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -92,6 +93,28 @@ class LineWriterTest {
         out.milliseconds(A, Long.MAX_VALUE);
         out.end();
         assertThat(written()).isEqualTo("{\"a\":0.000,\"a\":0.001,\"a\":12.345,\"a\":9223372036854.775}\n");
+    }
+
+    @Test
+    void repeatedTexts_areWrittenAsOthers_whereverTheyStand() {
+        RepeatedText repeated = new RepeatedText("r");
+        String first = "x\"";
+        List<String> values = List.of(first, first, first, "y", first, first, "", first);
+        StringBuilder expected = new StringBuilder();
+        for (String value : values) {
+            for (boolean leading : new boolean[] {false, true, false}) {
+                out.begin();
+                out.number(A, leading ? -1 : 1);
+                out.text(repeated, value);
+                out.text(repeated, null);
+                out.number(B, 2);
+                out.end();
+                expected.append(leading ? "{" : "{\"a\":1,")
+                        .append(value.isEmpty() ? "" : "\"r\":\"" + value.replace("\"", "\\\"") + "\",")
+                        .append("\"b\":2}\n");
+            }
+        }
+        assertThat(written()).isEqualTo(expected.toString());
     }
 
     @Test

@@ -166,23 +166,25 @@ final class EndpointSliceWatch implements AutoCloseable {
                 return;
             }
         }
-        String text = text(failure);
-        if (problem == null || failure instanceof ApiException && !text.equals(problem)) {
-            LOG.warn("the EndpointSlices of Service '{}' cannot be watched, the last ones stay in effect: {}", name, text);
-            problem = text;
+        String kind = failure instanceof ApiException answered ? "status " + answered.status() : "no response";
+        if (!kind.equals(problem)) {
+            LOG.warn("Service '{}' cannot be watched, its last servers stay in use: {}", name, text(failure));
+            problem = kind;
         }
         listener.failed();
     }
 
+    /** The cause says more than the message if that does not repeat it. */
     private static String text(IOException failure) {
         Throwable cause = failure.getCause();
         String message = failure.getMessage() == null ? failure.toString() : failure.getMessage();
-        return cause == null || cause.toString().contains(message) ? message : message + ": " + cause;
+        boolean repeated = cause == null || message.contains(String.valueOf(cause.getMessage()));
+        return repeated ? message : message + ": " + cause;
     }
 
     private void recovered() {
         if (problem != null) {
-            LOG.info("the EndpointSlices of Service '{}' are watched again", name);
+            LOG.info("Service '{}' is watched again", name);
             problem = null;
         }
     }

@@ -96,7 +96,7 @@ final class TimedBody extends InputStream implements BodySubscriber<TimedBody> {
                     "the API server has sent nothing for " + TimeUnit.NANOSECONDS.toSeconds(idleNanos) + " s");
         }
         if (received.failure() != null) {
-            throw new IOException(received.failure().getMessage(), received.failure());
+            throw new IOException("the connection to the API server has ended", received.failure());
         }
         ended = received.last();
         current = received.part();

@@ -60,7 +60,10 @@ class TimedBodyTest {
     void failure_endsTheRead() {
         TimedBody body = body(Duration.ofMinutes(1));
         body.onError(new IOException("reset"));
-        assertThatThrownBy(body::read).isInstanceOf(IOException.class).hasMessage("reset");
+        assertThatThrownBy(body::read)
+                .isInstanceOf(IOException.class)
+                .hasMessage("the connection to the API server has ended")
+                .hasRootCauseMessage("reset");
     }
 
     @Test

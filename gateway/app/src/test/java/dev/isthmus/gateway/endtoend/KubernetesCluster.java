@@ -136,6 +136,20 @@ final class KubernetesCluster implements AutoCloseable {
         return authority.ca();
     }
 
+    /** A file with which an administrator's programs reach it. */
+    Path kubeconfig() throws IOException {
+        Path file = folder.resolve("kubeconfig");
+        Files.writeString(file, """
+                apiVersion: v1
+                kind: Config
+                current-context: test
+                contexts: [{name: test, context: {cluster: test, user: admin}}]
+                clusters: [{name: test, cluster: {server: "%s", certificate-authority: "%s"}}]
+                users: [{name: admin, user: {token: %s}}]
+                """.formatted(url(), ca(), ADMIN));
+        return file;
+    }
+
     private HttpResponse<String> send(String method, String path, String body)
             throws IOException, InterruptedException {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url() + path))

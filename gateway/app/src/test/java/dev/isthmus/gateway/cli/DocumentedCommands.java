@@ -53,7 +53,7 @@ final class DocumentedCommands implements AutoCloseable {
         return switch (words.get(0)) {
             case "isthmus", "./isthmus" -> isthmus(words.subList(1, words.size()));
             case "grpcurl" ->
-                GrpcurlCommand.of(folder, words).run(gateway().addresses().get(0));
+                GrpcurlCommand.of(words).run(gateway().addresses().get(0));
             default -> bash(command);
         };
     }

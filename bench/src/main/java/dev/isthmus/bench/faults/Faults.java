@@ -40,7 +40,8 @@ public final class Faults implements Callable<Integer> {
             new SplitScenario(),
             new DrainScenario(false),
             new DrainScenario(true),
-            new CertificatesScenario());
+            new CertificatesScenario(),
+            new PodsScenario());
 
     /** The name that selects all attacks. */
     private static final String ATTACKS = "attacks";
@@ -81,7 +82,7 @@ public final class Faults implements Callable<Integer> {
     @Parameters(
             paramLabel = "SCENARIO",
             description =
-                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, certificates, attacks, or"
+                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, certificates, pods, attacks, or"
                             + " an attack by its name (docs/explanation/faults.md); all by default.")
     private List<String> names = List.of();
 

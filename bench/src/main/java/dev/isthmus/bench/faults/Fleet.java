@@ -13,6 +13,8 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Two stub servers and one or two gateways before them, each in its own process, with a folder for configurations and
@@ -29,18 +31,22 @@ final class Fleet {
     private final Children children;
     private final Path folder;
     private final int serviceMicros;
+    private final InetAddress address;
     private final List<Child> stubs = new ArrayList<>();
+    private final List<Integer> pods = new ArrayList<>();
     private final List<Integer> ports = new ArrayList<>();
     private final List<Child> gateways = new ArrayList<>();
     private Path home = Path.of(".");
+    private @Nullable KubernetesApi kubernetes;
     private boolean secure;
     private final GatewayConfigs configs;
 
     /** Starts the stubs. */
-    Fleet(Children children, Path folder, int serviceMicros) throws IOException, BenchException, InterruptedException {
+    Fleet(Children children, Path folder, Scenario scenario) throws IOException, BenchException, InterruptedException {
         this.children = children;
         this.folder = folder;
-        this.serviceMicros = serviceMicros;
+        this.serviceMicros = scenario.serviceMicros();
+        this.address = scenario.pods() ? KubernetesApi.address() : InetAddress.getLoopbackAddress();
         List<Integer> stubPorts = new ArrayList<>();
         for (String name : STUBS) {
             stubs.add(startStub(name, 0));
@@ -48,6 +54,7 @@ final class Fleet {
         for (Child stub : stubs) {
             stubPorts.add(Integer.parseInt(stub.await(StubServer.LISTENING, START)));
         }
+        pods.addAll(stubPorts);
         configs = new GatewayConfigs(freePort(), freePort(), List.copyOf(stubPorts));
     }
 
@@ -63,7 +70,7 @@ final class Fleet {
                 STUB_FLAGS,
                 System.getProperty("java.class.path"),
                 StubServer.class.getName(),
-                List.of(name, folder.toString(), Integer.toString(port), Integer.toString(serviceMicros)));
+                List.of(name, folder.toString(), Integer.toString(port), Integer.toString(serviceMicros), address.getHostAddress()));
     }
 
     /** Starts the packaged gateways of the scenario and waits until they are ready. */
@@ -73,15 +80,40 @@ final class Fleet {
         if (secure) {
             certificates().create();
         }
+        String settings = scenario.pods() ? startKubernetes().settings() : "";
         for (int number = 0; number < scenario.gateways(); number++) {
             GatewayConfigs own = number == 0 ? configs : configs.at(freePort());
-            Files.writeString(configFile(number), scenario.config(own));
+            Files.writeString(configFile(number), settings + scenario.config(own));
             ports.add(own.port());
             gateways.add(launch(number));
         }
         for (int number = 0; number < scenario.gateways(); number++) {
             awaitReady(number);
         }
+    }
+
+    private KubernetesApi startKubernetes() throws IOException, BenchException, InterruptedException {
+        KubernetesApi api = KubernetesApi.start(
+                children, home, folder.resolve("cluster"), freePort(), freePort(), freePort());
+        for (int pod : pods) {
+            api.add(pod);
+        }
+        kubernetes = api;
+        return api;
+    }
+
+    /** Replaces a stub that is a pod: another one becomes ready, then this one terminates and ends. */
+    void replacePod(int stub, String name) throws IOException, BenchException, InterruptedException {
+        KubernetesApi api = Objects.requireNonNull(kubernetes);
+        Child next = startStub(name, 0);
+        int port = Integer.parseInt(next.await(StubServer.LISTENING, START));
+        api.add(port);
+        int old = pods.set(stub, port);
+        Child ending = stubs.set(stub, next);
+        api.terminate(old);
+        ending.tell(StubServer.END);
+        ending.awaitExit(START);
+        api.remove(old);
     }
 
     private Child launch(int number) throws IOException, BenchException {

@@ -23,6 +23,11 @@ interface Scenario {
         return false;
     }
 
+    /** Whether the stubs are pods of a Service of a Kubernetes API server. */
+    default boolean pods() {
+        return false;
+    }
+
     /** Service time of a stub in microseconds. */
     default int serviceMicros() {
         return Options.SERVICE_MICROS;

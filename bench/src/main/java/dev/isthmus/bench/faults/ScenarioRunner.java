@@ -15,7 +15,7 @@ record ScenarioRunner(Options options, EventLoop loop) {
     Row play(Scenario scenario, ClientProtocol protocol) throws IOException, InterruptedException {
         try (Scratch scratch = new Scratch();
                 Children children = new Children()) {
-            Fleet fleet = new Fleet(children, scratch.folder(), scenario.serviceMicros());
+            Fleet fleet = new Fleet(children, scratch.folder(), scenario);
             fleet.startGateways(options.home(), scenario);
             ClientTrust trust = scenario.secure()
                     ? new ClientTrust(

@@ -20,6 +20,8 @@ final class StubServer implements AutoCloseable {
 
     static final String FAIL = "fail";
     static final String SERVE = "serve";
+    /** It accepts no new calls, and exits when the others have ended. */
+    static final String END = "end";
 
     private final EventLoopGroup loop =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
@@ -28,8 +30,12 @@ final class StubServer implements AutoCloseable {
 
     /** Listens on loopback; port 0 selects any free port. */
     StubServer(String name, Path folder, int port, long serviceMicros) throws IOException {
+        this(name, folder, new InetSocketAddress(InetAddress.getLoopbackAddress(), port), serviceMicros);
+    }
+
+    private StubServer(String name, Path folder, InetSocketAddress address, long serviceMicros) throws IOException {
         service = new StubService(name, folder, serviceMicros, loop.next());
-        server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
+        server = NettyServerBuilder.forAddress(address)
                 .bossEventLoopGroup(loop)
                 .workerEventLoopGroup(loop)
                 .channelType(Transport.best().serverChannel())
@@ -43,17 +49,21 @@ final class StubServer implements AutoCloseable {
      * Runs until the end of standard input, so that no stub outlives its driver. A line {@code fail} makes inference
      * fail with UNAVAILABLE, {@code serve} ends that; each line is echoed.
      *
-     * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds
+     * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds, address
      */
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) throws IOException, InterruptedException {
         try (StubServer stub = new StubServer(
                         arguments[0],
                         Path.of(arguments[1]),
-                        Integer.parseInt(arguments[2]),
+                        new InetSocketAddress(arguments[4], Integer.parseInt(arguments[2])),
                         Long.parseLong(arguments[3]));
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             System.out.println(LISTENING + stub.port());
             for (String line = in.readLine(); line != null; line = in.readLine()) {
+                if (line.equals(END)) {
+                    stub.server.shutdown().awaitTermination();
+                    return;
+                }
                 stub.service.failing(line.equals(FAIL));
                 System.out.println(line);
             }

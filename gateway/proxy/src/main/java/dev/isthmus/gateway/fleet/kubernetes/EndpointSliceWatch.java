@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,6 +28,9 @@ final class EndpointSliceWatch implements AutoCloseable {
     private static final int WATCH_SECONDS = 120;
     /** Longer than a watch: without changes, nothing may be sent until it ends. */
     private static final Duration IDLE = Duration.ofSeconds(180);
+
+    /** A watch that ends earlier without an event was not ended by its own limit. */
+    private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final String name;
     private final String path;
@@ -106,13 +110,13 @@ final class EndpointSliceWatch implements AutoCloseable {
         list.path("items").forEach(this::put);
         version = version(list);
         listener.changed(List.copyOf(slices.values()));
-        recovered();
     }
 
-    /** Returns whether the watch ended as agreed. */
+    /** Returns whether the next one may follow at once: this one lasted, or had events. */
     private boolean watch() throws IOException, InterruptedException {
         int seconds = WATCH_SECONDS + random.nextInt(WATCH_SECONDS / 4);
         String query = "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" + seconds + "&resourceVersion=" + version;
+        long start = System.nanoTime();
         boolean progress = false;
         try (TimedBody body = server.get(path + query, IDLE);
                 MappingIterator<JsonNode> events = JSON.readerFor(JsonNode.class).readValues(body)) {
@@ -120,10 +124,13 @@ final class EndpointSliceWatch implements AutoCloseable {
             while (events.hasNextValue()) {
                 apply(events.nextValue());
                 progress = true;
-                backoff.reset();
             }
         }
-        return progress;
+        if (progress || System.nanoTime() - start >= LASTING_NANOS) {
+            backoff.reset();
+            return true;
+        }
+        return false;
     }
 
     private void apply(JsonNode event) throws IOException {

@@ -6,9 +6,12 @@ import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.slice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.KubernetesConfig;
+import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -30,6 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Against an API server that misbehaves on request. */
 class KubernetesDiscoveryTest {
     private static final KubernetesService TRITON = new KubernetesService("ml", "triton", "grpc");
+    private static final ServerAddress NAME = new ServerAddress.SrvAddress("_grpc._tcp.triton");
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     @TempDir
@@ -180,6 +185,34 @@ class KubernetesDiscoveryTest {
             assertThat(watch.first()).succeedsWithin(PATIENCE);
             awaitFound("10.0.0.1", "10.0.0.1");
         }
+    }
+
+    @Test
+    void namesAndServices_areOneSet() {
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.nextOpen(event("ADDED", slice(6, "t", "10.0.0.2")));
+        CompletableFuture<Void> resolved = new CompletableFuture<>();
+        Discovery names = (addresses, refresh, listener) -> {
+            assertThat(addresses).containsExactly(NAME);
+            loop.execute(() -> listener.accept(List.of(new DiscoveredServer(new Endpoint("10.0.0.9", 1), "a:1"))));
+            return new Registration() {
+                @Override
+                public CompletableFuture<Void> first() {
+                    return resolved;
+                }
+
+                @Override
+                public void close() {
+                    resolved.completeExceptionally(new IllegalStateException("closed"));
+                }
+            };
+        };
+        Registration watch = new ServiceDiscovery(names, discovery, server.access())
+                .watch(List.of(TRITON, NAME), Duration.ofSeconds(30), this::found);
+        awaitFound("10.0.0.9", "10.0.0.1", "10.0.0.2");
+        assertThat(watch.first()).isNotDone();
+        watch.close();
+        assertThat(resolved).isCompletedExceptionally();
     }
 
     @Test

@@ -40,7 +40,10 @@ public final class Faults implements Callable<Integer> {
             new SplitScenario(),
             new DrainScenario(false),
             new DrainScenario(true),
+            new UpstreamDrainScenario(false),
+            new UpstreamDrainScenario(true),
             new CertificatesScenario(),
+            new DescriptorsScenario(),
             new PodsScenario());
 
     /** The name that selects all attacks. */
@@ -82,8 +85,8 @@ public final class Faults implements Callable<Integer> {
     @Parameters(
             paramLabel = "SCENARIO",
             description =
-                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, certificates, pods, attacks, or"
-                            + " an attack by its name (docs/explanation/faults.md); all by default.")
+                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, drain-upstream,"
+                            + " drain-upstream-rest, certificates, pods, attacks, or an attack by its name (docs/explanation/faults.md); all by default.")
     private List<String> names = List.of();
 
     /**

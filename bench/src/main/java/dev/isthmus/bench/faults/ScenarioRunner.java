@@ -16,7 +16,7 @@ record ScenarioRunner(Options options, EventLoop loop) {
         try (Scratch scratch = new Scratch();
                 Children children = new Children()) {
             Fleet fleet = new Fleet(children, scratch.folder(), scenario);
-            fleet.startGateways(options.home(), scenario);
+            fleet.startGateways(options.home());
             ClientTrust trust = scenario.secure()
                     ? new ClientTrust(
                             fleet.certificates().issuer(), List.of(CertificateFiles.RENAMED, CertificateFiles.LINKED))

@@ -5,17 +5,20 @@ import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.tracing.ReloadableTracing;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 
-/** What reports on calls: metrics and logs. Outlives configurations. Thread-safe. */
+/** What reports on calls: traces, metrics and logs. Outlives configurations. Thread-safe. */
 final class GatewayTelemetry implements AutoCloseable {
+    private final ReloadableTracing tracing;
     private final CallMetrics calls;
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
 
     /** Reports nothing but metrics until it is configured. */
     GatewayTelemetry(MeterRegistry meters) {
+        tracing = new ReloadableTracing(meters, Version.current());
         calls = new CallMetrics(meters);
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
@@ -23,12 +26,13 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */
     void configure(GatewayConfig config) {
+        tracing.configure(config.tracing(), config.headers().forwarded());
         accessLog.configure(config.accessLog());
     }
 
     /** To be notified of each call, in this order. */
     List<CallObserver> observers() {
-        return List.of(calls, access, accessLog);
+        return List.of(tracing, calls, access, accessLog);
     }
 
     CallMetrics calls() {
@@ -43,5 +47,6 @@ final class GatewayTelemetry implements AutoCloseable {
     @Override
     public void close() {
         accessLog.close();
+        tracing.close();
     }
 }

@@ -15,7 +15,7 @@ final class FleetCommands {
     }
 
     /** The servers and their health. */
-    static final class Servers extends RemoteCommand {
+    static final class ServersCommand extends RemoteCommand {
         @Override
         public String name() {
             return "servers";
@@ -53,7 +53,7 @@ final class FleetCommands {
     }
 
     /** The models and where they are. */
-    static final class Models extends RemoteCommand {
+    static final class ModelsCommand extends RemoteCommand {
         @Override
         public String name() {
             return "models";
@@ -100,7 +100,7 @@ final class FleetCommands {
     }
 
     /** Whether the gateway accepts traffic. */
-    static final class Health extends RemoteCommand {
+    static final class HealthCommand extends RemoteCommand {
         @Override
         public String name() {
             return "health";
@@ -130,7 +130,7 @@ final class FleetCommands {
     }
 
     /** The shadows and their comparisons. */
-    static final class Shadows extends RemoteCommand {
+    static final class ShadowsCommand extends RemoteCommand {
         @Override
         public String name() {
             return "shadows";
@@ -171,7 +171,7 @@ final class FleetCommands {
     }
 
     /** The ramps and their steps. */
-    static final class Ramps extends RemoteCommand {
+    static final class RampsCommand extends RemoteCommand {
         private static final Option MODEL = Option.builder()
                 .longOpt("model")
                 .hasArg()

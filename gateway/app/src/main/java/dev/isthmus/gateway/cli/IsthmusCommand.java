@@ -23,11 +23,11 @@ public final class IsthmusCommand {
             new ConfigCommands.Diff(),
             new ConfigCommands.Schema(),
             new KeyCommand(),
-            new FleetCommands.Health(),
-            new FleetCommands.Servers(),
-            new FleetCommands.Models(),
-            new FleetCommands.Ramps(),
-            new FleetCommands.Shadows(),
+            new FleetCommands.HealthCommand(),
+            new FleetCommands.ServersCommand(),
+            new FleetCommands.ModelsCommand(),
+            new FleetCommands.RampsCommand(),
+            new FleetCommands.ShadowsCommand(),
             new CompletionCommand(IsthmusCommand::commands));
 
     private IsthmusCommand() {}

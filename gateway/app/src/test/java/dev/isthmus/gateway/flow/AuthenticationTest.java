@@ -322,32 +322,106 @@ class AuthenticationTest {
         }
     }
 
+    private static FakeGrpcServer streaming() throws IOException {
+        return new FakeGrpcServer((call, message) -> call.sendMessage(ModelStreamInferResponse.newBuilder()
+                .setInferResponse(Infer.answer(Infer.request(message), 7))
+                .build()
+                .toByteArray()));
+    }
+
+    private Stage stage(String yaml, FakeGrpcServer of) throws Exception {
+        return Stage.with(ConfigLoader.parse(
+                "test.yaml",
+                yaml.replace("PORT", Integer.toString(of.endpoint().port())),
+                folder));
+    }
+
+    private static GrpcClient stream(Stage stage, String credential) {
+        return GrpcClient.open(
+                stage.channel(), "ModelStreamInfer", metadata("Bearer " + credential), CallOptions.DEFAULT, 100);
+    }
+
+    private static void expectAnswer(GrpcClient stream) throws Exception {
+        stream.send(Infer.request("m", "b", 1).toByteArray());
+        assertThat(Infer.envelope(stream.answer()).getInferResponse().getId()).isEqualTo("b");
+    }
+
+    /** Sends messages until the stream has ended. */
+    private static Status ended(GrpcClient stream) throws Exception {
+        await().atMost(PATIENCE).until(() -> {
+            stream.send(Infer.request("m", "c", 1).toByteArray());
+            return !stream.open();
+        });
+        return stream.status();
+    }
+
     @Test
     void stream_isJudgedMessageByMessage() throws Exception {
-        try (FakeGrpcServer streaming =
-                        new FakeGrpcServer((call, message) -> call.sendMessage(ModelStreamInferResponse.newBuilder()
-                                .setInferResponse(Infer.answer(Infer.request(message), 7))
-                                .build()
-                                .toByteArray()));
-                Stage stage = Stage.with(ConfigLoader.parse(
-                        "test.yaml",
-                        (AUTHENTICATION + RULES)
-                                .replace(
-                                        "PORT",
-                                        Integer.toString(streaming.endpoint().port())),
-                        folder))) {
-            GrpcClient alice = GrpcClient.open(
-                    stage.channel(), "ModelStreamInfer", metadata("Bearer " + ALICE), CallOptions.DEFAULT, 10);
+        try (FakeGrpcServer streaming = streaming();
+                Stage stage = stage(AUTHENTICATION + RULES, streaming)) {
+            GrpcClient alice = stream(stage, ALICE);
             alice.send(Infer.request("other", "a", 1).toByteArray());
             ModelStreamInferResponse refused = Infer.envelope(alice.answer());
             assertThat(refused.getErrorMessage()).isEqualTo("permission 'stream' is required");
-            alice.send(Infer.request("m", "b", 1).toByteArray());
-            assertThat(Infer.envelope(alice.answer()).getInferResponse().getId())
-                    .isEqualTo("b");
+            expectAnswer(alice);
             alice.end();
-            GrpcClient bob = GrpcClient.open(
-                    stage.channel(), "ModelStreamInfer", metadata("Bearer " + BOB), CallOptions.DEFAULT, 10);
+            GrpcClient bob = stream(stage, BOB);
             assertThat(bob.status().getCode()).isEqualTo(Status.Code.PERMISSION_DENIED);
+        }
+    }
+
+    @Test
+    void stream_endsWhenItsKeyIsRemoved() throws Exception {
+        try (FakeGrpcServer streaming = streaming();
+                Stage stage = stage(AUTHENTICATION + RULES, streaming)) {
+            GrpcClient removed = stream(stage, ALICE);
+            expectAnswer(removed);
+            keys(line("alice", "next-key"));
+            Status status = ended(removed);
+            assertThat(status.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
+            assertThat(status.getDescription()).startsWith("the credential is not valid");
+            GrpcClient next = stream(stage, "next-key");
+            expectAnswer(next);
+            next.end();
+            assertThat(next.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void stream_endsWhenItsTokenExpires() throws Exception {
+        String yaml = AUTHENTICATION.replace("jwks.json}", "jwks.json, skew: 0s}");
+        try (FakeGrpcServer streaming = streaming();
+                Stage stage = stage(yaml, streaming)) {
+            GrpcClient lasting = stream(stage, token("carol"));
+            GrpcClient expiring = stream(
+                    stage,
+                    ISSUER.token(TestIssuer.claims("carol")
+                            .expirationTime(Date.from(Instant.now().plusSeconds(3)))
+                            .build()));
+            Status status = ended(expiring);
+            assertThat(status.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
+            assertThat(status.getDescription()).startsWith("the credential has expired");
+            expectAnswer(lasting);
+            lasting.end();
+        }
+    }
+
+    @Test
+    void repeatedBadTokens_areRefused_andKnownCallersGoOn() throws Exception {
+        String[] parts = token("carol").split("\\.", -1);
+        try (Stage stage = stage(AUTHENTICATION);
+                Http1Client client = stage.http1()) {
+            int refused = 0;
+            // More than the limit, and what it allows in 20 s.
+            for (int i = 0; i < 600 && refused != 429; i++) {
+                String payload = TestIssuer.claims("carol" + i).build().toPayload().toBase64URL().toString();
+                String token = parts[0] + "." + payload + "." + parts[2];
+                refused = client.post(INFER, Infer.json("i", 1), "Authorization: Bearer " + token)
+                        .response()
+                        .status();
+            }
+            assertThat(refused).isEqualTo(429);
+            assertThat(infer(stage, "X-Api-Key: " + ALICE).status()).isEqualTo(200);
         }
     }
 

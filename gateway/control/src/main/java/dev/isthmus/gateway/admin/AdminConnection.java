@@ -86,7 +86,11 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
             String tail = new QueryStringDecoder(route.tail()).path();
             pending = new PendingRequest(
                     route,
-                    new AdminRequest(tail, uri.parameters(), request.content().toString(StandardCharsets.UTF_8)),
+                    new AdminRequest(
+                            tail,
+                            uri.parameters(),
+                            request.headers().get(HttpHeaderNames.ACCEPT, ""),
+                            request.content().toString(StandardCharsets.UTF_8)),
                     token.isNeeded(method.equals(AdminRoutes.POST), uri.rawPath()),
                     request.headers().get(HttpHeaderNames.AUTHORIZATION));
         } catch (IllegalArgumentException malformed) {

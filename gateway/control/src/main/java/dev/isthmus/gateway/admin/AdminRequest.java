@@ -8,6 +8,7 @@ import java.util.Map;
  *
  * @param tail the decoded part of the path that matches the route's {@code *}; empty for a route without one
  * @param query the query parameters
+ * @param accept the header field; empty if it is missing
  * @param body at most 64 KiB, decoded as UTF-8
  */
-public record AdminRequest(String tail, Map<String, List<String>> query, String body) {}
+public record AdminRequest(String tail, Map<String, List<String>> query, String accept, String body) {}

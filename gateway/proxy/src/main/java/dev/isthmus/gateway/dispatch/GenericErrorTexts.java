@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.Reply;
@@ -58,14 +59,17 @@ final class GenericErrorTexts extends ForwardingService {
         };
     }
 
-    private void log(ErrorCode code, String requestId, String part, String text) {
+    private void log(CallContext context, ErrorCode code, String part, String text) {
         long suppressed = lines.next();
         if (suppressed < 0) {
             return;
         }
+        String requestId = context.requestId();
+        String traceId = context.traceId();
         String plain = CONTROL.matcher(text).replaceAll(" ");
         String line = "error text hidden from the client: " + code
                 + (requestId.isEmpty() ? "" : ", request id " + requestId)
+                + (traceId == null ? "" : ", trace id " + traceId)
                 + (part.isEmpty() ? "" : ", message '" + CONTROL.matcher(part).replaceAll(" ") + "'")
                 + (suppressed == 0 ? "" : " (" + suppressed + " similar lines were suppressed)")
                 + ": " + (plain.length() > MAX_LOGGED ? plain.substring(0, MAX_LOGGED) : plain);
@@ -93,7 +97,7 @@ final class GenericErrorTexts extends ForwardingService {
                 return failure;
             }
             String requestId = call.context().requestId();
-            log(failure.code(), requestId, part, failure.message());
+            log(call.context(), failure.code(), part, failure.message());
             return failure.withMessage(fixed + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
         }
 

@@ -55,6 +55,11 @@ public record AuthenticationConfig(
             @Doc("URL of the issuer's public keys; https, or http on loopback.") @Nullable
             String jwksUrl,
 
+            @Doc("Certificates of the authorities that the URL's server is verified against, PEM, instead of those of "
+                    + "the Java runtime. Read for each fetch.")
+            @Nullable
+            Path jwksCa,
+
             @Doc("Time after which the keys are fetched again.")
             Duration refresh,
 
@@ -70,6 +75,7 @@ public record AuthenticationConfig(
         public static final JwtConfig DEFAULT = new JwtConfig(
                 "",
                 List.of(),
+                null,
                 null,
                 null,
                 Duration.ofMinutes(5),

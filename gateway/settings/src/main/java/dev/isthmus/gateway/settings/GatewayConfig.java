@@ -30,6 +30,7 @@ public record GatewayConfig(
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
         KubernetesConfig kubernetes,
+        @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
@@ -77,6 +78,7 @@ public record GatewayConfig(
                 RampsConfig.DEFAULT,
                 null,
                 KubernetesConfig.DEFAULT,
+                null,
                 Map.of(),
                 local,
                 Map.of(),
@@ -113,6 +115,7 @@ public record GatewayConfig(
                 otherRamps,
                 accessLog,
                 kubernetes,
+                tracing,
                 upstreams,
                 local,
                 models,

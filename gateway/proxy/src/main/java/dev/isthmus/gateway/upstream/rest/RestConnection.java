@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -49,6 +50,11 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
 
     boolean active() {
         return channel.isActive();
+    }
+
+    /** Whether it is active, as far as the kernel knows: servers close idle connections at any time. */
+    boolean open() {
+        return channel.isActive() && !Transport.closedByPeer(channel);
     }
 
     /** Begins an exchange, which keeps ownership of the request. */

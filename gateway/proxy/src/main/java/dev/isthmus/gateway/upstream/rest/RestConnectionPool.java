@@ -86,7 +86,8 @@ final class RestConnectionPool {
     /** Sends the exchange on an idle or a new connection, or queues it. */
     void acquire(Exchange exchange) {
         RestConnection idleConnection = idle.pollLast();
-        while (idleConnection != null && !idleConnection.active()) {
+        // A safe request is sent again if its connection was closed.
+        while (idleConnection != null && !(exchange.safe() ? idleConnection.active() : idleConnection.open())) {
             idleConnection = idle.pollLast();
         }
         if (idleConnection != null && idleConnection.stale() && !exchange.safe()) {

@@ -32,6 +32,7 @@ public record GatewayConfig(
 
         MetricsConfig metrics,
 
+        KubernetesConfig kubernetes,
         @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
         @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
@@ -82,6 +83,7 @@ public record GatewayConfig(
                 LoggingConfig.DEFAULT,
                 null,
                 MetricsConfig.DEFAULT,
+                KubernetesConfig.DEFAULT,
                 null,
                 null,
                 Map.of(),
@@ -121,6 +123,7 @@ public record GatewayConfig(
                 logging,
                 accessLog,
                 metrics,
+                kubernetes,
                 tracing,
                 payloadLog,
                 upstreams,

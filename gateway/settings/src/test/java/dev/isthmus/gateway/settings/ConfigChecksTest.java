@@ -146,7 +146,19 @@ class ConfigChecksTest {
                         "upstream 't': endpoint: a:1 is given twice"),
                 arguments(
                         "{upstreams: {t: {protocol: grpc, endpoints: ['srv:10.0.0.1']}}, default_upstream: t}",
-                        "endpoint: srv: needs a name of SRV records, got the address '10.0.0.1'"));
+                        "endpoint: srv: needs a name of SRV records, got the address '10.0.0.1'"),
+                arguments(
+                        "{upstreams: {t: {protocol: grpc, endpoints: ['k8s:ml/t:grpc', 'k8s:ml/t:grpc']}},"
+                                + " default_upstream: t}",
+                        "upstream 't': endpoint: k8s:ml/t:grpc is given twice"),
+                arguments(
+                        "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}, default_upstream: t,"
+                                + " kubernetes: {api_server: 'http://10.0.0.1:443'}}",
+                        "kubernetes: api_server: an https URL of host and port is expected, got 'http://10.0.0.1:443'"),
+                arguments(
+                        "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}, default_upstream: t,"
+                                + " kubernetes: {api_server: 'https://10.0.0.1/api'}}",
+                        "kubernetes: api_server: an https URL of host and port is expected, got 'https://10.0.0.1/api'"));
     }
 
     static Stream<Arguments> models() {

@@ -120,7 +120,13 @@ final class Upstreams implements AutoCloseable {
             });
             LocalConfig local = config.local();
             if (local != null) {
-                leases.put(GatewayConfig.LOCAL, pool.lease(local, () -> new LocalUpstream(local(local), resources.clusterResources().meters())));
+                leases.put(
+                        GatewayConfig.LOCAL,
+                        pool.lease(
+                                local,
+                                () -> new LocalUpstream(
+                                        local(local),
+                                        resources.clusterResources().meters())));
             }
         } catch (RuntimeException e) {
             close();

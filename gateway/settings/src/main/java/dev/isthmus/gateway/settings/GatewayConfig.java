@@ -33,7 +33,10 @@ public record GatewayConfig(
         MetricsConfig metrics,
 
         KubernetesConfig kubernetes,
-        @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+
+        @Doc("Distributed traces. Off by default.") @Nullable
+        TracingConfig tracing,
+
         @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
         @Doc("The servers behind the gateway, by name.")

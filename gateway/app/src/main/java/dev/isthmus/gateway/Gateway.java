@@ -7,6 +7,7 @@ import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.identity.Authenticator;
+import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
@@ -47,6 +48,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -165,12 +168,8 @@ public final class Gateway implements AutoCloseable {
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
         RampStateStore states = RampStateFile.store(config.ramps().stateFile());
         ramps = new Ramps(meters, System::nanoTime, InstantSource.system(), closer, states);
-        shadows = new ShadowRuntime(
-                meters,
-                () -> ThreadLocalRandom.current().nextLong(),
-                System::nanoTime,
-                ramps::differed,
-                ShadowLimits.DEFAULT);
+        LongSupplier random = () -> ThreadLocalRandom.current().nextLong();
+        shadows = new ShadowRuntime(meters, random, System::nanoTime, ramps::differed, ShadowLimits.DEFAULT);
         resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
@@ -186,16 +185,9 @@ public final class Gateway implements AutoCloseable {
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(meters).show(connections);
         EventLoopMetrics.register(loops, meters);
-        listeners = new Listeners(
-                transport,
-                loops,
-                allocator,
-                new ListenerContext(
-                        new CurrentStack(this::current),
-                        () -> current().entry().settings().get(),
-                        connections,
-                        memory),
-                tls);
+        Supplier<IngressSettings> settings = () -> current().entry().settings().get();
+        ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
+        listeners = new Listeners(transport, loops, allocator, entry, tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
         telemetry.addTo(adminRoutes);
         new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);

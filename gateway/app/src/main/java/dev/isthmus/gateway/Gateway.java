@@ -48,7 +48,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -168,7 +168,7 @@ public final class Gateway implements AutoCloseable {
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
         RampStateStore states = RampStateFile.store(config.ramps().stateFile());
         ramps = new Ramps(meters, System::nanoTime, InstantSource.system(), closer, states);
-        LongSupplier random = () -> ThreadLocalRandom.current().nextLong();
+        RandomGenerator random = () -> ThreadLocalRandom.current().nextLong();
         shadows = new ShadowRuntime(meters, random, System::nanoTime, ramps::differed, ShadowLimits.DEFAULT);
         resources = new Generation.SharedResources(
                 loops,

@@ -42,7 +42,8 @@ public final class Faults implements Callable<Integer> {
             new DrainScenario(true),
             new UpstreamDrainScenario(false),
             new UpstreamDrainScenario(true),
-            new CertificatesScenario());
+            new CertificatesScenario(),
+            new DescriptorsScenario());
 
     /** The name that selects all attacks. */
     private static final String ATTACKS = "attacks";

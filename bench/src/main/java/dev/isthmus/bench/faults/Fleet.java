@@ -89,6 +89,7 @@ final class Fleet {
         }
         return children.java(
                 "gateway",
+                scenario.maxFiles() == 0 ? List.of() : List.of("prlimit", "--nofile=" + scenario.maxFiles()),
                 List.of("-XX:+UseSerialGC", "-Xmx512m"),
                 distribution + File.separator + "*",
                 "dev.isthmus.gateway.cli.IsthmusCommand",
@@ -122,6 +123,11 @@ final class Fleet {
     /** Sends a signal to the first gateway. */
     void signalGateway(String name) throws IOException, BenchException, InterruptedException {
         gateways.getFirst().signal(name);
+    }
+
+    /** The process id of the first gateway. */
+    long gatewayPid() {
+        return gateways.getFirst().pid();
     }
 
     /** The files of a gateway that {@linkplain Scenario#secure() uses TLS}. */

@@ -10,12 +10,14 @@ import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LoggingConfig;
+import dev.isthmus.gateway.tracing.ReloadableTracing;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What reports on calls: metrics and logs. Outlives configurations. Thread-safe. */
+/** What reports on calls: traces, metrics and logs. Outlives configurations. Thread-safe. */
 final class GatewayTelemetry implements AutoCloseable {
+    private final ReloadableTracing tracing;
     private final CallMetrics calls;
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
@@ -24,6 +26,7 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** Reports nothing but metrics until it is configured. */
     GatewayTelemetry(MeterRegistry meters) {
+        tracing = new ReloadableTracing(meters, Version.current());
         calls = new CallMetrics(meters);
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
@@ -31,6 +34,7 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */
     void configure(GatewayConfig config) {
+        tracing.configure(config.tracing(), config.headers().forwarded());
         accessLog.configure(config.accessLog());
         configure(config.logging());
     }
@@ -44,7 +48,7 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** To be notified of each call, in this order. */
     List<CallObserver> observers() {
-        return List.of(calls, access, accessLog, errors);
+        return List.of(tracing, calls, access, accessLog, errors);
     }
 
     CallMetrics calls() {
@@ -71,6 +75,7 @@ final class GatewayTelemetry implements AutoCloseable {
     @Override
     public void close() {
         accessLog.close();
+        tracing.close();
         if (log != null) {
             log.flush();
         }

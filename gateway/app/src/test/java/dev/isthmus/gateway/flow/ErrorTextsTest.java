@@ -163,6 +163,19 @@ class ErrorTextsTest {
     }
 
     @Test
+    void hiddenText_isLogged_withTheTraceOfTheCall() throws Exception {
+        String trace = "0af7651916cd43dd8448eb211c80319c";
+        try (FakeRestServer server = failing(500);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON))) {
+            infer(stage, "X-Request-Id: t-1", "Traceparent: 00-" + trace + "-b7ad6b7169203331-00");
+            infer(stage, "X-Request-Id: t-2", "Traceparent: 00-" + trace + "-and so on");
+        }
+        assertThat(lines())
+                .anySatisfy(line -> assertThat(line).contains("request id t-1, trace id " + trace + ": "))
+                .anySatisfy(line -> assertThat(line).contains("request id t-2: "));
+    }
+
+    @Test
     void nameOfAnUpstream_isHidden() throws Exception {
         Endpoint nobody = new Endpoint("127.0.0.1", 1);
         try (Stage stage = stage(ErrorTexts.GENERIC, TestConfigs.upstream(UpstreamProtocol.REST, nobody))) {

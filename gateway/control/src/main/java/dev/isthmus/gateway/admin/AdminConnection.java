@@ -93,6 +93,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
                     new AdminRequest(
                             tail,
                             uri.parameters(),
+                            request.headers().get(HttpHeaderNames.ACCEPT, ""),
                             request.content().toString(StandardCharsets.UTF_8),
                             ctx.channel()::isActive),
                     token.isNeeded(method.equals(AdminRoutes.POST), uri.rawPath()),

@@ -17,10 +17,6 @@ import org.jspecify.annotations.Nullable;
  * text of a client is escaped as JSON, so that it cannot add a line or a member.
  */
 final class AccessLogLine {
-    private static final int TRACE_PARENT_LENGTH = 55;
-    private static final int TRACE_ID_START = 3;
-    private static final int TRACE_ID_END = 35;
-
     private static final Member TIME = new Member("time");
     private static final Member REQUEST_ID = new Member("request_id");
     private static final Member TRACE_ID = new Member("trace_id");
@@ -80,7 +76,7 @@ final class AccessLogLine {
     private void client(CallContext call) {
         HeaderFields fields = call.headers();
         out.text(REQUEST_ID, call.requestId());
-        out.text(TRACE_ID, traceId(fields.value("traceparent")));
+        out.text(TRACE_ID, call.traceId());
         out.text(PEER, call.peerText());
         ClientConnection connection = call.connection();
         if (connection != null) {
@@ -150,16 +146,6 @@ final class AccessLogLine {
         out.milliseconds(UPSTREAM_MS, call.upstreamNanos());
         out.milliseconds(RESPONSE_MS, call.responseWriteNanos());
         out.milliseconds(DURATION_MS, call.totalNanos());
-    }
-
-    /** The trace id of a W3C traceparent; null if it is missing or malformed. */
-    private static @Nullable String traceId(@Nullable String traceparent) {
-        return traceparent != null
-                        && traceparent.length() >= TRACE_PARENT_LENGTH
-                        && traceparent.charAt(TRACE_ID_START - 1) == '-'
-                        && traceparent.charAt(TRACE_ID_END) == '-'
-                ? traceparent.substring(TRACE_ID_START, TRACE_ID_END)
-                : null;
     }
 
     /** A request header that is logged. */

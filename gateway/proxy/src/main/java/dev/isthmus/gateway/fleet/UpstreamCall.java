@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.oip.ErrorCode;
@@ -90,16 +91,17 @@ final class UpstreamCall implements Subscription {
 
     private void send(Replica replica) {
         tried.add(replica);
-        call.context().attempted(replica.label());
+        TraceSpan span = shared.attempted(call, replica, request.model());
         long now = shared.nanoTime().getAsLong();
         long left = deadline.remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
-        TrackedRequest tracked = new TrackedRequest(replica, shared.metrics(), shared.nanoTime());
+        TrackedRequest tracked = new TrackedRequest(replica, shared.metrics(), shared.nanoTime(), span);
         Attempt next = new Attempt(this, client, tracked, shorter || !deadline.own(), shorter);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
-        next.start(replica.server(), request, keepsDeadline ? call : call.withDeadline(now + nanos), !kept());
+        Call sent = span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos));
+        next.start(replica.server(), request, sent, !kept());
         if (shorter && request.endless()) {
             next.startTimer(nanos, shared.failures().timedOut(nanos, null), call.loop());
         }

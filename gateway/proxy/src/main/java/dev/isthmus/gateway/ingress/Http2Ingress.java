@@ -127,7 +127,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
             CallContext context = listener.context(ClientProtocol.GRPC, head, client, channel);
-            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, listener.calls());
+            Http2GrpcExchange exchange = new Http2GrpcExchange(stream, channel, settings, context, listener.calls());
             if (refusal == null) {
                 exchange.open(head);
             } else {
@@ -135,8 +135,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
             }
             return exchange;
         }
-        CallContext context = listener.context(ClientProtocol.REST, head, client, channel);
-        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, listener.calls());
+        Http2HttpExchange exchange = new Http2HttpExchange(stream, channel, head, listener);
         if (refusal == null) {
             exchange.open(head);
         } else {

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
@@ -30,6 +32,7 @@ final class ShadowCopy implements Reply {
     private final Target target;
     private final Call call;
     private final ShadowReply responses = new ShadowReply();
+    private TraceSpan span = TraceSpan.NONE;
     private long started;
     private long held;
     private boolean sent;
@@ -68,6 +71,7 @@ final class ShadowCopy implements Reply {
             if (hold(size(message))) {
                 started = shadow.runtime().now();
                 sent = true;
+                span = call.context().span().copy(shadow.config().label());
                 target.upstream().infer(copy(), target.model(), message, this);
             } else {
                 message.release();
@@ -88,14 +92,16 @@ final class ShadowCopy implements Reply {
         Map<String, String> headers = new HashMap<>(call.headers());
         headers.put(MARKER_HEADER, "true");
         long deadline = started + shadow.config().timeout().toNanos();
-        return new Call(call.operation(), deadline, headers, call.loop(), call.allocator())
-                .withAffinity(call.affinity());
+        CallContext context = CallContext.internal(call.loop(), call.allocator());
+        context.traced(span);
+        return new Call(call.operation(), deadline, headers, context).withAffinity(call.affinity());
     }
 
     /** The copy was not sent, or has failed. */
     void drop(ShadowOutcome outcome) {
         if (!ended) {
             ended = true;
+            span.ended(ErrorCode.INTERNAL, "dropped");
             shadow.figures().count(outcome);
             close();
         }
@@ -120,12 +126,16 @@ final class ShadowCopy implements Reply {
             return;
         }
         ended = true;
+        span.ended(null, "");
         shadow.figures().respondedAfter(shadow.runtime().now() - started);
         compareIfComplete();
     }
 
     @Override
     public void fail(OipException failure) {
+        if (!ended) {
+            span.ended(failure.code(), failure.message());
+        }
         drop(failure.code() == ErrorCode.DEADLINE_EXCEEDED ? ShadowOutcome.TIMEOUT : ShadowOutcome.FAILED);
     }
 

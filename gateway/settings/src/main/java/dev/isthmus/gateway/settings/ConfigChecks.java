@@ -55,6 +55,9 @@ final class ConfigChecks {
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
+        if (config.tracing() != null) {
+            new TracingChecks(this, yaml, positions).run(config.tracing());
+        }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {
@@ -138,6 +141,9 @@ final class ConfigChecks {
         if (listener.tls() != null) {
             tls.listener("listener " + listener.label(), listener.tls());
         }
+        if (listener.cors() != null) {
+            cors("listener " + listener.label(), listener.cors());
+        }
         if (!valid(listener, "host", "port", "name")) {
             return;
         }
@@ -156,6 +162,15 @@ final class ConfigChecks {
                             + "of all others are closed");
         }
         others.add(listener);
+    }
+
+    private void cors(String what, CorsConfig cors) {
+        if (valid(cors) && cors.credentials() && cors.origins().stream().anyMatch(OriginPattern::isAll)) {
+            yaml.problem(
+                    positions.of(cors, "credentials"),
+                    what + ": cors: credentials: false is expected with the origin *, as any page could act for the "
+                            + "user, got 'true'");
+        }
     }
 
     private void secret(Node node, String what, Path file) {

@@ -30,6 +30,8 @@ public record GatewayConfig(
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
+        @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -76,6 +78,7 @@ public record GatewayConfig(
                 RampsConfig.DEFAULT,
                 LoggingConfig.DEFAULT,
                 null,
+                null,
                 Map.of(),
                 local,
                 Map.of(),
@@ -112,6 +115,7 @@ public record GatewayConfig(
                 otherRamps,
                 logging,
                 accessLog,
+                tracing,
                 upstreams,
                 local,
                 models,

@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -95,7 +96,8 @@ class ConfigLoaderTest {
     @Test
     void everyKey_isRead() throws ConfigException {
         GatewayConfig config = parse("""
-                listeners: [{host: "::1", port: 9}, {port: 0, trusted_proxies: [10.0.0.0/8, "fd00::/8", "::1"], proxy_protocol: true}]
+                listeners: [{host: "::1", port: 9}, {port: 0, trusted_proxies: [10.0.0.0/8, "fd00::/8", "::1"], proxy_protocol: true, grpc_web: true,
+                  cors: {origins: ["https://a.example"], headers: [X-A], exposed_headers: [x-b], max_age: 0s, credentials: true}}]
                 drain: {delay: 0s, timeout: 1m}
                 limits: {max_body_size: 2KiB, max_concurrent_streams: 7, max_tensors: 300}
                 upstreams:
@@ -127,7 +129,14 @@ class ConfigLoaderTest {
                                         .map(AddressRange::parse)
                                         .toList(),
                                 true,
-                                null));
+                                null,
+                                true,
+                                new CorsConfig(
+                                        List.of(Objects.requireNonNull(OriginPattern.parse("https://a.example"))),
+                                        List.of("x-a"),
+                                        List.of("x-b"),
+                                        Duration.ZERO,
+                                        true)));
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
                 .isEqualTo(new GatewayConfig.Limits(2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));

@@ -135,6 +135,7 @@ final class Generation {
             FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
             Service stack = ProxyStack.of(
                     observers(),
+                    resources.telemetry().payloads(),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
                     config.headers().forwarded().contains("x-request-id"),
                     routes,

@@ -23,6 +23,7 @@ public final class IsthmusCommand {
             new ConfigCommands.Diff(),
             new ConfigCommands.Schema(),
             new KeyCommand(),
+            new ReplayCommand(),
             new FleetCommands.HealthCommand(),
             new FleetCommands.ServersCommand(),
             new FleetCommands.ModelsCommand(),

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.logfile.LogOutput;
 import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.Counter;
@@ -51,7 +52,7 @@ final class AccessLog implements AutoCloseable {
     AccessLog(AccessLogConfig config, MeterRegistry meters) {
         this.config = config;
         sampler = new CallSampler(config, () -> ThreadLocalRandom.current().nextDouble());
-        output = new LogOutput(config);
+        output = new LogOutput(config.file(), config.rotateAt(), config.keep());
         written = Counter.builder("isthmus.access.log.lines")
                 .description("Lines written to the access log")
                 .register(meters);

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
@@ -201,7 +202,7 @@ final class ShadowCopy implements Reply {
             close();
         } else if (primary != null) {
             long bytes = held;
-            ShadowMemory memory = shadow.runtime().held();
+            ReservedBytes memory = shadow.runtime().held();
             responses.primary = null;
             responses.shadowResponse = null;
             held = 0;

@@ -30,7 +30,10 @@ public record GatewayConfig(
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
+        MetricsConfig metrics,
+
         @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+        @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
@@ -78,6 +81,8 @@ public record GatewayConfig(
                 RampsConfig.DEFAULT,
                 LoggingConfig.DEFAULT,
                 null,
+                MetricsConfig.DEFAULT,
+                null,
                 null,
                 Map.of(),
                 local,
@@ -115,7 +120,9 @@ public record GatewayConfig(
                 otherRamps,
                 logging,
                 accessLog,
+                metrics,
                 tracing,
+                payloadLog,
                 upstreams,
                 local,
                 models,

@@ -21,6 +21,7 @@ public enum LogArea {
             "dev.isthmus.gateway.memory",
             "dev.isthmus.gateway.metrics",
             "dev.isthmus.gateway.accesslog",
+            "dev.isthmus.gateway.payloadlog",
             "dev.isthmus.gateway.tracing"),
     /** Metadata and indexes of the servers. */
     CATALOGUE("dev.isthmus.gateway.catalogue", "dev.isthmus.gateway.management"),

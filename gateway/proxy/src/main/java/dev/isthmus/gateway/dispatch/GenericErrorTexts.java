@@ -60,9 +60,10 @@ final class GenericErrorTexts extends ForwardingService {
                 .addMarker(Repeats.MARKER)
                 .addKeyValue("code", code)
                 .log(
-                        "error text hidden from the client: {}{}{}: {}",
+                        "error text hidden from the client: {}{}{}{}: {}",
                         code,
                         context.requestId().isEmpty() ? "" : ", request id " + context.requestId(),
+                        context.traceId() == null ? "" : ", trace id " + context.traceId(),
                         part.isEmpty() ? "" : ", message '" + part + "'",
                         text.length() > MAX_LOGGED ? text.substring(0, MAX_LOGGED) : text);
     }

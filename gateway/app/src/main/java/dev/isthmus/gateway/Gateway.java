@@ -4,6 +4,7 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ListenerContext;
@@ -16,6 +17,7 @@ import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.RampStateFile;
+import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -154,18 +156,17 @@ public final class Gateway implements AutoCloseable {
         this.loops = loops;
         state = new GatewayState(new AllocationProbe(allocator), warm);
         BufferAllocators.trim(allocator, loops);
+        MeterRegistry meters = metrics.registry();
         GatewayTelemetry telemetry = new GatewayTelemetry(metrics);
+        telemetry.configure(config.logging());
+        OpenConnections connections = new OpenConnections();
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
-        MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
-        ramps = new Ramps(
-                metrics.registry(),
-                System::nanoTime,
-                InstantSource.system(),
-                closer,
-                RampStateFile.store(config.ramps().stateFile()));
+        MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
+        RampStateStore states = RampStateFile.store(config.ramps().stateFile());
+        ramps = new Ramps(meters, System::nanoTime, InstantSource.system(), closer, states);
         shadows = new ShadowRuntime(
-                metrics.registry(),
+                meters,
                 () -> ThreadLocalRandom.current().nextLong(),
                 System::nanoTime,
                 ramps::differed,
@@ -173,18 +174,18 @@ public final class Gateway implements AutoCloseable {
         resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
-                Upstreams.UpstreamResources.real(loops.next(), allocator, metrics.registry(), tls, state::isStopping),
+                Upstreams.UpstreamResources.real(
+                        loops.next(), allocator, meters, tls, connections.table(), state::isStopping),
                 SelectionState.of(System::nanoTime),
-                new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
+                new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, ramps, memory),
                 telemetry,
                 closer,
                 DRAIN_TIMEOUT,
                 state,
                 this::forget);
-        OpenConnections connections = new OpenConnections();
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
-        new ConnectionMetrics(metrics.registry()).show(connections);
-        EventLoopMetrics.register(loops, metrics.registry());
+        new ConnectionMetrics(meters).show(connections);
+        EventLoopMetrics.register(loops, meters);
         listeners = new Listeners(
                 transport,
                 loops,
@@ -196,8 +197,10 @@ public final class Gateway implements AutoCloseable {
                         memory),
                 tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
+        telemetry.addTo(adminRoutes);
+        new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
         current = Generation.first(config, resources);
-        state.show(metrics.registry(), this::ready);
+        state.show(meters, this::ready);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
@@ -268,8 +271,10 @@ public final class Gateway implements AutoCloseable {
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
-        Authenticator identity =
-                Authenticator.renewed(old.authenticator(), config.authentication(), resources.telemetry().access());
+        Authenticator identity = Authenticator.renewed(
+                old.authenticator(),
+                config.authentication(),
+                resources.telemetry().access());
         Generation next;
         Listeners.Change change;
         try {
@@ -376,7 +381,10 @@ public final class Gateway implements AutoCloseable {
             return;
         }
         state.stopping();
-        LOG.info("stopping: {}; active calls: {}", why, resources.telemetry().calls().inFlight());
+        LOG.info(
+                "stopping: {}; active calls: {}",
+                why,
+                resources.telemetry().calls().inFlight());
         listeners.close();
         drain.end();
         if (admin != null) {
@@ -388,11 +396,11 @@ public final class Gateway implements AutoCloseable {
         resources.pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);
-        resources.telemetry().close();
         current.traffic().close();
         Authenticator.closeUnless(null, current.authenticator());
         shadows.close();
         metrics.close();
         LOG.info("stopped");
+        resources.telemetry().close();
     }
 }

@@ -51,7 +51,11 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/guides/canary.md: needs a token file",
+            "docs/guides/kubernetes.md: needs Kubernetes",
+            "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/operating.md: needs Kubernetes",
+            "docs/guides/operating.md: needs a token file",
+            "docs/guides/operating.md: needs a token file",
             "docs/guides/tls.md: needs Kubernetes");
 
     /** Has the folder {@code tls} of the pages' configurations. */

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.net.CloseCause;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionDrain.DrainStep;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
@@ -55,6 +56,9 @@ final class ConnectionTimer extends ChannelDuplexHandler {
          */
         void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired);
 
+        /** How the connection is used. */
+        ConnectionUse use(long now);
+
         /** Tells the client not to send further requests, and closes the connection after the last response. */
         void drain();
 
@@ -78,6 +82,15 @@ final class ConnectionTimer extends ChannelDuplexHandler {
     /** Whether the connection was closed because of the TLS handshake. */
     boolean handshakeTimedOut() {
         return handshakeTimedOut;
+    }
+
+    /** How the connection is used; to be called on its event loop. */
+    ConnectionUse use() {
+        ProtocolHandler handler = protocol;
+        if (handler != null) {
+            return handler.use(ticks());
+        }
+        return new ConnectionUse(handshakeNanos > 0 ? "TLS handshake" : "first bytes awaited", 0, null);
     }
 
     private long ticks() {

@@ -6,6 +6,8 @@ import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import io.netty.util.NetUtil;
 import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,6 +45,7 @@ final class ConfigChecks {
     void run() {
         listeners();
         new AccessChecks(this, yaml, positions, config).run();
+        kubernetes(config.kubernetes());
         new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
             // A problem in a node shared by several upstreams is reported for the first one only.
             nodes = yaml.readableNodes();
@@ -51,10 +54,14 @@ final class ConfigChecks {
         if (config.local() != null) {
             local(config.local());
         }
+        logging(config.logging());
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
         collectors();
+        if (config.payloadLog() != null) {
+            new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
+        }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {
@@ -201,6 +208,16 @@ final class ConfigChecks {
                 : NetUtil.bytesToIpAddress(address).equals("::1");
     }
 
+    private void logging(LoggingConfig logging) {
+        for (String area : new TreeSet<>(logging.levels().keySet())) {
+            if (LogArea.named(area) == null) {
+                yaml.problem(
+                        positions.of(logging, "levels"),
+                        "logging: levels: one of " + LogArea.labels() + " is expected, got '" + area + "'");
+            }
+        }
+    }
+
     private void accessLog(AccessLogConfig log) {
         for (String header : log.headers()) {
             if (AccessLogConfig.CREDENTIALS.contains(header)) {
@@ -208,6 +225,29 @@ final class ConfigChecks {
                         positions.of(log, "headers"),
                         "access_log: headers: '" + header + "' has credentials, which are never logged");
             }
+        }
+    }
+
+    private void kubernetes(KubernetesConfig kubernetes) {
+        String url = kubernetes.apiServer();
+        if (url != null && readable(kubernetes, "api_server") && !secureOrigin(url)) {
+            yaml.problem(
+                    positions.of(kubernetes, "api_server"),
+                    "kubernetes: api_server: an https URL of host and port is expected, got '" + url + "'");
+        }
+    }
+
+    private static boolean secureOrigin(String url) {
+        try {
+            URI uri = new URI(url);
+            return "https".equals(uri.getScheme())
+                    && uri.getHost() != null
+                    && uri.getRawUserInfo() == null
+                    && List.of("", "/").contains(uri.getRawPath())
+                    && uri.getRawQuery() == null
+                    && uri.getRawFragment() == null;
+        } catch (URISyntaxException e) {
+            return false;
         }
     }
 

@@ -26,12 +26,18 @@ public record GatewayConfig(
         ResponseConfig answers,
         HealthConfig health,
         RampsConfig ramps,
+        LoggingConfig logging,
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
         MetricsConfig metrics,
 
-        @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+        KubernetesConfig kubernetes,
+
+        @Doc("Distributed traces. Off by default.") @Nullable
+        TracingConfig tracing,
+
+        @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
@@ -77,8 +83,11 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                LoggingConfig.DEFAULT,
                 null,
                 MetricsConfig.DEFAULT,
+                KubernetesConfig.DEFAULT,
+                null,
                 null,
                 Map.of(),
                 local,
@@ -114,9 +123,12 @@ public record GatewayConfig(
                 answers,
                 health,
                 otherRamps,
+                logging,
                 accessLog,
                 metrics,
+                kubernetes,
                 tracing,
+                payloadLog,
                 upstreams,
                 local,
                 models,

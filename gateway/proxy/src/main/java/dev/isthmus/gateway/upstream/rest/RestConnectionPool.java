@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.upstream.ConnectionCounts;
+import dev.isthmus.gateway.upstream.DescribedServer;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamTransport;
@@ -247,12 +248,14 @@ final class RestConnectionPool {
             if (settings.tls() != null) {
                 settings.tls().addHttp1(channel, settings.connectTimeout());
             }
-            connection = new RestConnection(RestConnectionPool.this, channel, reads);
+            RestConnection added = new RestConnection(RestConnectionPool.this, channel, reads);
+            connection = added;
+            settings.connections().add(new DescribedServer(settings, channel, added::use));
             channel.pipeline()
                     .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
                     // Not HttpClientCodec: it is needed only for HEAD and CONNECT, which are never sent.
                     .addLast(new HttpResponseDecoder(http), new HttpRequestEncoder())
-                    .addLast(connection);
+                    .addLast(added);
         }
     }
 }

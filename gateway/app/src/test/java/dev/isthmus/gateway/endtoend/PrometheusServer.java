@@ -104,6 +104,11 @@ final class PrometheusServer implements AutoCloseable {
                 .toList();
     }
 
+    /** Why the last scrape failed; empty if it did not. */
+    String scrapeError() throws IOException, InterruptedException {
+        return api("targets").path("data").path("activeTargets").path(0).path("lastError").asText();
+    }
+
     private JsonNode api(String path) throws IOException, InterruptedException {
         return JSON.readTree(get("/api/v1/" + path));
     }

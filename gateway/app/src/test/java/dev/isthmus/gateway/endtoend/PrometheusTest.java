@@ -66,6 +66,7 @@ class PrometheusTest {
             System.gc();
             await().atMost(PATIENCE).pollInterval(Duration.ofMillis(500)).untilAsserted(() -> {
                 gateway.load(2);
+                assertThat(prometheus.scrapeError()).isEmpty();
                 removeAnswered(left, prometheus);
                 assertThat(left).isEmpty();
             });

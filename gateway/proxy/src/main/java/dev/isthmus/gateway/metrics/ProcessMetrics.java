@@ -16,6 +16,8 @@ import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.util.internal.PlatformDependent;
 import io.prometheus.metrics.core.metrics.Info;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.Properties;
+import org.jspecify.annotations.Nullable;
 
 /** The registry of one gateway, with the meters of its process. */
 public final class ProcessMetrics implements AutoCloseable {
@@ -23,7 +25,7 @@ public final class ProcessMetrics implements AutoCloseable {
     private static final String OPEN_METRICS = "application/openmetrics-text";
 
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(
-            PrometheusConfig.DEFAULT, new PrometheusRegistry(), Clock.SYSTEM, new ExemplarSpan());
+            new ExpositionConfig(), new PrometheusRegistry(), Clock.SYSTEM, new ExemplarSpan());
     private final String version;
     private final JvmGcMetrics collections = new JvmGcMetrics();
 
@@ -86,6 +88,21 @@ public final class ProcessMetrics implements AutoCloseable {
     /** Begins to send all metrics to a collector. */
     OtlpExport export(OtlpConfig config) {
         return new OtlpExport(config, registry.getPrometheusRegistry()::scrape, registry, version);
+    }
+
+    /** Exemplars on buckets only: Prometheus 2.42, which is Debian's, refuses all metrics if a count has one. */
+    private static final class ExpositionConfig implements PrometheusConfig {
+        @Override
+        public @Nullable String get(String key) {
+            return null;
+        }
+
+        @Override
+        public Properties prometheusProperties() {
+            Properties properties = new Properties();
+            properties.setProperty("io.prometheus.exporter.exemplarsOnAllMetricTypes", "false");
+            return properties;
+        }
     }
 
     /** The format for a client: OpenMetrics, which has exemplars, if it accepts that, else Prometheus' text format. */

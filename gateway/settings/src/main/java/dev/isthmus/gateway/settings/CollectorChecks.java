@@ -91,6 +91,7 @@ final class CollectorChecks {
                     collector,
                     "endpoint",
                     "with 'header_files' https is expected, or http on loopback, got '" + collector.endpoint() + "'");
+            return;
         }
         if (collector.resource().containsKey("service.name")) {
             problem(collector, "resource", "service.name: 'service_name' is expected instead");

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.logfile.LogOutput;
-import dev.isthmus.gateway.net.RepeatedFailures;
 import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.Counter;

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.net.RepeatedFailures;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
@@ -49,7 +49,6 @@ public final class OtlpExport implements AutoCloseable {
     private final OtlpEncoder encoder;
     private final Counter sent;
     private final Counter failed;
-    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
     /** Made by the first request. Used by the thread only. */
     private @Nullable HttpClient client;
 
@@ -160,9 +159,9 @@ public final class OtlpExport implements AutoCloseable {
 
     private void failed(String why) {
         failed.increment();
-        if (failures.first(why)) {
-            LOG.warn("metrics cannot be sent to {}: {}", config.endpoint(), why);
-        }
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .log("metrics cannot be sent to {}: {}; calls are not affected", config.endpoint(), why);
     }
 
     /** Whether it sends what another configuration says. */

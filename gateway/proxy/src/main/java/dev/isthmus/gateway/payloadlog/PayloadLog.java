@@ -6,7 +6,7 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.logfile.ModelShares;
 import dev.isthmus.gateway.memory.ReservedBytes;
-import dev.isthmus.gateway.net.RepeatedFailures;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.oip.ModelRef;
@@ -37,7 +37,6 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
     private final PayloadMeters meters;
     private final PayloadEncoder encoder;
     private final LinkedBlockingQueue<PayloadEvent> queue = new LinkedBlockingQueue<>();
-    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
     private final Thread thread;
     private volatile boolean closed;
     /** Whether the thread has ended. */
@@ -171,12 +170,15 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
     @Override
     public void lost(LossReason reason, String failure) {
         meters.lost(reason);
-        if (reason != LossReason.CLOSED && failures.first(reason.label())) {
-            LOG.warn(
-                    "payload log: events for {} are lost ({}): {}; one warning a minute",
-                    config.url() == null ? config.file() : config.url(),
-                    reason.label(),
-                    failure);
+        if (reason != LossReason.CLOSED) {
+            LOG.atWarn()
+                    .addMarker(Repeats.MARKER)
+                    .addKeyValue("code", reason.label())
+                    .log(
+                            "payload log: events for {} are lost ({}): {}; calls are not affected",
+                            config.url() == null ? config.file() : config.url(),
+                            reason.label(),
+                            failure);
         }
     }
 

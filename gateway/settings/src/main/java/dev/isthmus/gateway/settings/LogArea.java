@@ -20,7 +20,8 @@ public enum LogArea {
             "dev.isthmus.gateway.limit",
             "dev.isthmus.gateway.memory",
             "dev.isthmus.gateway.metrics",
-            "dev.isthmus.gateway.accesslog"),
+            "dev.isthmus.gateway.accesslog",
+            "dev.isthmus.gateway.payloadlog"),
     /** Metadata and indexes of the servers. */
     CATALOGUE("dev.isthmus.gateway.catalogue", "dev.isthmus.gateway.management"),
     /** Connections of clients. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|prometheus|browser ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|prometheus|browser|kube-apiserver|helm ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -117,6 +117,20 @@ prometheus() {
   rm prometheus_*.deb
 }
 
+# The Kubernetes API server, and the etcd that it stores in. Compiles for minutes.
+kube-apiserver() {
+  local version=k8s.io/component-base/version
+  say "kube-apiserver is compiled, which takes 5 to 15 minutes"
+  (cd "$here/clients/kube-apiserver" && CGO_ENABLED=0 nice -n 10 go build -p 2 -trimpath -o "$1/kube-apiserver" \
+    -ldflags "-s -w -X $version.gitVersion=v1.36.3 -X $version.gitMajor=1 -X $version.gitMinor=36" \
+    k8s.io/kubernetes/cmd/kube-apiserver) >&2
+  (cd "$1" && { apt-get download -q etcd-server || { apt-get update -q && apt-get download -q etcd-server; }; } && dpkg -x etcd-server_*.deb . && ln -s usr/bin/etcd etcd && rm ./*.deb) >&2
+}
+
+helm() {
+  GOBIN=$1 go install helm.sh/helm/v3/cmd/helm@v3.19.2 >&2
+}
+
 need() { # a program, its Debian package, why
   type -P "$1" >/dev/null || debian "$2" "$3"
 }
@@ -127,6 +141,11 @@ check() { # what a component needs at run time, each time: packages may be remov
     grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
     h2spec | grpcurl | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
     prometheus) need apt-get apt "Prometheus is Debian's package" ;;
+    kube-apiserver)
+      need go golang-go "Go 1.26 or later builds kube-apiserver"
+      need dpkg dpkg "kube-apiserver stores in etcd, which is unpacked from Debian's package"
+      ;;
+    helm) need go golang-go "Go 1.25 or later builds helm" ;;
     browser)
       need node nodejs "Node.js runs the test with a browser"
       need npm npm "npm installs the clients of the test with a browser"
@@ -148,10 +167,10 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | prometheus | browser) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | prometheus | browser | kube-apiserver | helm) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | kube-apiserver | helm) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

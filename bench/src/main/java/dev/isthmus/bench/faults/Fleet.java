@@ -13,6 +13,8 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Two stub servers and one or two gateways before them, each in its own process, with a folder for configurations and
@@ -29,10 +31,13 @@ final class Fleet {
     private final Children children;
     private final Path folder;
     private final Scenario scenario;
+    private final InetAddress address;
     private final List<Child> stubs = new ArrayList<>();
+    private final List<Integer> pods = new ArrayList<>();
     private final List<Integer> ports = new ArrayList<>();
     private final List<Child> gateways = new ArrayList<>();
     private Path home = Path.of(".");
+    private @Nullable KubernetesApi kubernetes;
     private final GatewayConfigs configs;
 
     /** Starts the stubs of the scenario. */
@@ -40,6 +45,7 @@ final class Fleet {
         this.children = children;
         this.folder = folder;
         this.scenario = scenario;
+        this.address = scenario.pods() ? KubernetesApi.address() : InetAddress.getLoopbackAddress();
         List<Integer> stubPorts = new ArrayList<>();
         for (String name : STUBS) {
             stubs.add(startStub(name, 0));
@@ -47,6 +53,7 @@ final class Fleet {
         for (Child stub : stubs) {
             stubPorts.add(Integer.parseInt(stub.await(StubServer.LISTENING, START)));
         }
+        pods.addAll(stubPorts);
         configs = new GatewayConfigs(freePort(), freePort(), List.copyOf(stubPorts));
     }
 
@@ -62,7 +69,12 @@ final class Fleet {
                 STUB_FLAGS,
                 System.getProperty("java.class.path"),
                 (scenario.restUpstream() ? RestStubServer.class : StubServer.class).getName(),
-                List.of(name, folder.toString(), Integer.toString(port), Integer.toString(scenario.serviceMicros())));
+                List.of(
+                        name,
+                        folder.toString(),
+                        Integer.toString(port),
+                        Integer.toString(scenario.serviceMicros()),
+                        address.getHostAddress()));
     }
 
     /** Starts the packaged gateways and waits until they are ready. */
@@ -71,15 +83,40 @@ final class Fleet {
         if (scenario.secure()) {
             certificates().create();
         }
+        String settings = scenario.pods() ? startKubernetes().settings() : "";
         for (int number = 0; number < scenario.gateways(); number++) {
             GatewayConfigs own = number == 0 ? configs : configs.at(freePort());
-            Files.writeString(configFile(number), scenario.config(own));
+            Files.writeString(configFile(number), settings + scenario.config(own));
             ports.add(own.port());
             gateways.add(launch(number));
         }
         for (int number = 0; number < scenario.gateways(); number++) {
             awaitReady(number);
         }
+    }
+
+    private KubernetesApi startKubernetes() throws IOException, BenchException, InterruptedException {
+        KubernetesApi api =
+                KubernetesApi.start(children, home, folder.resolve("cluster"), freePort(), freePort(), freePort());
+        for (int pod : pods) {
+            api.add(pod);
+        }
+        kubernetes = api;
+        return api;
+    }
+
+    /** Replaces a stub that is a pod: another one becomes ready, then this one terminates and ends. */
+    void replacePod(int stub, String name) throws IOException, BenchException, InterruptedException {
+        KubernetesApi api = Objects.requireNonNull(kubernetes);
+        Child next = startStub(name, 0);
+        int port = Integer.parseInt(next.await(StubServer.LISTENING, START));
+        api.add(port);
+        int old = pods.set(stub, port);
+        Child ending = stubs.set(stub, next);
+        api.terminate(old);
+        ending.tell(StubServer.DRAIN);
+        ending.awaitExit(START);
+        api.remove(old);
     }
 
     private Child launch(int number) throws IOException, BenchException {

@@ -45,6 +45,16 @@ record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
                 """.formatted(stubs.get(0), stubs.get(1), upstream);
     }
 
+    /** The stubs as pods of a Service; {@link KubernetesApi#settings} must be added. */
+    String service() {
+        return listener("") + """
+                upstreams:
+                  fleet: {protocol: grpc, endpoints: ["%s"], timeout: 8s}
+                models:
+                  m: {upstream: fleet}
+                """.formatted(KubernetesApi.SERVICE);
+    }
+
     /** Each stub as a separate upstream, with a model split between them; weights are percentages. */
     String split(int first) {
         return listener("") + """

@@ -23,6 +23,11 @@ interface Scenario {
         return false;
     }
 
+    /** Whether the stubs are pods of a Service of a Kubernetes API server. */
+    default boolean pods() {
+        return false;
+    }
+
     /** Whether the stubs speak REST instead of gRPC. */
     default boolean restUpstream() {
         return false;

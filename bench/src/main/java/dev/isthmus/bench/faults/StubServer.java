@@ -30,8 +30,12 @@ final class StubServer implements AutoCloseable {
 
     /** Listens on loopback; port 0 selects any free port. */
     StubServer(String name, Path folder, int port, long serviceMicros) throws IOException {
+        this(name, folder, new InetSocketAddress(InetAddress.getLoopbackAddress(), port), serviceMicros);
+    }
+
+    private StubServer(String name, Path folder, InetSocketAddress address, long serviceMicros) throws IOException {
         service = new StubService(name, folder, serviceMicros, loop.next());
-        server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
+        server = NettyServerBuilder.forAddress(address)
                 .bossEventLoopGroup(loop)
                 .workerEventLoopGroup(loop)
                 .channelType(Transport.best().serverChannel())
@@ -46,13 +50,13 @@ final class StubServer implements AutoCloseable {
      * fail with UNAVAILABLE, {@code serve} ends that; each line is echoed. {@code drain} ends the process with the calls
      * that have begun.
      *
-     * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds
+     * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds, address
      */
     public static void main(String[] arguments) throws IOException, InterruptedException {
         try (StubServer stub = new StubServer(
                         arguments[0],
                         Path.of(arguments[1]),
-                        Integer.parseInt(arguments[2]),
+                        new InetSocketAddress(arguments[4], Integer.parseInt(arguments[2])),
                         Long.parseLong(arguments[3]));
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             System.out.println(LISTENING + stub.port());

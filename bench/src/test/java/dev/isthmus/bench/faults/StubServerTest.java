@@ -96,7 +96,7 @@ class StubServerTest {
                 List.of("-Xmx64m", "-XX:TieredStopAtLevel=1"),
                 System.getProperty("java.class.path"),
                 StubServer.class.getName(),
-                List.of("one", folder.toString(), "0", Long.toString(TimeUnit.HOURS.toMicros(1))));
+                List.of("one", folder.toString(), "0", Long.toString(TimeUnit.HOURS.toMicros(1)), "127.0.0.1"));
     }
 
     private Client client(int port) {

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.RampStateFile;
+import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -155,20 +156,17 @@ public final class Gateway implements AutoCloseable {
         this.loops = loops;
         state = new GatewayState(new AllocationProbe(allocator), warm);
         BufferAllocators.trim(allocator, loops);
+        MeterRegistry meters = metrics.registry();
         GatewayTelemetry telemetry = new GatewayTelemetry(metrics);
         telemetry.configure(config.logging());
         OpenConnections connections = new OpenConnections();
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
-        MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
-        ramps = new Ramps(
-                metrics.registry(),
-                System::nanoTime,
-                InstantSource.system(),
-                closer,
-                RampStateFile.store(config.ramps().stateFile()));
+        MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
+        RampStateStore states = RampStateFile.store(config.ramps().stateFile());
+        ramps = new Ramps(meters, System::nanoTime, InstantSource.system(), closer, states);
         shadows = new ShadowRuntime(
-                metrics.registry(),
+                meters,
                 () -> ThreadLocalRandom.current().nextLong(),
                 System::nanoTime,
                 ramps::differed,
@@ -177,17 +175,17 @@ public final class Gateway implements AutoCloseable {
                 loops,
                 new UpstreamPool(),
                 Upstreams.UpstreamResources.real(
-                        loops.next(), allocator, metrics.registry(), tls, connections.table(), state::isStopping),
+                        loops.next(), allocator, meters, tls, connections.table(), state::isStopping),
                 SelectionState.of(System::nanoTime),
-                new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
+                new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, ramps, memory),
                 telemetry,
                 closer,
                 DRAIN_TIMEOUT,
                 state,
                 this::forget);
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
-        new ConnectionMetrics(metrics.registry()).show(connections);
-        EventLoopMetrics.register(loops, metrics.registry());
+        new ConnectionMetrics(meters).show(connections);
+        EventLoopMetrics.register(loops, meters);
         listeners = new Listeners(
                 transport,
                 loops,
@@ -202,7 +200,7 @@ public final class Gateway implements AutoCloseable {
         telemetry.addTo(adminRoutes);
         new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
         current = Generation.first(config, resources);
-        state.show(metrics.registry(), this::ready);
+        state.show(meters, this::ready);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
@@ -273,8 +271,10 @@ public final class Gateway implements AutoCloseable {
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
-        Authenticator identity =
-                Authenticator.renewed(old.authenticator(), config.authentication(), resources.telemetry().access());
+        Authenticator identity = Authenticator.renewed(
+                old.authenticator(),
+                config.authentication(),
+                resources.telemetry().access());
         Generation next;
         Listeners.Change change;
         try {
@@ -381,7 +381,10 @@ public final class Gateway implements AutoCloseable {
             return;
         }
         state.stopping();
-        LOG.info("stopping: {}; active calls: {}", why, resources.telemetry().calls().inFlight());
+        LOG.info(
+                "stopping: {}; active calls: {}",
+                why,
+                resources.telemetry().calls().inFlight());
         listeners.close();
         drain.end();
         if (admin != null) {

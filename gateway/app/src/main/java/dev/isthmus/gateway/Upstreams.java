@@ -7,12 +7,16 @@ import dev.isthmus.gateway.fleet.ReplicaFactory;
 import dev.isthmus.gateway.fleet.ReplicaSet;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
 import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
+import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery;
+import dev.isthmus.gateway.fleet.kubernetes.ServiceDiscovery;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelControl;
+import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamTls;
 import dev.isthmus.gateway.tls.ClientTls;
@@ -49,12 +53,17 @@ final class Upstreams implements AutoCloseable {
     /**
      * The gateway's resources that upstreams use.
      *
+     * @param kubernetes watches Services, as others resolve names
      * @param tls where TLS contexts are made
      * @param checked the models checked on each server
      * @param connections where open connections are listed
      */
     record UpstreamResources(
-            ClusterResources clusterResources, TlsRegistry tls, CheckedModels checked, ConnectionTable connections) {
+            ClusterResources clusterResources,
+            KubernetesDiscovery kubernetes,
+            TlsRegistry tls,
+            CheckedModels checked,
+            ConnectionTable connections) {
 
         /**
          * With the system clock and this machine's name servers; no models are checked yet. Not to be called on a loop.
@@ -70,26 +79,54 @@ final class Upstreams implements AutoCloseable {
                 BooleanSupplier ending) {
             ClusterResources clusterResources = ClusterResources.real(
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop, null), ending);
-            return new UpstreamResources(clusterResources, tls, new CheckedModels(), connections);
+            var kubernetes = new KubernetesDiscovery(loop, System.getenv(), clusterResources.random());
+            return new UpstreamResources(clusterResources, kubernetes, tls, new CheckedModels(), connections);
+        }
+
+        /** Those of an upstream: its Services are watched, its names resolved. */
+        ClusterResources of(RemoteUpstreamKey remote) {
+            return remote.kubernetes() == null
+                    ? clusterResources
+                    : clusterResources.withDiscovery(
+                            new ServiceDiscovery(clusterResources.discovery(), kubernetes, remote.kubernetes()));
         }
     }
 
     /** Everything a remote upstream is created from: if it is equal, the upstream is shared. */
-    private record RemoteUpstreamKey(String name, UpstreamConfig config, int maxBodySize, HeaderAllowList returned) {}
+    private record RemoteUpstreamKey(
+            String name,
+            UpstreamConfig config,
+            int maxBodySize,
+            HeaderAllowList returned,
+            @Nullable KubernetesConfig kubernetes) {
+
+        static RemoteUpstreamKey of(GatewayConfig config, String name, UpstreamConfig upstream) {
+            boolean services =
+                    upstream.endpoints().stream().anyMatch(ServerAddress.KubernetesService.class::isInstance);
+            return new RemoteUpstreamKey(
+                    name,
+                    upstream,
+                    config.limits().maxBodySize(),
+                    config.headers().returned(),
+                    services ? config.kubernetes() : null);
+        }
+    }
 
     Upstreams(GatewayConfig config, UpstreamPool pool, UpstreamResources resources) {
         try {
             config.upstreams().forEach((name, upstream) -> {
-                RemoteUpstreamKey remote = new RemoteUpstreamKey(
-                        name,
-                        upstream,
-                        config.limits().maxBodySize(),
-                        config.headers().returned());
+                RemoteUpstreamKey remote = RemoteUpstreamKey.of(config, name, upstream);
                 leases.put(name, pool.lease(remote, () -> remote(remote, resources)));
             });
             LocalConfig local = config.local();
             if (local != null) {
-                leases.put(GatewayConfig.LOCAL, pool.lease(local, () -> new LocalUpstream(local(local), resources.clusterResources().meters())));
+                leases.put(
+                        GatewayConfig.LOCAL,
+                        pool.lease(
+                                local,
+                                () -> new LocalUpstream(
+                                        local(local),
+                                        resources.clusterResources().meters())));
             }
         } catch (RuntimeException e) {
             close();
@@ -100,11 +137,11 @@ final class Upstreams implements AutoCloseable {
     private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources resources) {
         String name = remote.name();
         UpstreamTls settings = remote.config().tls();
+        ClusterResources shared = resources.of(remote);
         if (settings == null) {
-            return cluster(remote, resources, resources.clusterResources(), null);
+            return cluster(remote, resources, shared, null);
         }
         ClientTls tls = resources.tls().client("upstream '" + name + "'", settings);
-        ClusterResources shared = resources.clusterResources();
         return cluster(remote, resources, shared.withPending(new TritonMetrics(shared.loop(), tls)), tls);
     }
 
@@ -145,7 +182,7 @@ final class Upstreams implements AutoCloseable {
         });
     }
 
-    /** Waits for the host names of every upstream to be resolved, for at most its connect timeout. Blocks. */
+    /** Waits for the names and Services of every upstream to be resolved, for at most its connect timeout. Blocks. */
     void awaitResolution(GatewayConfig config) {
         long start = System.nanoTime();
         config.upstreams().forEach((name, upstream) -> {
@@ -158,8 +195,8 @@ final class Upstreams implements AutoCloseable {
                 LOG.atWarn()
                         .addKeyValue("upstream", name)
                         .log(
-                                "upstream '{}': not all host names were resolved within the connect timeout; check its"
-                                        + " endpoints and DNS",
+                                "upstream '{}': not all names and Services were resolved within the connect timeout; check"
+                                        + " its endpoints, DNS and the API server",
                                 name);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

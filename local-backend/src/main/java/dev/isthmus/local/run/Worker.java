@@ -120,7 +120,11 @@ final class Worker implements Runnable {
                         .run(handle(), joined.getFirst().submission().allocator());
             }
         } catch (Throwable fault) {
-            LOG.debug("model {}: a batch of {} requests failed, each runs alone: {}", model.ref(), joined.size(), fault.toString());
+            LOG.debug(
+                    "model {}: a batch of {} requests failed, each runs alone: {}",
+                    model.ref(),
+                    joined.size(),
+                    fault.toString());
         }
         finish(shared);
         for (int i = 0; i < joined.size(); i++) {

@@ -51,13 +51,19 @@ class ToleranceTest {
         Tolerance tolerance = new Tolerance(rtol, atol);
         assertThat(accepts(
                         tolerance,
-                        response(DataType.FP64, Unpooled.buffer().writeDoubleLE(7).writeDoubleLE(first)),
-                        response(DataType.FP64, Unpooled.buffer().writeDoubleLE(7).writeDoubleLE(second))))
+                        response(
+                                DataType.FP64,
+                                Unpooled.buffer().writeDoubleLE(7).writeDoubleLE(first)),
+                        response(
+                                DataType.FP64,
+                                Unpooled.buffer().writeDoubleLE(7).writeDoubleLE(second))))
                 .isEqualTo(expected);
         assertThat(accepts(
                         tolerance,
-                        response(DataType.FP32, Unpooled.buffer().writeFloatLE(7).writeFloatLE((float) first)),
-                        response(DataType.FP32, Unpooled.buffer().writeFloatLE(7).writeFloatLE((float) second))))
+                        response(
+                                DataType.FP32, Unpooled.buffer().writeFloatLE(7).writeFloatLE((float) first)),
+                        response(
+                                DataType.FP32, Unpooled.buffer().writeFloatLE(7).writeFloatLE((float) second))))
                 .isEqualTo(expected);
     }
 
@@ -93,7 +99,8 @@ class ToleranceTest {
         assertThat(accepts(
                         new Tolerance(1e9, 1e9),
                         response(DataType.FP32, Unpooled.buffer().writeFloatLE(1)),
-                        response(DataType.FP32, Unpooled.buffer().writeFloatLE(1).writeFloatLE(1))))
+                        response(
+                                DataType.FP32, Unpooled.buffer().writeFloatLE(1).writeFloatLE(1))))
                 .isFalse();
     }
 }

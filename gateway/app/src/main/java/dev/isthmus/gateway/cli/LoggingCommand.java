@@ -53,7 +53,8 @@ final class LoggingCommand extends RemoteCommand {
         if (level == null) {
             throw new UsageException("--logger and --for need --level");
         }
-        return admin.post("/logging?level=" + AdminClient.segment(level) + query("logger", logger) + query("for", time));
+        return admin.post(
+                "/logging?level=" + AdminClient.segment(level) + query("logger", logger) + query("for", time));
     }
 
     private static String query(String name, @Nullable String value) {

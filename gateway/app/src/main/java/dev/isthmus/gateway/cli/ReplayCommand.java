@@ -28,7 +28,8 @@ final class ReplayCommand implements Command {
     private static final int OPEN_CONCURRENCY = 256;
 
     private static final Option TO = valued("to", "URL", "The server: http://HOST:PORT or https://HOST:PORT.");
-    private static final Option CA = valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
+    private static final Option CA =
+            valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
     private static final Option GRPC = flag("grpc", "Send requests over gRPC; over REST otherwise.");
     private static final Option FORM = valued(
             "form", "FORM", "Tensors over REST: json, binary, or auto (default): as the server's metadata has it.");
@@ -36,8 +37,8 @@ final class ReplayCommand implements Command {
     private static final Option MODEL =
             valued("model", "NAME=OTHER[/VERSION]", "The model to request where NAME was recorded.");
     private static final Option COMPARE = flag("compare", "Compare responses with the recorded ones.");
-    private static final Option RTOL = valued(
-            "rtol", "X", "With --compare: relative tolerance of floating-point elements; 1e-5 by default.");
+    private static final Option RTOL =
+            valued("rtol", "X", "With --compare: relative tolerance of floating-point elements; 1e-5 by default.");
     private static final Option ATOL =
             valued("atol", "X", "With --compare: absolute tolerance of floating-point elements; 1e-8 by default.");
     private static final Option RATE = valued("rate", "N", "Requests per second; as many as possible by default.");

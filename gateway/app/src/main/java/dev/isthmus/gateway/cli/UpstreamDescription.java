@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
@@ -55,8 +56,7 @@ final class UpstreamDescription {
                 : "opens for " + Units.written(breaker.open()) + " if " + Units.share(breaker.failureRate())
                         + " of the last " + breaker.window() + " calls failed";
         lines.add("  breaker: " + opens + "; at most " + upstream.maxRequests() + " concurrent calls");
-        lines.add("  known only at run time: its addresses" + (hasNames(upstream) ? " (DNS)" : "")
-                + ", their health, its model versions");
+        lines.add("  known only at run time: its addresses" + sources(upstream) + ", their health, its model versions");
         return lines;
     }
 
@@ -70,11 +70,20 @@ final class UpstreamDescription {
                 + " of the calls, bodies of at most " + Units.size(retry.maxBody());
     }
 
-    private static boolean hasNames(UpstreamConfig upstream) {
-        return upstream.endpoints().stream().anyMatch(each -> switch (each) {
-            case ServerAddress.HostAddress at -> at.endpoint().address().isUnresolved();
-            case ServerAddress.SrvAddress service -> true;
-        });
+    private static String sources(UpstreamConfig upstream) {
+        Set<String> sources = new TreeSet<>();
+        for (ServerAddress address : upstream.endpoints()) {
+            switch (address) {
+                case ServerAddress.HostAddress at -> {
+                    if (at.endpoint().address().isUnresolved()) {
+                        sources.add("DNS");
+                    }
+                }
+                case ServerAddress.SrvAddress service -> sources.add("DNS");
+                case ServerAddress.KubernetesService service -> sources.add("Kubernetes");
+            }
+        }
+        return sources.isEmpty() ? "" : " (" + String.join(", ", sources) + ")";
     }
 
     private static String word(Enum<?> constant) {

@@ -30,7 +30,11 @@ final class LogLevels {
      *
      * @param until when it becomes the configured one; null if it is
      */
-    record AreaLevel(LogArea area, LogLevel level, LogLevel configured, @Nullable Instant until) {}
+    record AreaLevel(
+            LogArea area,
+            LogLevel level,
+            LogLevel configured,
+            @Nullable Instant until) {}
 
     /** @param apply makes a level effective; called when one changes */
     LogLevels(InstantSource clock, BiConsumer<LogArea, LogLevel> apply) {

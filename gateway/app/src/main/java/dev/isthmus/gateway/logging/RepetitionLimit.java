@@ -45,7 +45,8 @@ final class RepetitionLimit {
      * @param since the time of that line
      * @param last null if there was none
      */
-    private record HeldEvents(long since, long count, @Nullable ILoggingEvent last) {}
+    private record HeldEvents(
+            long since, long count, @Nullable ILoggingEvent last) {}
 
     /** Whether an event is to be written now; otherwise it is kept or counted. */
     boolean admits(ILoggingEvent event) {
@@ -65,8 +66,7 @@ final class RepetitionLimit {
         if (event.getMarkerList() != null && event.getMarkerList().contains(Repeats.MARKER)) {
             return true;
         }
-        return event.getLevel().isGreaterOrEqual(Level.WARN)
-                && LogArea.of(event.getLoggerName()) == LogArea.LIBRARIES;
+        return event.getLevel().isGreaterOrEqual(Level.WARN) && LogArea.of(event.getLoggerName()) == LogArea.LIBRARIES;
     }
 
     private EventKind kind(ILoggingEvent event) {

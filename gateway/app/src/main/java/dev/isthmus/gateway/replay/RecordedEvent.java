@@ -70,7 +70,9 @@ final class RecordedEvent {
                     attributes.put(name, json.getText());
                 }
             }
-            require(json.currentToken() == JsonToken.END_OBJECT && json.nextToken() == null, "one JSON object is expected");
+            require(
+                    json.currentToken() == JsonToken.END_OBJECT && json.nextToken() == null,
+                    "one JSON object is expected");
         } catch (JsonProcessingException e) {
             throw new BadLineException("a JSON object is expected: " + e.getOriginalMessage());
         } catch (IOException e) {
@@ -95,7 +97,9 @@ final class RecordedEvent {
                 "type: " + REQUEST + " or " + RESPONSE + " is expected, got '" + type + "'");
         require(!event.id().isEmpty(), "id is missing");
         require(
-                !event.isRequest() || event.data == null || !event.model().name().isEmpty(),
+                !event.isRequest()
+                        || event.data == null
+                        || !event.model().name().isEmpty(),
                 "inferenceservicename, the model of the request, is missing");
         String length = event.attribute("jsonlength");
         require(

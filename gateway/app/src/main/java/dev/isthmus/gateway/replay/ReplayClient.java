@@ -85,8 +85,7 @@ final class ReplayClient implements AutoCloseable {
                 AbusePolicy.NONE,
                 new ConnectionTable(),
                 () -> false);
-        PoolLimits limits = new PoolLimits(
-                settings.concurrency(), settings.concurrency(), Duration.ofMinutes(1));
+        PoolLimits limits = new PoolLimits(settings.concurrency(), settings.concurrency(), Duration.ofMinutes(1));
         upstream = settings.grpc()
                 ? new GrpcUpstream(server, capabilities, ALLOCATOR)
                 : new RestUpstream(server, capabilities, limits, ALLOCATOR);

@@ -137,13 +137,14 @@ public final class ReplayReport {
             case OutputComparison.Numbers numbers -> "largest difference " + numbers.maxDifference();
             case OutputComparison.Elements elements ->
                 (elements.elements() - elements.equalElements()) + " of " + elements.elements() + " elements differ";
-            case OutputComparison.Unlike unlike -> switch (unlike.reason()) {
-                case NOT_IN_FIRST -> "not in the recorded response";
-                case NOT_IN_SECOND -> "missing";
-                case DATATYPE -> "another datatype";
-                case SHAPE -> "another shape";
-                case SHARED_MEMORY -> "in shared memory";
-            };
+            case OutputComparison.Unlike unlike ->
+                switch (unlike.reason()) {
+                    case NOT_IN_FIRST -> "not in the recorded response";
+                    case NOT_IN_SECOND -> "missing";
+                    case DATATYPE -> "another datatype";
+                    case SHAPE -> "another shape";
+                    case SHARED_MEMORY -> "in shared memory";
+                };
         };
     }
 
@@ -184,7 +185,10 @@ public final class ReplayReport {
             StringBuilder times = new StringBuilder("latency:");
             for (int i = 0; i < PERCENTILES.length; i++) {
                 times.append(String.format(
-                        Locale.ROOT, " %s %.3f ms,", PERCENTILE_NAMES[i], millis(latencies.percentile(PERCENTILES[i]))));
+                        Locale.ROOT,
+                        " %s %.3f ms,",
+                        PERCENTILE_NAMES[i],
+                        millis(latencies.percentile(PERCENTILES[i]))));
             }
             lines.add(times.append(String.format(Locale.ROOT, " max %.3f ms", millis(slowestNanos)))
                     .toString());

@@ -153,7 +153,8 @@ public final class ReplayRun {
         try {
             response = client.infer(request, settings.model(event.model()));
         } catch (OipException failure) {
-            boolean again = expected != null && expected.code().equals(failure.code().name());
+            boolean again =
+                    expected != null && expected.code().equals(failure.code().name());
             report.failed(event, failure, again, System.nanoTime() - from);
             return;
         } catch (InterruptedException never) {
@@ -180,7 +181,8 @@ public final class ReplayRun {
         }
         try {
             List<OutputComparison> outputs = TensorComparison.of(recorded, response);
-            report.compared(event, expected, outputs, output -> settings.tolerance().accepts(output, recorded, response));
+            report.compared(
+                    event, expected, outputs, output -> settings.tolerance().accepts(output, recorded, response));
         } finally {
             recorded.release();
         }

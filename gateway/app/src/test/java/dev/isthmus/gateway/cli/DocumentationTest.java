@@ -51,6 +51,8 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/guides/canary.md: needs a token file",
+            "docs/guides/kubernetes.md: needs Kubernetes",
+            "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/operating.md: needs Kubernetes",
             "docs/guides/operating.md: needs a token file",
             "docs/guides/operating.md: needs a token file",

@@ -52,8 +52,7 @@ final class DocumentedCommands implements AutoCloseable {
         List<String> words = words(command);
         return switch (words.get(0)) {
             case "isthmus", "./isthmus" -> isthmus(words.subList(1, words.size()));
-            case "grpcurl" ->
-                GrpcurlCommand.of(words).run(gateway().addresses().get(0));
+            case "grpcurl" -> GrpcurlCommand.of(words).run(gateway().addresses().get(0));
             default -> bash(command);
         };
     }

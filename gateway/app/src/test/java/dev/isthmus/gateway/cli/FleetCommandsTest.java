@@ -51,7 +51,8 @@ class FleetCommandsTest {
     private Gateway start(String tls) throws Exception {
         Path token = Files.writeString(folder.resolve("token"), "a-long-secret\n");
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
-        String yaml = CONFIG.formatted(tls, "127.0.0.1:" + TestConfigs.unusedEndpoint().port());
+        String yaml = CONFIG.formatted(
+                tls, "127.0.0.1:" + TestConfigs.unusedEndpoint().port());
         return Gateway.start(ConfigLoader.parse("test.yaml", yaml, folder));
     }
 
@@ -124,7 +125,15 @@ class FleetCommandsTest {
             assertThat(ask(gateway, "logging", "--logger", "fleet")).isEqualTo(2);
             String token = folder.resolve("token").toString();
             assertThat(ask(
-                            gateway, "logging", "--level", "debug", "--logger", "fleet", "--for", "5m", "--token-file",
+                            gateway,
+                            "logging",
+                            "--level",
+                            "debug",
+                            "--logger",
+                            "fleet",
+                            "--for",
+                            "5m",
+                            "--token-file",
                             token))
                     .as(err.toString())
                     .isZero();
@@ -160,10 +169,11 @@ class FleetCommandsTest {
     void adminOverTls_isVerified() throws Exception {
         TestAuthority authority = new TestAuthority(folder, "ca");
         TestAuthority.Issued issued = authority.issue("server", "localhost");
-        String tls = ", tls: {certificates: [{certificate: '%s', key: '%s'}]}"
-                .formatted(issued.certificate(), issued.key());
+        String tls =
+                ", tls: {certificates: [{certificate: '%s', key: '%s'}]}".formatted(issued.certificate(), issued.key());
         try (Gateway gateway = start(tls)) {
-            String url = "https://localhost:" + gateway.adminAddress().orElseThrow().getPort();
+            String url =
+                    "https://localhost:" + gateway.adminAddress().orElseThrow().getPort();
             assertThat(run("ramps", "--admin", url)).isEqualTo(1);
             assertThat(run("ramps", "--admin", url, "--ca-file", authority.ca().toString()))
                     .as(err.toString())

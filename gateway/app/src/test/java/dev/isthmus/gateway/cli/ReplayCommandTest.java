@@ -102,8 +102,7 @@ class ReplayCommandTest {
     private int replay(String... arguments) {
         List<String> all = new ArrayList<>(List.of("replay", file().toString()));
         all.addAll(List.of(arguments));
-        return IsthmusCommand.run(
-                new Console(new PrintWriter(out), new PrintWriter(err)), all.toArray(String[]::new));
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), all.toArray(String[]::new));
     }
 
     /** A repository with the embedded models, of which digits finds every 2 a little less likely. */
@@ -136,7 +135,8 @@ class ReplayCommandTest {
         }
         assertThat(replay(arguments.toArray(String[]::new))).as(err.toString()).isZero();
         assertThat(out.toString())
-                .contains("sent 3: 2 answered, 1 failed (1 as recorded); 0 skipped", "compared 2: 2 equal, 0 different");
+                .contains(
+                        "sent 3: 2 answered, 1 failed (1 as recorded); 0 skipped", "compared 2: 2 equal, 0 different");
     }
 
     @Test
@@ -145,7 +145,9 @@ class ReplayCommandTest {
         otherDigits();
         Gateway target = gateway("{listeners: [{port: 0}], health: {warm_up: 0s}, "
                 + "local: {model_repository: models}, default_upstream: local}");
-        assertThat(replay("--to", url(target), "--compare", "-o", "json")).as(err.toString()).isEqualTo(1);
+        assertThat(replay("--to", url(target), "--compare", "-o", "json"))
+                .as(err.toString())
+                .isEqualTo(1);
         JsonNode report = new ObjectMapper().readTree(out.toString());
         assertThat(report.path("equal").asInt()).isEqualTo(1);
         assertThat(report.path("different").asInt()).isEqualTo(1);

@@ -200,8 +200,7 @@ class DebugPagesTest {
             infer();
             http2.getOutputStream().write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
             http2.getOutputStream().write(new byte[] {0, 0, 0, 4, 0, 0, 0, 0, 0});
-            used.getOutputStream()
-                    .write("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+            used.getOutputStream().write("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
             assertThat(used.getInputStream().read()).isEqualTo('H');
             await().untilAsserted(() -> {
                 JsonNode all = json("/debug/connections").path("connections");
@@ -225,9 +224,9 @@ class DebugPagesTest {
             do {
                 JsonNode page = json("/debug/connections?limit=1&after=" + after);
                 assertThat(page.path("connections").size()).isLessThanOrEqualTo(1);
-                page.path("connections").forEach(each -> assertThat(
-                                seen.add(each.path("number").asLong()))
-                        .isTrue());
+                page.path("connections")
+                        .forEach(each -> assertThat(seen.add(each.path("number").asLong()))
+                                .isTrue());
                 after = page.path("next").asLong();
             } while (after > 0);
             assertThat(seen).hasSizeGreaterThanOrEqualTo(3);
@@ -239,8 +238,10 @@ class DebugPagesTest {
         for (int i = 0; i < 25; i++) {
             infer("x-request-id", "r-" + i);
         }
-        await().untilAsserted(() -> assertThat(
-                        json("/debug/errors").path("servers").findValue("errors").asInt())
+        await().untilAsserted(() -> assertThat(json("/debug/errors")
+                        .path("servers")
+                        .findValue("errors")
+                        .asInt())
                 .isEqualTo(25));
         JsonNode servers = json("/debug/errors?upstream=u&limit=3").path("servers");
         assertThat(servers).hasSize(1);
@@ -252,8 +253,7 @@ class DebugPagesTest {
         assertThat(newest.path("code").asText()).isEqualTo("INTERNAL");
         assertThat(newest.path("text").asText()).contains("no space left");
         assertThat(newest.path("model").asText()).isEqualTo("m");
-        assertThat(json("/debug/errors").path("servers").get(0).path("last"))
-                .hasSize(ServerErrors.ERRORS_OF_SERVER);
+        assertThat(json("/debug/errors").path("servers").get(0).path("last")).hasSize(ServerErrors.ERRORS_OF_SERVER);
         assertThat(json("/debug/errors?upstream=v").path("servers")).isEmpty();
     }
 
@@ -309,8 +309,9 @@ class DebugPagesTest {
 
     private static Set<Path> recordings() throws IOException {
         try (Stream<Path> files = Files.list(Path.of(System.getProperty("java.io.tmpdir")))) {
-            return new HashSet<>(files.filter(each -> each.getFileName().toString().matches("isthmus-.*\\.jfr"))
-                    .toList());
+            return new HashSet<>(
+                    files.filter(each -> each.getFileName().toString().matches("isthmus-.*\\.jfr"))
+                            .toList());
         }
     }
 }

@@ -87,13 +87,19 @@ final class PrometheusServer implements AutoCloseable {
         JsonNode data = answer.path("data");
         List<JsonNode> series = data.path("resultType").asText().equals("scalar")
                 ? List.of(data.path("result"))
-                : data.path("result").valueStream().map(each -> each.path("value")).toList();
+                : data.path("result")
+                        .valueStream()
+                        .map(each -> each.path("value"))
+                        .toList();
         return series.stream().anyMatch(value -> !value.path(1).asText().equals("NaN"));
     }
 
     /** The rules in force, with their last errors. */
     List<JsonNode> rules() throws IOException, InterruptedException {
-        return api("rules").path("data").path("groups").valueStream()
+        return api("rules")
+                .path("data")
+                .path("groups")
+                .valueStream()
                 .flatMap(group -> group.path("rules").valueStream())
                 .toList();
     }

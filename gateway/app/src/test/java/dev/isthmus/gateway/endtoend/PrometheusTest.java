@@ -40,7 +40,8 @@ class PrometheusTest {
             assertThat(promtool("test", "rules", RULES.resolve(test).toString()).complaint())
                     .isEmpty();
         }
-        assertThat(promtool("check", "config", RULES.resolve("prometheus.yml").toString()).complaint())
+        assertThat(promtool("check", "config", RULES.resolve("prometheus.yml").toString())
+                        .complaint())
                 .isEmpty();
     }
 
@@ -101,8 +102,8 @@ class PrometheusTest {
                     .filter(JsonNode::isTextual)
                     .map(JsonNode::asText)
                     .filter(text -> text.startsWith("label_values("))
-                    .forEach(text -> queries.put(
-                            query(text.substring("label_values(".length(), text.lastIndexOf(','))), name));
+                    .forEach(text ->
+                            queries.put(query(text.substring("label_values(".length(), text.lastIndexOf(','))), name));
         }
         for (String file : List.of("rules.yml", "alerts.yml")) {
             found("(?m)^ *expr: (.*)$", RULES.resolve(file))

@@ -176,11 +176,12 @@ class ConnectionMetersTest {
             try (Http1Client client = client(gateway)) {
                 client.send("POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\nContent-Length: " + INFER.length()
                         + "\r\n\r\n" + INFER);
-                await().atMost(PATIENCE).until(() -> gateway.meters()
-                                .get("isthmus.endpoint.under.way")
-                                .gauge()
-                                .value()
-                        == 1);
+                await().atMost(PATIENCE)
+                        .until(() -> gateway.meters()
+                                        .get("isthmus.endpoint.under.way")
+                                        .gauge()
+                                        .value()
+                                == 1);
             }
             await().atMost(PATIENCE).until(() -> ofServer(gateway, "closed", "cause", "gateway") == 1);
         }

@@ -222,8 +222,9 @@ class ErrorTextsTest {
         try (FakeRestServer server = failing(400);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON))) {
             infer(stage);
-            assertThat(told.list).singleElement().satisfies(event -> assertThat(event.getMarkerList())
-                    .contains(Repeats.MARKER));
+            assertThat(told.list)
+                    .singleElement()
+                    .satisfies(event -> assertThat(event.getMarkerList()).contains(Repeats.MARKER));
         }
     }
 

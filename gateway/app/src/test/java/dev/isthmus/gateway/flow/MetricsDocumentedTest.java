@@ -37,9 +37,11 @@ class MetricsDocumentedTest {
         assertThat(Files.readString(file))
                 .as("docs/reference/metrics.md is out of date: run this test with -Disthmus.regenerate")
                 .isEqualTo(page);
-        assertThat(inCode()).allSatisfy(name -> assertThat(exported.names())
-                .as("the gateway of this test exports %s", name)
-                .anyMatch(each -> each.replaceAll("_(total|seconds|bytes)", "").equals(name)));
+        assertThat(inCode())
+                .allSatisfy(name -> assertThat(exported.names())
+                        .as("the gateway of this test exports %s", name)
+                        .anyMatch(each ->
+                                each.replaceAll("_(total|seconds|bytes)", "").equals(name)));
     }
 
     /** Names of meters in the code, also of those that are registered only when something happens. */

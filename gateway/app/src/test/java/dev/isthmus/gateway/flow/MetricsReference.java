@@ -18,8 +18,24 @@ final class MetricsReference {
     private static final Pattern LABEL = Pattern.compile("(\\w+)=\"((?:[^\"\\\\]|\\\\.)*)\"");
     /** Labels whose values come from the configuration, the servers or the callers. */
     private static final Set<String> OPEN = Set.of(
-            "model", "protocol", "operation", "code", "what", "version", "upstream", "endpoint", "target", "shadow", "output", "arm", "principal", "file", "subject", "commit",
-            "java", "header");
+            "model",
+            "protocol",
+            "operation",
+            "code",
+            "what",
+            "version",
+            "upstream",
+            "endpoint",
+            "target",
+            "shadow",
+            "output",
+            "arm",
+            "principal",
+            "file",
+            "subject",
+            "commit",
+            "java",
+            "header");
     /** Sections, and the beginnings of the names in them; the first that fits counts. */
     private static final Map<String, List<String>> SECTIONS = sections();
 
@@ -87,7 +103,9 @@ final class MetricsReference {
         Matcher label = LABEL.matcher(text);
         while (label.find()) {
             if (!label.group(1).equals("le")) {
-                family.labels.computeIfAbsent(label.group(1), key -> new TreeSet<>()).add(label.group(2));
+                family.labels
+                        .computeIfAbsent(label.group(1), key -> new TreeSet<>())
+                        .add(label.group(2));
             }
         }
     }

@@ -36,6 +36,7 @@ public final class MonitoredGateway implements AutoCloseable {
     private static final String ANSWER =
             FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"odd\",\"datatype\":\"BYTES\","
                     + "\"shape\":[1],\"data\":[\"x\"]}]}");
+
     private static final String BACKEND = """
             listeners: [{port: 0}]
             local: {embedded_models: true}
@@ -155,7 +156,9 @@ public final class MonitoredGateway implements AutoCloseable {
     /** Makes some calls of each kind, and waits until the copies are compared. */
     public void load(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
-            for (String model : new String[] {"digits", "named", "overgrpc", "overrest", "flaky", "texts", "gone", "limited", "unknown"}) {
+            for (String model : new String[] {
+                "digits", "named", "overgrpc", "overrest", "flaky", "texts", "gone", "limited", "unknown"
+            }) {
                 infer(model, KEY);
             }
             infer("digits", "wrong");
@@ -184,7 +187,8 @@ public final class MonitoredGateway implements AutoCloseable {
     }
 
     private void infer(String model, String key) throws Exception {
-        HttpRequest request = HttpRequest.newBuilder(URI.create("http://" + address(0) + "/v2/models/" + model + "/infer"))
+        HttpRequest request = HttpRequest.newBuilder(
+                        URI.create("http://" + address(0) + "/v2/models/" + model + "/infer"))
                 .header("x-api-key", key)
                 .POST(HttpRequest.BodyPublishers.ofByteArray(sample))
                 .build();

@@ -53,7 +53,8 @@ class NumberOfSeriesTest {
         byte[] sample = Files.readAllBytes(ROOT.resolve("local-backend/src/main/resources/models/digits/sample.json"));
         try (Gateway gateway = Gateway.start(ConfigLoader.parse("f.yaml", config(), ROOT));
                 HttpClient client = HttpClient.newHttpClient()) {
-            String address = "http://127.0.0.1:" + gateway.addresses().getFirst().getPort();
+            String address =
+                    "http://127.0.0.1:" + gateway.addresses().getFirst().getPort();
             for (int i = 0; i < MODELS; i++) {
                 URI infer = URI.create(address + "/v2/models/m" + i + "/infer");
                 for (byte[] body : List.of(sample, "{}".getBytes("US-ASCII"))) {
@@ -65,7 +66,12 @@ class NumberOfSeriesTest {
             }
             URI metrics = URI.create(
                     "http://127.0.0.1:" + gateway.adminAddress().orElseThrow().getPort() + "/metrics");
-            for (int i = 0; i < 4; i++) { long s0 = System.nanoTime(); client.send(HttpRequest.newBuilder(metrics).build(), BodyHandlers.ofString()).body(); System.out.println("warm " + (System.nanoTime() - s0) / 1_000_000); }
+            for (int i = 0; i < 4; i++) {
+                long s0 = System.nanoTime();
+                client.send(HttpRequest.newBuilder(metrics).build(), BodyHandlers.ofString())
+                        .body();
+                System.out.println("warm " + (System.nanoTime() - s0) / 1_000_000);
+            }
             long start = System.nanoTime();
             String text = client.send(HttpRequest.newBuilder(metrics).build(), BodyHandlers.ofString())
                     .body();
@@ -79,8 +85,7 @@ class NumberOfSeriesTest {
             assertThat(series.stream().filter(line -> line.contains("endpoint=\"127.0.1.7:1\"")))
                     .hasSize(OF_SERVER);
             assertThat(series)
-                    .hasSizeLessThan(
-                            MODELS * (OF_MODEL + OF_OPERATION + 2 * OF_CODE) + SERVERS * OF_SERVER + OTHERS);
+                    .hasSizeLessThan(MODELS * (OF_MODEL + OF_OPERATION + 2 * OF_CODE) + SERVERS * OF_SERVER + OTHERS);
         }
     }
 }

@@ -65,8 +65,8 @@ class OtlpExportTest {
     }
 
     private static void call(Gateway gateway) throws Exception {
-        URI live = URI.create(
-                "http://127.0.0.1:" + gateway.addresses().getFirst().getPort() + "/v2/health/live");
+        URI live =
+                URI.create("http://127.0.0.1:" + gateway.addresses().getFirst().getPort() + "/v2/health/live");
         try (HttpClient client = HttpClient.newHttpClient()) {
             client.send(HttpRequest.newBuilder(live).build(), BodyHandlers.discarding());
         }
@@ -85,7 +85,8 @@ class OtlpExportTest {
         try (Gateway gateway = Gateway.start(config(collector.endpoint()))) {
             call(gateway);
             await().atMost(PATIENCE)
-                    .until(() -> !collector.received.isEmpty() && collector.last().containsKey("isthmus_requests_seconds"));
+                    .until(() ->
+                            !collector.received.isEmpty() && collector.last().containsKey("isthmus_requests_seconds"));
             await().atMost(PATIENCE).until(() -> exports(gateway, "ok") > 0);
         }
         Map<String, Metric> metrics = collector.last();
@@ -103,7 +104,9 @@ class OtlpExportTest {
         assertThat(point.getSum()).isPositive();
         assertThat(point.getExplicitBoundsList()).hasSize(16).startsWith(0.0005).endsWith(60.0);
         assertThat(point.getBucketCountsList()).hasSize(17);
-        assertThat(point.getBucketCountsList().stream().mapToLong(Long::longValue).sum())
+        assertThat(point.getBucketCountsList().stream()
+                        .mapToLong(Long::longValue)
+                        .sum())
                 .isEqualTo(1);
         assertThat(point.getTimeUnixNano()).isGreaterThan(point.getStartTimeUnixNano());
 
@@ -111,7 +114,10 @@ class OtlpExportTest {
         assertThat(opened.getSum().getIsMonotonic()).isTrue();
         assertThat(opened.getSum().getDataPoints(0).getAsDouble()).isEqualTo(1);
         assertThat(metrics.get("isthmus_ready").getGauge().getDataPointsCount()).isEqualTo(1);
-        assertThat(metrics.get("isthmus_request_phase_seconds").getSummary().getDataPoints(0).getCount())
+        assertThat(metrics.get("isthmus_request_phase_seconds")
+                        .getSummary()
+                        .getDataPoints(0)
+                        .getCount())
                 .isPositive();
         NumberDataPoint build = metrics.get("isthmus_build_info").getGauge().getDataPoints(0);
         assertThat(MetricsCollector.attributes(build.getAttributesList())).containsKey("version");
@@ -124,7 +130,11 @@ class OtlpExportTest {
         }
         assertThat(collector.headers.getFirst().getFirst("api-key")).isEqualTo("secret");
         assertThat(collector.headers.getFirst().getFirst("content-type")).isEqualTo("application/x-protobuf");
-        assertThat(MetricsCollector.attributes(collector.received.getFirst().getResourceMetrics(0).getResource()
+        assertThat(MetricsCollector.attributes(collector
+                        .received
+                        .getFirst()
+                        .getResourceMetrics(0)
+                        .getResource()
                         .getAttributesList()))
                 .containsEntry("service.name", "isthmus")
                 .containsEntry("team", "vision")
@@ -152,7 +162,8 @@ class OtlpExportTest {
     @Test
     void reload_beginsAndEndsIt() throws Exception {
         try (Gateway gateway = Gateway.start(ConfigLoader.parse("f.yaml", CONFIG, folder))) {
-            assertThat(gateway.meters().find("isthmus.metrics.exports").counters()).isEmpty();
+            assertThat(gateway.meters().find("isthmus.metrics.exports").counters())
+                    .isEmpty();
             gateway.reload(config(collector.endpoint()));
             await().atMost(PATIENCE).until(() -> exports(gateway, "ok") > 0);
             gateway.reload(ConfigLoader.parse("f.yaml", CONFIG, folder));

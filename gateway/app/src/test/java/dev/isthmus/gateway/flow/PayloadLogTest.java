@@ -233,7 +233,8 @@ class PayloadLogTest {
         }
         assertThat(events.keySet()).contains("request-1", "request-3", "request-5", "response-5");
         assertThat(Objects.requireNonNull(events.get("request-3")).text()).contains("\"id\":\"s2\"");
-        assertThat(Objects.requireNonNull(events.get("response-5")).attribute("code")).isEqualTo("NOT_FOUND");
+        assertThat(Objects.requireNonNull(events.get("response-5")).attribute("code"))
+                .isEqualTo("NOT_FOUND");
         assertThat(events.values()).noneMatch(event -> event.text().contains("not"));
     }
 
@@ -330,12 +331,8 @@ class PayloadLogTest {
         await().until(() -> counted("isthmus.payload.log.dropped.events", "rejected") == 2);
         sink.respond(202);
         post("m", Infer.json("a", 7), 200);
-        await().until(() -> gateway()
-                        .meters()
-                        .get("isthmus.payload.log.events")
-                        .counter()
-                        .count()
-                == 2);
+        await().until(() ->
+                gateway().meters().get("isthmus.payload.log.events").counter().count() == 2);
     }
 
     @Test
@@ -344,8 +341,7 @@ class PayloadLogTest {
         KeyStore keys = KeyStore.getInstance("PKCS12");
         keys.load(null, null);
         TestAuthority.Issued issued = authority.issue("sink", "localhost");
-        keys.setKeyEntry(
-                "sink", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
+        keys.setKeyEntry("sink", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
         KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         managers.init(keys, new char[0]);
         SSLContext tls = SSLContext.getInstance("TLS");
@@ -373,19 +369,12 @@ class PayloadLogTest {
         }
         assertThat(counted("isthmus.payload.log.dropped.events", "full")).isPositive();
         sink.release();
-        await().until(() -> gateway()
-                                .meters()
-                                .get("isthmus.payload.log.events")
-                                .counter()
-                                .count()
-                        + counted("isthmus.payload.log.dropped.events", "full")
-                == 2 * calls);
-        await().until(() -> gateway()
-                        .meters()
-                        .get("isthmus.payload.log.queued")
-                        .gauge()
-                        .value()
-                == 0);
+        await().until(() ->
+                gateway().meters().get("isthmus.payload.log.events").counter().count()
+                                + counted("isthmus.payload.log.dropped.events", "full")
+                        == 2 * calls);
+        await().until(() ->
+                gateway().meters().get("isthmus.payload.log.queued").gauge().value() == 0);
     }
 
     @Test

@@ -86,10 +86,7 @@ class LoggingPagesTest {
                         "listeners",
                         List.of(new Listener("127.0.0.1", 0)),
                         "upstreams",
-                        Map.of(
-                                "u",
-                                TestConfigs.upstream(
-                                        UpstreamProtocol.GRPC, server.endpoint())),
+                        Map.of("u", TestConfigs.upstream(UpstreamProtocol.GRPC, server.endpoint())),
                         "models",
                         Map.of("m", ModelConfig.of("u")),
                         "logging",
@@ -158,7 +155,13 @@ class LoggingPagesTest {
     /** A server's text, and a client's, cannot write lines of their own. */
     @Test
     void textsOfOthers_stayInTheirLine() throws Exception {
-        send(gateway.addresses().getFirst(), "POST", "/v2/models/m/infer", "x-request-id", "a-1", "traceparent",
+        send(
+                gateway.addresses().getFirst(),
+                "POST",
+                "/v2/models/m/infer",
+                "x-request-id",
+                "a-1",
+                "traceparent",
                 "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
         JsonNode line = JSON.readTree(log.line("error text hidden"));
         assertThat(line.path("message").asText()).contains(FORGED);

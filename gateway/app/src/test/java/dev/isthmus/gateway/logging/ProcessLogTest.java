@@ -37,8 +37,7 @@ class ProcessLogTest {
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final AtomicReference<PrintStream> out =
             new AtomicReference<>(new PrintStream(written, true, StandardCharsets.UTF_8));
-    private final ProcessLogAppender appender =
-            new ProcessLogAppender(out::get, new RepetitionLimit(System::nanoTime));
+    private final ProcessLogAppender appender = new ProcessLogAppender(out::get, new RepetitionLimit(System::nanoTime));
     private final AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
     private final Logger fleet = loggers.getLogger("dev.isthmus.gateway.fleet.Replica");
 
@@ -138,8 +137,9 @@ class ProcessLogTest {
         }
         out.set(new PrintStream(written, true, StandardCharsets.UTF_8));
         goOn.countDown();
-        await().untilAsserted(() -> assertThat(lines()).anySatisfy(line -> assertThat(line)
-                .matches(".* WARN  gateway - 904 lines of the log were lost, because .*")));
+        await().untilAsserted(() -> assertThat(lines())
+                .anySatisfy(line ->
+                        assertThat(line).matches(".* WARN  gateway - 904 lines of the log were lost, because .*")));
         assertThat(lines()).filteredOn(line -> line.endsWith("line")).hasSize(4096);
     }
 
@@ -154,7 +154,10 @@ class ProcessLogTest {
         assertThat(document.path("loggers").path("fleet").toString())
                 .isEqualTo("{\"level\":\"error\",\"until\":\"1970-01-01T00:10:00Z\",\"configured\":\"info\"}");
         log().reset(List.of(LogArea.FLEET));
-        assertThat(JSON.valueToTree(log().document()).path("loggers").path("fleet").toString())
+        assertThat(JSON.valueToTree(log().document())
+                        .path("loggers")
+                        .path("fleet")
+                        .toString())
                 .isEqualTo("{\"level\":\"info\"}");
     }
 }

@@ -64,9 +64,12 @@ class RepetitionLimitTest {
 
     @Test
     void events_aboutOtherThings_areToldApart() {
-        assertThat(limit.admits(repeating("x", new KeyValuePair("server", "a")))).isTrue();
-        assertThat(limit.admits(repeating("x", new KeyValuePair("server", "b")))).isTrue();
-        assertThat(limit.admits(repeating("y", new KeyValuePair("server", "a")))).isTrue();
+        assertThat(limit.admits(repeating("x", new KeyValuePair("server", "a"))))
+                .isTrue();
+        assertThat(limit.admits(repeating("x", new KeyValuePair("server", "b"))))
+                .isTrue();
+        assertThat(limit.admits(repeating("y", new KeyValuePair("server", "a"))))
+                .isTrue();
         assertThat(limit.admits(repeating("x", new KeyValuePair("code", "a")))).isTrue();
         assertThat(limit.admits(repeating("x", new KeyValuePair("server", "a"), new KeyValuePair("peer", 1))))
                 .isFalse();
@@ -103,8 +106,9 @@ class RepetitionLimitTest {
         }
         assertThat(written).isEqualTo(1);
         seconds(61);
-        assertThat(limit.due()).singleElement().satisfies(line -> assertThat(line.repeated())
-                .isEqualTo(999));
+        assertThat(limit.due())
+                .singleElement()
+                .satisfies(line -> assertThat(line.repeated()).isEqualTo(999));
         assertThat(limit.admits(repeating("z"))).isTrue();
         assertThat(limit.admits(repeating("zz"))).isTrue();
     }

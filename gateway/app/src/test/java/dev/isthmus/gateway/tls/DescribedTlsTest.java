@@ -42,8 +42,8 @@ class DescribedTlsTest {
             assertThat(client.send(HttpRequest.newBuilder(live).build(), BodyHandlers.ofString())
                             .statusCode())
                     .isEqualTo(200);
-            URI debug = URI.create("http://127.0.0.1:"
-                    + gateway.adminAddress().orElseThrow().getPort() + "/debug/connections");
+            URI debug = URI.create(
+                    "http://127.0.0.1:" + gateway.adminAddress().orElseThrow().getPort() + "/debug/connections");
             HttpRequest request = HttpRequest.newBuilder(debug)
                     .header("Authorization", "Bearer secret")
                     .build();

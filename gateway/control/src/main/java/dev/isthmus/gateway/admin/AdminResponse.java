@@ -12,7 +12,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param file sent in place of the body, and then deleted; null for none
  */
-public record AdminResponse(int status, String contentType, String body, @Nullable Path file) {
+public record AdminResponse(
+        int status,
+        String contentType,
+        String body,
+        @Nullable Path file) {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
     private AdminResponse(int status, String contentType, String body) {

@@ -73,7 +73,8 @@ public final class ServerErrors implements CallObserver {
             document.put("upstream", name.upstream());
             document.put("server", name.server());
             document.put("errors", total);
-            document.put("last", last.stream().limit(most).map(FailedCall::document).toList());
+            document.put(
+                    "last", last.stream().limit(most).map(FailedCall::document).toList());
             return document;
         }
     }

@@ -118,7 +118,8 @@ final class StreamCallFlow implements RequestSink {
         ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
         body.add(message);
         try {
-            request = body.prepare(routed.features(target.upstream()), target.model()).message();
+            request = body.prepare(routed.features(target.upstream()), target.model())
+                    .message();
         } finally {
             body.release();
         }

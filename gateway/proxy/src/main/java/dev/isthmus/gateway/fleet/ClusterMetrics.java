@@ -53,12 +53,14 @@ final class ClusterMetrics implements AutoCloseable {
             requests.put(outcome, timer(outcome));
         }
         for (RetryOn reason : RetryOn.values()) {
-            retries.put(reason, counter(
-                    "isthmus.upstream.retries",
-                    "Retries. unsent: not processed by the first server; unavailable: it refused; lost: the connection"
-                            + " ended; timeout: try_timeout",
-                    "reason",
-                    reason));
+            retries.put(
+                    reason,
+                    counter(
+                            "isthmus.upstream.retries",
+                            "Retries. unsent: not processed by the first server; unavailable: it refused; lost: the connection"
+                                    + " ended; timeout: try_timeout",
+                            "reason",
+                            reason));
         }
         for (Rejection reason : Rejection.values()) {
             rejections.put(
@@ -82,8 +84,9 @@ final class ClusterMetrics implements AutoCloseable {
 
     private Timer timer(CallOutcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
-                .description("Tries at a server, to the first response or the failure; 0 if the request was never complete."
-                        + " cancelled: no evidence about the server")
+                .description(
+                        "Tries at a server, to the first response or the failure; 0 if the request was never complete."
+                                + " cancelled: no evidence about the server")
                 .tags(upstream.and("outcome", label(outcome)))
                 .serviceLevelObjectives(BUCKETS)::register);
     }

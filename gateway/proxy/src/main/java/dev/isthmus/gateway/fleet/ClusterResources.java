@@ -32,6 +32,11 @@ public record ClusterResources(
         return new ClusterResources(loop, allocator, meters, nanoTime, random, discovery, other, ending);
     }
 
+    /** The same with another discovery. */
+    public ClusterResources withDiscovery(Discovery other) {
+        return new ClusterResources(loop, allocator, meters, nanoTime, random, other, pending, ending);
+    }
+
     /** With the system clock and unseeded random numbers. */
     public static ClusterResources real(
             EventLoop loop,

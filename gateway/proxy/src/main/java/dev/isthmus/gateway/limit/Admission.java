@@ -53,8 +53,11 @@ public final class Admission implements AutoCloseable {
                 .description("Calls that count against limits.max_requests")::register);
         this.meters.add(Gauge.builder("isthmus.requests.limit", this, admission -> admission.limits.total())
                 .description("How many calls may be active (limits.max_requests)")::register);
-        this.callerShed = this.meters.add(Counter.builder("isthmus.principal.requests.shed")
-                .description("Calls refused because authentication.max_requests of their caller were active")::register);
+        this.callerShed = this.meters.add(
+                Counter.builder("isthmus.principal.requests.shed")
+                                .description(
+                                        "Calls refused because authentication.max_requests of their caller were active")
+                        ::register);
     }
 
     /** The limits that it was made with. */

@@ -67,8 +67,9 @@ public final class MemoryBudget {
                 .baseUnit("bytes")
                 .register(meters);
         Gauge.builder("isthmus.buffers.pinned", pinned, LongSupplier::getAsLong)
-                .description("Direct memory that buffers in use take, filled or not; above three quarters (with the default"
-                        + " limits.max_buffered) more is refused")
+                .description(
+                        "Direct memory that buffers in use take, filled or not; above three quarters (with the default"
+                                + " limits.max_buffered) more is refused")
                 .baseUnit("bytes")
                 .register(meters);
     }

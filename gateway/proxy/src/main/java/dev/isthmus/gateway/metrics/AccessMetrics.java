@@ -53,7 +53,8 @@ public final class AccessMetrics implements CallObserver {
 
         private static Counter calls(MeterRegistry registry, String caller, String result) {
             return Counter.builder("isthmus.principal.requests")
-                    .description("Calls of authenticated callers that have ended; principal is other beyond 1,000 names")
+                    .description(
+                            "Calls of authenticated callers that have ended; principal is other beyond 1,000 names")
                     .tags("principal", caller, "result", result)
                     .register(registry);
         }
@@ -74,12 +75,15 @@ public final class AccessMetrics implements CallObserver {
     }
 
     private Counter refusals(String reason) {
-        return refusals.computeIfAbsent(reason, each -> Counter.builder("isthmus.access.refused")
-                .description("Requests, and messages of streams, refused by authentication (401; too_many_failures:"
-                        + " 429; keys_unavailable: 503)"
-                        + " or authorization (403: no_rule, management)")
-                .tag("reason", each)
-                .register(registry));
+        return refusals.computeIfAbsent(
+                reason,
+                each -> Counter.builder("isthmus.access.refused")
+                        .description(
+                                "Requests, and messages of streams, refused by authentication (401; too_many_failures:"
+                                        + " 429; keys_unavailable: 503)"
+                                        + " or authorization (403: no_rule, management)")
+                        .tag("reason", each)
+                        .register(registry));
     }
 
     /**

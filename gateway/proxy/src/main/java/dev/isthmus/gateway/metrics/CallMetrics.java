@@ -53,10 +53,12 @@ public final class CallMetrics implements CallObserver {
         overflow = Counter.builder("isthmus.metrics.overflow")
                 .description("Calls counted with model=other because the meters of calls have too many time series")
                 .register(registry);
-        refused = LabelledCounters.of(ErrorCode.class, code -> Counter.builder("isthmus.requests.refused")
-                .description("Calls that failed without being sent to a server, by error")
-                .tag("code", code.name())
-                .register(registry));
+        refused = LabelledCounters.of(
+                ErrorCode.class,
+                code -> Counter.builder("isthmus.requests.refused")
+                        .description("Calls that failed without being sent to a server, by error")
+                        .tag("code", code.name())
+                        .register(registry));
         for (ClientProtocol protocol : ClientProtocol.values()) {
             LongAdder count = new LongAdder();
             active.put(protocol, count);
@@ -122,7 +124,9 @@ public final class CallMetrics implements CallObserver {
 
     private RouteMeters route(String key) {
         RouteMeters existing = routes.get(key);
-        return existing == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, budget, each)) : existing;
+        return existing == null
+                ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, budget, each))
+                : existing;
     }
 
     /**

@@ -23,20 +23,27 @@ public final class ConnectionMetrics implements ConnectionEvents {
         opened = Counter.builder("isthmus.connections.opened")
                 .description("Client connections that were accepted")
                 .register(registry);
-        closed = LabelledCounters.of(CloseCause.class, cause -> Counter.builder("isthmus.connections.closed")
-                .description("Accepted client connections that were closed. client: by the client; timeout: the client"
-                        + " took too long; drain: the gateway drains or stops; gateway: after an error or the last"
-                        + " response")
-                .tag("cause", cause.label())
-                .register(registry));
-        timeouts = LabelledCounters.of(TimeoutRule.class, rule -> Counter.builder("isthmus.connections.timeouts")
-                .description("Client connections, or requests on them, that timed out because of the client")
-                .tag("rule", rule.label())
-                .register(registry));
-        refused = LabelledCounters.of(ConnectionLimit.class, limit -> Counter.builder("isthmus.connections.refused")
-                .description("Client connections closed at once because too many were open")
-                .tag("limit", limit.label())
-                .register(registry));
+        closed = LabelledCounters.of(
+                CloseCause.class,
+                cause -> Counter.builder("isthmus.connections.closed")
+                        .description(
+                                "Accepted client connections that were closed. client: by the client; timeout: the client"
+                                        + " took too long; drain: the gateway drains or stops; gateway: after an error or the last"
+                                        + " response")
+                        .tag("cause", cause.label())
+                        .register(registry));
+        timeouts = LabelledCounters.of(
+                TimeoutRule.class,
+                rule -> Counter.builder("isthmus.connections.timeouts")
+                        .description("Client connections, or requests on them, that timed out because of the client")
+                        .tag("rule", rule.label())
+                        .register(registry));
+        refused = LabelledCounters.of(
+                ConnectionLimit.class,
+                limit -> Counter.builder("isthmus.connections.refused")
+                        .description("Client connections closed at once because too many were open")
+                        .tag("limit", limit.label())
+                        .register(registry));
     }
 
     /** Registers the gauge of open connections. */

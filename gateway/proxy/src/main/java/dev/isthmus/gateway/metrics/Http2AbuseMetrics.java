@@ -35,11 +35,13 @@ public final class Http2AbuseMetrics {
     }
 
     private static Map<AbuseRule, Counter> counters(MeterRegistry registry, String side) {
-        return LabelledCounters.of(AbuseRule.class, rule -> Counter.builder("isthmus.http2.abuse")
-                .description("HTTP/2 connections closed because the peer exceeded an abuse limit")
-                .tag("side", side)
-                .tag("rule", rule.label())
-                .register(registry));
+        return LabelledCounters.of(
+                AbuseRule.class,
+                rule -> Counter.builder("isthmus.http2.abuse")
+                        .description("HTTP/2 connections closed because the peer exceeded an abuse limit")
+                        .tag("side", side)
+                        .tag("rule", rule.label())
+                        .register(registry));
     }
 
     private static void closed(

@@ -73,7 +73,10 @@ final class OperationMeters {
                 register("upstream", waiting),
                 register("write", writing),
                 register("isthmus.request.bytes", "Bodies of requests, uncompressed", requestBytes),
-                register("isthmus.response.bytes", "Bodies of responses, uncompressed; 0 for health and metadata", responseBytes));
+                register(
+                        "isthmus.response.bytes",
+                        "Bodies of responses, uncompressed; 0 for health and metadata",
+                        responseBytes));
     }
 
     /** A sum and a count, enough for a mean, at the cost of two additions per call. */
@@ -92,8 +95,9 @@ final class OperationMeters {
     private Meter register(String name, Phase phase) {
         return FunctionTimer.builder(
                         "isthmus.request.phase", phase, p -> p.calls.sum(), p -> p.nanos.sum(), TimeUnit.NANOSECONDS)
-                .description("Phases of a call. read: until the body is complete (0 for unary gRPC); upstream: from then to the first"
-                        + " response, with transcoding, waits and tries; write: from then to the end of the response")
+                .description(
+                        "Phases of a call. read: until the body is complete (0 for unary gRPC); upstream: from then to the first"
+                                + " response, with transcoding, waits and tries; write: from then to the end of the response")
                 .tags(tags.and("phase", name))
                 .register(registry);
     }

@@ -128,11 +128,9 @@ public final class OtlpExport implements AutoCloseable {
                     .header("content-type", "application/x-protobuf")
                     .header("content-encoding", "gzip");
             for (Map.Entry<String, Path> each : config.headerFiles().entrySet()) {
-                request.header(
-                        each.getKey(), Files.readString(each.getValue()).strip());
+                request.header(each.getKey(), Files.readString(each.getValue()).strip());
             }
-            int status = client()
-                    .send(
+            int status = client().send(
                             request.POST(HttpRequest.BodyPublishers.ofByteArray(body()))
                                     .build(),
                             BodyHandlers.discarding())

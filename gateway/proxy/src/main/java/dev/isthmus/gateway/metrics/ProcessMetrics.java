@@ -65,7 +65,10 @@ public final class ProcessMetrics implements AutoCloseable {
                     .description("Direct buffers in use")
                     .register(registry);
         }
-        Gauge.builder("isthmus.metrics.meters", registry, each -> each.getMeters().size())
+        Gauge.builder(
+                        "isthmus.metrics.meters",
+                        registry,
+                        each -> each.getMeters().size())
                 .description("Registered meters; each has one time series or, as a histogram, one for each bucket")
                 .register(registry);
     }

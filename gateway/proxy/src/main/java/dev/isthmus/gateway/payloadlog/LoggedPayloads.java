@@ -67,13 +67,22 @@ final class LoggedPayloads {
         switch (response) {
             case InferMessage.RestMessage(RestBody body) -> {
                 buffer.add(body.content());
-                add(PayloadKind.RESPONSE, model, suffix, buffer, bytes -> new EventPayload.Message(
-                        new InferMessage.RestMessage(new RestBody(bytes, body.jsonLength()))));
+                add(
+                        PayloadKind.RESPONSE,
+                        model,
+                        suffix,
+                        buffer,
+                        bytes -> new EventPayload.Message(
+                                new InferMessage.RestMessage(new RestBody(bytes, body.jsonLength()))));
             }
             case InferMessage.ProtobufMessage(ByteBuf message) -> {
                 buffer.add(message);
-                add(PayloadKind.RESPONSE, model, suffix, buffer, bytes -> new EventPayload.Message(
-                        new InferMessage.ProtobufMessage(bytes)));
+                add(
+                        PayloadKind.RESPONSE,
+                        model,
+                        suffix,
+                        buffer,
+                        bytes -> new EventPayload.Message(new InferMessage.ProtobufMessage(bytes)));
             }
             case InferMessage.DecodedRequest request -> buffer.release();
             case InferMessage.Response decoded -> buffer.release();
@@ -108,7 +117,6 @@ final class LoggedPayloads {
             long bytes,
             long held) {
         String id = call.context().requestId() + suffix;
-        log.add(new PayloadEvent(
-                facts, kind, model, id, System.currentTimeMillis(), code, payload, bytes, held));
+        log.add(new PayloadEvent(facts, kind, model, id, System.currentTimeMillis(), code, payload, bytes, held));
     }
 }

@@ -59,8 +59,12 @@ final class LoggedStream {
         if (log.samples(draw, last) && log.wants(PayloadKind.REQUEST)) {
             PayloadBuffer buffer = payloads.buffer();
             buffer.add(message);
-            payloads.add(PayloadKind.REQUEST, last, "-" + requests, buffer, bytes -> new EventPayload.Message(
-                    new InferMessage.ProtobufMessage(bytes)));
+            payloads.add(
+                    PayloadKind.REQUEST,
+                    last,
+                    "-" + requests,
+                    buffer,
+                    bytes -> new EventPayload.Message(new InferMessage.ProtobufMessage(bytes)));
         }
     }
 

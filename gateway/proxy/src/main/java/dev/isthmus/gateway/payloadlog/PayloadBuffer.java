@@ -78,7 +78,9 @@ final class PayloadBuffer {
         boolean copied = pinned(part) > (long) MAX_PINNED * part.readableBytes();
         parts.add(
                 copied
-                        ? allocator.buffer(part.readableBytes()).writeBytes(part, part.readerIndex(), part.readableBytes())
+                        ? allocator
+                                .buffer(part.readableBytes())
+                                .writeBytes(part, part.readerIndex(), part.readableBytes())
                         : part.retainedSlice());
     }
 

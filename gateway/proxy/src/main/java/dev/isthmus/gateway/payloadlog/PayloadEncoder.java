@@ -181,10 +181,7 @@ final class PayloadEncoder {
                 attributes.put(CloudEvent.JSON_LENGTH, Long.toString(body.jsonLength()));
             }
             return new CloudEvent(
-                    attributes,
-                    body.binary() ? CloudEvent.BINARY : CloudEvent.JSON,
-                    data,
-                    content.readableBytes());
+                    attributes, body.binary() ? CloudEvent.BINARY : CloudEvent.JSON, data, content.readableBytes());
         } finally {
             body.release();
         }

@@ -36,8 +36,7 @@ record PayloadEvent(
      * @param traceParent of the request; null if it has none
      * @param stream whether there may be any number of requests or responses
      */
-    record CallFacts(
-            ClientProtocol protocol, @Nullable String traceParent, boolean stream) {}
+    record CallFacts(ClientProtocol protocol, @Nullable String traceParent, boolean stream) {}
 
     /** Whether it is a request or a response. */
     enum PayloadKind {

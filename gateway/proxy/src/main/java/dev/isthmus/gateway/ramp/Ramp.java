@@ -61,7 +61,11 @@ final class Ramp implements AutoCloseable {
             progress.changed = saved.changed();
             LOG.atInfo()
                     .addKeyValue("model", plan.model())
-                    .log("ramp of model '{}': restored as {} at step {}", plan.model(), saved.state(), saved.step() + 1);
+                    .log(
+                            "ramp of model '{}': restored as {} at step {}",
+                            plan.model(),
+                            saved.state(),
+                            saved.step() + 1);
         }
         weights.override(plan.arm(), share());
     }

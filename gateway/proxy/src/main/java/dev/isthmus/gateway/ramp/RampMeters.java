@@ -31,9 +31,11 @@ final class RampMeters implements AutoCloseable {
                 .tags(tags)::register);
         for (GuardBreach.BreachKind kind : GuardBreach.BreachKind.values()) {
             Tags reason = tags.and("reason", kind.label());
-            rollbacks.put(kind, meters.add(Counter.builder("isthmus.ramp.rollbacks")
-                    .description("Rollbacks of the ramp")
-                    .tags(reason)::register));
+            rollbacks.put(
+                    kind,
+                    meters.add(Counter.builder("isthmus.ramp.rollbacks")
+                            .description("Rollbacks of the ramp")
+                            .tags(reason)::register));
         }
     }
 

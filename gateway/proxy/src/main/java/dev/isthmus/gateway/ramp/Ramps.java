@@ -137,7 +137,9 @@ public final class Ramps implements AutoCloseable {
                         .addMarker(Repeats.MARKER)
                         .addKeyValue("model", ramp.plan().model())
                         .setCause(fault)
-                        .log("internal error in the ramp of model '{}'; please report it", ramp.plan().model());
+                        .log(
+                                "internal error in the ramp of model '{}'; please report it",
+                                ramp.plan().model());
             }
         }
         save();

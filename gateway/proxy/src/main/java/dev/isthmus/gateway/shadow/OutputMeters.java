@@ -33,7 +33,8 @@ final class OutputMeters {
     }
 
     void record(OutputComparison.Elements elements) {
-        summary("isthmus.shadow.equal.share", "BOOL and BYTES: share of equal elements", SHARES).record(elements.equalShare());
+        summary("isthmus.shadow.equal.share", "BOOL and BYTES: share of equal elements", SHARES)
+                .record(elements.equalShare());
     }
 
     private DistributionSummary summary(String name, String what, double[] buckets) {

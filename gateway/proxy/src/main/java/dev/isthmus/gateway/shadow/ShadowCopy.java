@@ -84,7 +84,9 @@ final class ShadowCopy implements Reply {
             CallLog.of(LOG.atError(), call.context())
                     .addMarker(Repeats.MARKER)
                     .setCause(fault)
-                    .log("internal error in copying a call to shadow '{}'; please report it", shadow.config().label());
+                    .log(
+                            "internal error in copying a call to shadow '{}'; please report it",
+                            shadow.config().label());
             drop(ShadowOutcome.FAILED);
         }
     }

@@ -40,15 +40,19 @@ final class ShadowFigures implements AutoCloseable {
         this.worst = new WorstDifference(nanoTime);
         for (ShadowOutcome outcome : ShadowOutcome.values()) {
             Tags tags = name.tags().and("outcome", outcome.label(), "reason", outcome.reason());
-            requests.put(outcome, meters.add(Counter.builder("isthmus.shadow.requests")
-                    .description("Sampled calls")
-                    .tags(tags)::register));
+            requests.put(
+                    outcome,
+                    meters.add(Counter.builder("isthmus.shadow.requests")
+                            .description("Sampled calls")
+                            .tags(tags)::register));
         }
         for (ComparisonResult result : ComparisonResult.values()) {
             Tags tags = name.tags().and("outcome", result.label());
-            comparisons.put(result, meters.add(Counter.builder("isthmus.shadow.comparisons")
-                    .description("Comparisons of a response with the shadow's")
-                    .tags(tags)::register));
+            comparisons.put(
+                    result,
+                    meters.add(Counter.builder("isthmus.shadow.comparisons")
+                            .description("Comparisons of a response with the shadow's")
+                            .tags(tags)::register));
         }
         this.latency = meters.add(Timer.builder("isthmus.shadow.latency")
                 .description("Response time of copies")

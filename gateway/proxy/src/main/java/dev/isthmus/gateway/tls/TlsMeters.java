@@ -39,8 +39,9 @@ final class TlsMeters {
 
     private Counter handshakes(String side, HandshakeResult result) {
         return Counter.builder("isthmus.tls.handshakes")
-                .description("TLS handshakes. plain_text: the peer does not speak TLS; closed: it closed the connection;"
-                        + " failed: no common version or cipher, or a certificate that either side refused")
+                .description(
+                        "TLS handshakes. plain_text: the peer does not speak TLS; closed: it closed the connection;"
+                                + " failed: no common version or cipher, or a certificate that either side refused")
                 .tag("side", side)
                 .tag("result", result.label())
                 .register(registry);
@@ -117,8 +118,9 @@ final class TlsMeters {
         for (CertificateExpiry each : expiries) {
             double seconds = each.until().getEpochSecond();
             gauges.add(to -> Gauge.builder("isthmus.tls.certificate.expiry", () -> seconds)
-                    .description("When a certificate, a trusted issuer or a revocation list (subject: its issuer) expires, in"
-                            + " seconds since 1970")
+                    .description(
+                            "When a certificate, a trusted issuer or a revocation list (subject: its issuer) expires, in"
+                                    + " seconds since 1970")
                     .baseUnit("seconds")
                     .tag("file", each.file().toString())
                     .tag("subject", each.subject())

@@ -73,8 +73,7 @@ final class SpanExport implements AutoCloseable {
     }
 
     /** @param sender created by the thread that sends, as that takes time */
-    SpanExport(
-            TracingConfig config, String version, MeterRegistry meters, Function<TracingConfig, SpanSender> sender) {
+    SpanExport(TracingConfig config, String version, MeterRegistry meters, Function<TracingConfig, SpanSender> sender) {
         resource = resource(config, version);
         endpoint = config.endpoint();
         queue = new ArrayBlockingQueue<>(config.queue());

@@ -206,7 +206,9 @@ class ReplicaMembershipTest {
         try (ReplicaSet set = start(BalancePolicy.QUEUE_AWARE, NAME)) {
             find(ONE, TWO);
             assertThat(meterNames()).contains("isthmus.endpoint.healthy 10.0.0.1:8001");
-            long ofTwo = meterNames().stream().filter(each -> each.endsWith("2:8001")).count();
+            long ofTwo = meterNames().stream()
+                    .filter(each -> each.endsWith("2:8001"))
+                    .count();
 
             find(TWO);
 

@@ -168,8 +168,7 @@ class PayloadEncoderTest {
         assertThat(line).endsWith("\n");
         assertThat(line.strip()).doesNotContain("\n");
         assertThat(JSON.readTree(line).path("data")).isEqualTo(JSON.readTree(bytes(event)));
-        CloudEvent binary =
-                encoded(Map.of("form", PayloadForm.BINARY), PayloadKind.RESPONSE, protobufResponse(sample));
+        CloudEvent binary = encoded(Map.of("form", PayloadForm.BINARY), PayloadKind.RESPONSE, protobufResponse(sample));
         assertThat(JSON.readTree(line(binary)).path("data_base64").binaryValue())
                 .isEqualTo(bytes(binary));
     }
@@ -180,7 +179,8 @@ class PayloadEncoderTest {
 
     @Test
     void textOfClients_staysInItsPlace() throws IOException {
-        PayloadEvent base = event(PayloadKind.RESPONSE, ErrorCode.NOT_FOUND, new EventPayload.FailureText("a\"}\n{", "x\n"));
+        PayloadEvent base =
+                event(PayloadKind.RESPONSE, ErrorCode.NOT_FOUND, new EventPayload.FailureText("a\"}\n{", "x\n"));
         PayloadEvent event = new PayloadEvent(
                 base.call(),
                 base.kind(),
@@ -214,8 +214,11 @@ class PayloadEncoderTest {
         Tensor tensor = new Tensor(
                 "OUT", DataType.BYTES, Shape.of(1), Map.of(), Unpooled.wrappedBuffer(new byte[] {2, 0, 0, 0, -1, 0}));
         InferResponse response = new InferResponse(MODEL, "", Map.of(), List.of(tensor));
-        CloudEvent event = encoded(Map.of(), PayloadKind.RESPONSE, new InferMessage.ProtobufMessage(
-                ProtobufWriter.response(UnpooledByteBufAllocator.DEFAULT, response, false)));
+        CloudEvent event = encoded(
+                Map.of(),
+                PayloadKind.RESPONSE,
+                new InferMessage.ProtobufMessage(
+                        ProtobufWriter.response(UnpooledByteBufAllocator.DEFAULT, response, false)));
         assertThat(text(event)).endsWith("\"parameters\":{\"content_type\":\"base64\"},\"data\":[\"/wA=\"]}]}");
     }
 

@@ -6,6 +6,8 @@ import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import io.netty.util.NetUtil;
 import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,6 +45,7 @@ final class ConfigChecks {
     void run() {
         listeners();
         new AccessChecks(this, yaml, positions, config).run();
+        kubernetes(config.kubernetes());
         new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
             // A problem in a node shared by several upstreams is reported for the first one only.
             nodes = yaml.readableNodes();
@@ -222,6 +225,29 @@ final class ConfigChecks {
                         positions.of(log, "headers"),
                         "access_log: headers: '" + header + "' has credentials, which are never logged");
             }
+        }
+    }
+
+    private void kubernetes(KubernetesConfig kubernetes) {
+        String url = kubernetes.apiServer();
+        if (url != null && readable(kubernetes, "api_server") && !secureOrigin(url)) {
+            yaml.problem(
+                    positions.of(kubernetes, "api_server"),
+                    "kubernetes: api_server: an https URL of host and port is expected, got '" + url + "'");
+        }
+    }
+
+    private static boolean secureOrigin(String url) {
+        try {
+            URI uri = new URI(url);
+            return "https".equals(uri.getScheme())
+                    && uri.getHost() != null
+                    && uri.getRawUserInfo() == null
+                    && List.of("", "/").contains(uri.getRawPath())
+                    && uri.getRawQuery() == null
+                    && uri.getRawFragment() == null;
+        } catch (URISyntaxException e) {
+            return false;
         }
     }
 

@@ -32,7 +32,11 @@ public record GatewayConfig(
 
         MetricsConfig metrics,
 
-        @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+        KubernetesConfig kubernetes,
+
+        @Doc("Distributed traces. Off by default.") @Nullable
+        TracingConfig tracing,
+
         @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
         @Doc("The servers behind the gateway, by name.")
@@ -82,6 +86,7 @@ public record GatewayConfig(
                 LoggingConfig.DEFAULT,
                 null,
                 MetricsConfig.DEFAULT,
+                KubernetesConfig.DEFAULT,
                 null,
                 null,
                 Map.of(),
@@ -121,6 +126,7 @@ public record GatewayConfig(
                 logging,
                 accessLog,
                 metrics,
+                kubernetes,
                 tracing,
                 payloadLog,
                 upstreams,

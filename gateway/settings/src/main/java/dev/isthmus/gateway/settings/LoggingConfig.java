@@ -5,7 +5,8 @@ import java.util.Map;
 /** The log of the process. */
 @Doc("Log of the process, on standard error.")
 public record LoggingConfig(
-        @Doc("text: lines for people. json: an object on each line.") LogFormat format,
+        @Doc("text: lines for people. json: an object on each line.")
+        LogFormat format,
 
         @Doc("The least severity that is written.") LogLevel level,
 

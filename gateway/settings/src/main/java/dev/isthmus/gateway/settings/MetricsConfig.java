@@ -41,8 +41,8 @@ public record MetricsConfig(
                     + "trusts.")
             @Nullable
             Path ca) {
-        public static final OtlpConfig DEFAULT = new OtlpConfig(
-                "", Duration.ofSeconds(30), Duration.ofSeconds(10), "isthmus", Map.of(), Map.of(), null);
+        public static final OtlpConfig DEFAULT =
+                new OtlpConfig("", Duration.ofSeconds(30), Duration.ofSeconds(10), "isthmus", Map.of(), Map.of(), null);
 
         public OtlpConfig {
             resource = Map.copyOf(resource);

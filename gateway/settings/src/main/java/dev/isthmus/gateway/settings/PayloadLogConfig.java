@@ -6,10 +6,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The payload log. */
-@Doc("Payload log: requests and responses of inferences as CloudEvents, in the form of KServe's inference logger, to an "
-        + "HTTP sink or a file.")
+@Doc(
+        "Payload log: requests and responses of inferences as CloudEvents, in the form of KServe's inference logger, to an "
+                + "HTTP sink or a file.")
 public record PayloadLogConfig(
-        @Doc("URL that events are posted to, in CloudEvents' binary content mode: http or https. Either this or 'file'.")
+        @Doc(
+                "URL that events are posted to, in CloudEvents' binary content mode: http or https. Either this or 'file'.")
         @Nullable
         String url,
 
@@ -47,7 +49,8 @@ public record PayloadLogConfig(
 
         OmittedPayload omit,
 
-        @Doc("Attribute 'source' of the events: a URI reference.") String source,
+        @Doc("Attribute 'source' of the events: a URI reference.")
+        String source,
 
         @Doc("Attribute 'namespace' of the events.") String namespace) {
     public static final PayloadLogConfig DEFAULT = new PayloadLogConfig(

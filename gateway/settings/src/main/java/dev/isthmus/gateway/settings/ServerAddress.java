@@ -1,7 +1,10 @@
 package dev.isthmus.gateway.settings;
 
+import org.jspecify.annotations.Nullable;
+
 /**
- * The address of one or more servers: an endpoint, whose name may have several IP addresses, or a name of SRV records.
+ * The address of one or more servers: an endpoint, whose name may have several IP addresses, a name of SRV records, or a
+ * Service of Kubernetes.
  */
 public sealed interface ServerAddress {
 
@@ -18,6 +21,19 @@ public sealed interface ServerAddress {
         @Override
         public String toString() {
             return "srv:" + name;
+        }
+    }
+
+    /**
+     * The ready endpoints of a Service of Kubernetes; written {@code k8s:namespace/service:port}.
+     *
+     * @param port the name of one of the Service's ports; null if it has only one
+     */
+    record KubernetesService(
+            String namespace, String service, @Nullable String port) implements ServerAddress {
+        @Override
+        public String toString() {
+            return "k8s:" + namespace + "/" + service + (port == null ? "" : ":" + port);
         }
     }
 }

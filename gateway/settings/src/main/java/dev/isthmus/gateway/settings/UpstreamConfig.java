@@ -15,7 +15,8 @@ public record UpstreamConfig(
         UpstreamProtocol protocol,
 
         @Doc("host:port of each server. Every address of a host name is a server of its own; srv:NAME looks up "
-                + "SRV records.")
+                + "SRV records; k8s:NAMESPACE/SERVICE:PORT-NAME watches a Service's EndpointSlices, where a Service "
+                + "with one port needs no PORT-NAME.")
         @Required
         @NotEmpty
         List<ServerAddress> endpoints,

@@ -34,6 +34,10 @@ final class ValueShapes {
     private static final String HOST_NAME = "[0-9a-fA-F]*:[0-9a-fA-F:.]+|" + NAME;
     private static final String HOST_PATTERN = "\\*|\\*\\." + NAME + "|" + HOST_NAME;
     private static final String SERVICE = "srv:[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?";
+    private static final String LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+    // A port's name has a letter, so that it is not taken for a number.
+    private static final String KUBERNETES_SERVICE =
+            "k8s:(" + LABEL + ")/(" + LABEL + ")(:([0-9][0-9-]*)?[a-z]([a-z0-9-]{0,61}[a-z0-9])?)?";
     private static final Pattern ENDPOINT = Pattern.compile(ADDRESS);
     private static final int MAX_PORT = 65_535;
 
@@ -59,8 +63,8 @@ final class ValueShapes {
             },
             value -> value);
     private static final Scalar SERVER = scalar(
-            "host:port with a port from 1 to 65535, or srv:NAME",
-            pattern(SERVICE + "|" + ADDRESS),
+            "host:port with a port from 1 to 65535, srv:NAME, or k8s:NAMESPACE/SERVICE:PORT-NAME",
+            pattern(SERVICE + "|" + KUBERNETES_SERVICE + "|" + ADDRESS),
             ValueShapes::serverAddress);
     private static final Scalar RANGE = scalar(
             "an IP address, or a range such as 10.0.0.0/8 or fd00::/8 with zeros after the prefix",
@@ -242,6 +246,10 @@ final class ValueShapes {
     private static @Nullable ServerAddress serverAddress(String text) {
         if (text.matches(SERVICE) && !ENDPOINT.matcher(text).matches()) {
             return new ServerAddress.SrvAddress(text.substring("srv:".length()));
+        }
+        if (text.matches(KUBERNETES_SERVICE)) {
+            String[] parts = text.split("[:/]", -1);
+            return new ServerAddress.KubernetesService(parts[1], parts[2], parts.length > 3 ? parts[3] : null);
         }
         Matcher matcher = ENDPOINT.matcher(text);
         if (!matcher.matches()) {

@@ -92,7 +92,9 @@ class ConfigChecksTest {
                 arguments(
                         traces("endpoint: 'https://a/', header_files: {Content-Type: src}"),
                         "tracing: header_files: 'content-type' is set by the gateway"),
-                arguments(traces("endpoint: 'https://a/', header_files: {'x y': src}"), "header_files: a name is expected as the key, got 'x y'"),
+                arguments(
+                        traces("endpoint: 'https://a/', header_files: {'x y': src}"),
+                        "header_files: a name is expected as the key, got 'x y'"),
                 arguments(traces("endpoint: 'https://a/', ca: none"), "tracing: ca: ./none does not exist"),
                 arguments(
                         traces("endpoint: 'https://a/', resource: {service.name: x}"),
@@ -100,7 +102,8 @@ class ConfigChecksTest {
                 arguments(traces("endpoint: 'https://a/', queue: 0"), "a whole number from 1 to 1000000 is expected"),
                 arguments(traces("endpoint: 'https://a/', sample: 2"), "a share such as 20% or 0.5% is expected"),
                 arguments(
-                        traces("endpoint: 'https://a/', parent: maybe"), "one of respected, ignored is expected, got 'maybe'"));
+                        traces("endpoint: 'https://a/', parent: maybe"),
+                        "one of respected, ignored is expected, got 'maybe'"));
     }
 
     private static String traces(String keys) {
@@ -146,7 +149,19 @@ class ConfigChecksTest {
                         "upstream 't': endpoint: a:1 is given twice"),
                 arguments(
                         "{upstreams: {t: {protocol: grpc, endpoints: ['srv:10.0.0.1']}}, default_upstream: t}",
-                        "endpoint: srv: needs a name of SRV records, got the address '10.0.0.1'"));
+                        "endpoint: srv: needs a name of SRV records, got the address '10.0.0.1'"),
+                arguments(
+                        "{upstreams: {t: {protocol: grpc, endpoints: ['k8s:ml/t:grpc', 'k8s:ml/t:grpc']}},"
+                                + " default_upstream: t}",
+                        "upstream 't': endpoint: k8s:ml/t:grpc is given twice"),
+                arguments(
+                        "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}, default_upstream: t,"
+                                + " kubernetes: {api_server: 'http://10.0.0.1:443'}}",
+                        "kubernetes: api_server: an https URL of host and port is expected, got 'http://10.0.0.1:443'"),
+                arguments(
+                        "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}, default_upstream: t,"
+                                + " kubernetes: {api_server: 'https://10.0.0.1/api'}}",
+                        "kubernetes: api_server: an https URL of host and port is expected, got 'https://10.0.0.1/api'"));
     }
 
     static Stream<Arguments> models() {

@@ -198,8 +198,8 @@ class ConfigLoaderTest {
                                 + " '64Mib'",
                         "f.yaml:7:15: upstream 'triton': protocol: one of grpc, rest is expected, got 'grcp' - did you"
                                 + " mean 'grpc'?",
-                        "f.yaml:8:17: upstream 'triton': endpoint: host:port with a port from 1 to 65535, or srv:NAME"
-                                + " is expected, got 'localhost'",
+                        "f.yaml:8:17: upstream 'triton': endpoint: host:port with a port from 1 to 65535, srv:NAME,"
+                                + " or k8s:NAMESPACE/SERVICE:PORT-NAME is expected, got 'localhost'",
                         "f.yaml:9:14: upstream 'triton': timeout: a duration such as 500ms, 1.5s, 1m30s is expected, got"
                                 + " 'soon'",
                         "f.yaml:10:10: upstream 'local': the name is reserved for the local backend",
@@ -392,7 +392,9 @@ class ConfigLoaderTest {
                         UpstreamProtocol.GRPC,
                         List.of(
                                 new ServerAddress.HostAddress(new Endpoint("10.0.0.1", 8001)),
-                                new ServerAddress.SrvAddress("_grpc._tcp.triton.svc")),
+                                new ServerAddress.SrvAddress("_grpc._tcp.triton.svc"),
+                                new ServerAddress.KubernetesService("ml", "triton", "grpc"),
+                                new ServerAddress.KubernetesService("ml", "spot", null)),
                         Duration.ofSeconds(5),
                         BinaryTensorData.AUTO,
                         ServerDialect.TRITON,

@@ -46,7 +46,7 @@ final class ConfigSamples {
             upstreams:
               t:
                 protocol: grpc
-                endpoints: ["10.0.0.1:8001", "srv:_grpc._tcp.triton.svc"]
+                endpoints: ["10.0.0.1:8001", "srv:_grpc._tcp.triton.svc", "k8s:ml/triton:grpc", "k8s:ml/spot"]
                 dns_refresh: 5s
                 dialect: triton
                 try_timeout: 2s
@@ -109,7 +109,14 @@ final class ConfigSamples {
                 arguments(upstream("balance: 5"), "upstream 't': balance: an object is expected, got '5'"),
                 arguments(upstream("shared_memory: 1"), "true or false is expected, got '1'"),
                 arguments(
-                        "upstreams: {t: {protocol: grpc, endpoints: ['srv:']}}", "or srv:NAME is expected, got 'srv:'"),
+                        "upstreams: {t: {protocol: grpc, endpoints: ['srv:']}}",
+                        "srv:NAME, or k8s:NAMESPACE/SERVICE:PORT-NAME is expected, got 'srv:'"),
+                arguments(
+                        "upstreams: {t: {protocol: grpc, endpoints: ['k8s:triton:grpc']}}",
+                        "or k8s:NAMESPACE/SERVICE:PORT-NAME is expected, got 'k8s:triton:grpc'"),
+                arguments(
+                        "upstreams: {t: {protocol: grpc, endpoints: ['k8s:ml/triton:8001']}}",
+                        "or k8s:NAMESPACE/SERVICE:PORT-NAME is expected, got 'k8s:ml/triton:8001'"),
                 arguments(
                         "upstreams: {t: {protocol: grpc, endpoints: ['a']}}", "host:port with a port from 1 to 65535"),
                 arguments("upstreams: {t: {endpoints: ['a:1']}}", "upstream 't': 'protocol' is missing"),

@@ -39,7 +39,8 @@ public record ConnectionDescription(
     }
 
     /** How a connection is used. */
-    public record ConnectionUse(String protocol, int streams, @Nullable Duration idle) {}
+    public record ConnectionUse(
+            String protocol, int streams, @Nullable Duration idle) {}
 
     /** Describes a channel; to be called on its event loop. */
     public static ConnectionDescription of(

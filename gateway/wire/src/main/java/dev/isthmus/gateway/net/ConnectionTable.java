@@ -54,7 +54,8 @@ public final class ConnectionTable {
         Map<EventLoop, Map<Long, DescribedConnection>> byLoop = new HashMap<>();
         int taken = 0;
         long lastTaken = 0;
-        for (Map.Entry<Long, DescribedConnection> each : open.tailMap(after, false).entrySet()) {
+        for (Map.Entry<Long, DescribedConnection> each :
+                open.tailMap(after, false).entrySet()) {
             if (taken == most) {
                 return described(byLoop, timeout, lastTaken);
             }

@@ -55,6 +55,8 @@ final class NameLookup {
             case ServerAddress.HostAddress at ->
                 host(at.endpoint(), at.endpoint().authority(), new AddressCollector(1, outcome));
             case ServerAddress.SrvAddress service -> service(service.name(), outcome);
+            case ServerAddress.KubernetesService service ->
+                throw new IllegalStateException("'" + service + "' is not a name in DNS");
         }
     }
 

@@ -1,0 +1,55 @@
+{{- define "isthmus.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 53 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 53 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "isthmus.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "isthmus.labels" -}}
+{{ include "isthmus.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "isthmus.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (include "isthmus.name" .) }}
+{{- end }}
+
+{{/* The port of the first listener. */}}
+{{- define "isthmus.port" -}}
+{{- if not .Values.config.listeners }}{{ fail "config.listeners: a listener is expected" }}{{ end }}
+{{- (first .Values.config.listeners).port | default 8080 }}
+{{- end }}
+
+{{/* The namespaces of the Services among the endpoints, separated by spaces. */}}
+{{- define "isthmus.watchedNamespaces" -}}
+{{- $namespaces := list }}
+{{- $upstreams := append (values (.Values.config.upstreams | default dict)) (.Values.config.upstream_defaults | default dict) }}
+{{- range $upstreams }}
+{{- range .endpoints }}
+{{- if hasPrefix "k8s:" . }}{{ $namespaces = append $namespaces (. | trimPrefix "k8s:" | splitList "/" | first) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $namespaces | uniq | sortAlpha | join " " }}
+{{- end }}
+
+{{/* The configuration, with what the chart sets. */}}
+{{- define "isthmus.config" -}}
+{{- $config := deepCopy .Values.config }}
+{{- if $config.drain }}{{ fail "config.drain: set 'drain' of the chart, from which the pod's grace period follows" }}{{ end }}
+{{- $_ := set $config "drain" (dict "delay" (printf "%vs" .Values.drain.delaySeconds) "timeout" (printf "%vs" .Values.drain.timeoutSeconds)) }}
+{{- $_ := set $config "ramps" (merge (dict) ($config.ramps | default dict) (dict "state_file" "/var/lib/isthmus/ramps.json")) }}
+{{- if not (or $config.upstreams $config.local) }}
+{{- $_ := set $config "local" (dict "embedded_models" true) }}
+{{- $_ := set $config "default_upstream" "local" }}
+{{- end }}
+{{- if .Values.metrics.enabled }}
+{{- if $config.admin }}{{ fail "config.admin: the chart sets it with metrics.enabled" }}{{ end }}
+{{- $token := printf "/etc/isthmus/metrics/%s" .Values.metrics.token.key }}
+{{- $_ := set $config "admin" (dict "host" "0.0.0.0" "port" .Values.metrics.port "token_file" $token) }}
+{{- end }}
+{{- toYaml $config }}
+{{- end }}

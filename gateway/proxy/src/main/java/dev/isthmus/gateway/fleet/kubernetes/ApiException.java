@@ -1,0 +1,22 @@
+package dev.isthmus.gateway.fleet.kubernetes;
+
+import java.io.IOException;
+
+/** An error that the API server reports, as the status of a response or as an event of a watch. */
+final class ApiException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    /** The resource version is too old to continue from. */
+    static final int GONE = 410;
+
+    private final int status;
+
+    ApiException(int status, String message) {
+        super("the API server responds with " + status + (message.isBlank() ? "" : ": " + message));
+        this.status = status;
+    }
+
+    int status() {
+        return status;
+    }
+}

@@ -1,0 +1,163 @@
+package dev.isthmus.gateway.fleet.kubernetes;
+
+import com.fasterxml.jackson.core.JacksonException;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.isthmus.gateway.settings.KubernetesConfig;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.TlsFiles;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Requests to the API server with the token of a service account. Token and certificates are read again for each
+ * request, since both are renewed. Thread-safe; blocks.
+ */
+final class ApiServer implements AutoCloseable {
+    private static final Duration TIMEOUT = Duration.ofSeconds(15);
+    private static final int MAX_FILE = 1 << 20;
+    private static final int MAX_ERROR = 64 << 10;
+    private static final int OK = 200;
+    private static final JsonMapper JSON = new JsonMapper();
+
+    private final KubernetesConfig config;
+    private final Map<String, String> environment;
+
+    /** Guarded by this. */
+    private @Nullable TrustedClient current;
+
+    /** A client and the issuers' certificates that it trusts. */
+    private record TrustedClient(HttpClient http, List<X509Certificate> issuers) {}
+
+    /** @param environment of the process */
+    ApiServer(KubernetesConfig config, Map<String, String> environment) {
+        this.config = config;
+        this.environment = environment;
+    }
+
+    /**
+     * Requests JSON.
+     *
+     * @param idle the longest time without data of the body
+     * @return to be closed
+     * @throws ApiException if the response has another status than 200
+     */
+    TimedBody get(String path, Duration idle) throws IOException, InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(origin() + path))
+                .timeout(TIMEOUT)
+                .header("authorization", "Bearer " + token())
+                .header("accept", "application/json")
+                .header("user-agent", "isthmus")
+                .build();
+        HttpResponse<TimedBody> response = client().send(request, head -> new TimedBody(idle));
+        if (response.statusCode() != OK) {
+            try (TimedBody body = response.body()) {
+                throw new ApiException(response.statusCode(), message(body.readNBytes(MAX_ERROR)));
+            }
+        }
+        return response.body();
+    }
+
+    private String origin() throws IOException {
+        String configured = config.apiServer();
+        if (configured != null) {
+            return configured.endsWith("/") ? configured.substring(0, configured.length() - 1) : configured;
+        }
+        String host = environment.getOrDefault("KUBERNETES_SERVICE_HOST", "");
+        String port = environment.getOrDefault("KUBERNETES_SERVICE_PORT", "443");
+        if (host.isBlank()) {
+            throw new IOException("KUBERNETES_SERVICE_HOST is not set, so this is not a pod; 'kubernetes: api_server'"
+                    + " is expected outside a cluster");
+        }
+        return "https://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
+    }
+
+    private String token() throws IOException {
+        String token = new String(read("token_file", config.tokenFile()), StandardCharsets.ISO_8859_1).strip();
+        if (!token.matches("[!-~]+")) {
+            throw new IOException(
+                    "kubernetes: token_file: a token of printable characters is expected in " + config.tokenFile());
+        }
+        return token;
+    }
+
+    private static byte[] read(String key, Path file) throws IOException {
+        try (var in = Files.newInputStream(file)) {
+            return in.readNBytes(MAX_FILE);
+        } catch (IOException e) {
+            throw new IOException("kubernetes: " + key + ": " + file + " cannot be read", e);
+        }
+    }
+
+    /** HTTP/1.1: a connection that the network has lost is not used again for another request. */
+    private synchronized HttpClient client() throws IOException {
+        List<X509Certificate> issuers;
+        try {
+            issuers = TlsFiles.certificates(config.caFile());
+        } catch (TlsFileException e) {
+            throw new IOException("kubernetes: ca_file: " + e.getMessage(), e);
+        }
+        if (current == null || !current.issuers().equals(issuers)) {
+            HttpClient http = HttpClient.newBuilder()
+                    .version(HttpClient.Version.HTTP_1_1)
+                    .connectTimeout(TIMEOUT)
+                    .followRedirects(HttpClient.Redirect.NEVER)
+                    .sslContext(trusting(issuers))
+                    .build();
+            close();
+            current = new TrustedClient(http, issuers);
+        }
+        return current.http();
+    }
+
+    private static SSLContext trusting(List<X509Certificate> issuers) throws IOException {
+        try {
+            KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+            store.load(null, null);
+            for (int i = 0; i < issuers.size(); i++) {
+                store.setCertificateEntry("issuer" + i, issuers.get(i));
+            }
+            TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            factory.init(store);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, factory.getTrustManagers(), null);
+            return context;
+        } catch (GeneralSecurityException e) {
+            throw new IOException("kubernetes: ca_file cannot be used: " + e.getMessage(), e);
+        }
+    }
+
+    /** The message of a {@code Status}. */
+    private static String message(byte[] body) {
+        try {
+            return JSON.readTree(body).path("message").asText("");
+        } catch (JacksonException e) {
+            return "";
+        } catch (IOException e) {
+            throw new IllegalStateException("reading an array", e);
+        }
+    }
+
+    /** Requests in progress end by themselves. */
+    @Override
+    public synchronized void close() {
+        if (current != null) {
+            current.http().shutdown();
+            current = null;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package dev.isthmus.gateway.fleet.kubernetes;
+
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.settings.KubernetesConfig;
+import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+
+/** Watches Services of Kubernetes: one watch for each, shared by all who registered for it. Thread-safe. */
+public final class KubernetesDiscovery {
+    private final Executor loop;
+    private final Map<String, String> environment;
+    private final RandomGenerator random;
+
+    /** Guarded by this. */
+    private final Map<KubernetesConfig, WatchedCluster> clusters = new HashMap<>();
+
+    /** The watches with one access, by namespace and name. */
+    private record WatchedCluster(ApiServer server, Map<String, CountedWatch> watches) {}
+
+    /** A watch and the number of its listeners. */
+    private record CountedWatch(SharedWatch watch, int listeners) {}
+
+    /**
+     * Without any watch yet.
+     *
+     * @param loop one thread, which calls the listeners
+     * @param environment of the process
+     * @param random thread-safe
+     */
+    public KubernetesDiscovery(Executor loop, Map<String, String> environment, RandomGenerator random) {
+        this.loop = loop;
+        this.environment = Map.copyOf(environment);
+        this.random = random;
+    }
+
+    /**
+     * Watches Services until the registration is closed. Does not block.
+     *
+     * @param listener receives all servers of all Services whenever they change; called on the loop
+     */
+    public Registration watch(
+            KubernetesConfig access, List<KubernetesService> services, Consumer<List<DiscoveredServer>> listener) {
+        String zone = access.zone() != null ? access.zone() : environment.getOrDefault("ISTHMUS_ZONE", "");
+        ServiceRegistration registration = new ServiceRegistration(
+                services, zone.isBlank() ? null : zone, listener, closed -> release(access, closed));
+        register(access, registration);
+        return registration;
+    }
+
+    private synchronized void register(KubernetesConfig access, ServiceRegistration registration) {
+        WatchedCluster cluster = clusters.computeIfAbsent(
+                access, config -> new WatchedCluster(new ApiServer(config, environment), new HashMap<>()));
+        for (ServiceRegistration.WatchedService each : registration.services()) {
+            KubernetesService service = each.service();
+            CountedWatch counted = cluster.watches().get(key(service));
+            SharedWatch watch = counted == null ? start(service, cluster.server()) : counted.watch();
+            cluster.watches().put(key(service), new CountedWatch(watch, counted == null ? 1 : counted.listeners() + 1));
+            watch.add(each);
+        }
+    }
+
+    private SharedWatch start(KubernetesService service, ApiServer server) {
+        return new SharedWatch(
+                loop,
+                listener -> new EndpointSliceWatch(service.namespace(), service.service(), server, listener, random));
+    }
+
+    private synchronized void release(KubernetesConfig access, ServiceRegistration registration) {
+        WatchedCluster cluster = clusters.get(access);
+        if (cluster == null) {
+            return;
+        }
+        for (ServiceRegistration.WatchedService each : registration.services()) {
+            CountedWatch counted = cluster.watches().remove(key(each.service()));
+            if (counted != null && counted.listeners() > 1) {
+                counted.watch().remove(each);
+                cluster.watches().put(key(each.service()), new CountedWatch(counted.watch(), counted.listeners() - 1));
+            } else if (counted != null) {
+                counted.watch().close();
+            }
+        }
+        if (cluster.watches().isEmpty()) {
+            clusters.remove(access);
+            cluster.server().close();
+        }
+    }
+
+    private static String key(KubernetesService service) {
+        return service.namespace() + "/" + service.service();
+    }
+}

@@ -1,0 +1,121 @@
+package dev.isthmus.gateway.fleet.kubernetes;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import dev.isthmus.gateway.settings.KubernetesConfig;
+import dev.isthmus.gateway.settings.TestAuthority;
+import dev.isthmus.gateway.settings.TestAuthority.Issued;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+
+/** An API server that gives one scripted response to each request, in order; a request beyond the script waits. */
+final class FakeApiServer implements AutoCloseable {
+    private final Path folder;
+    private final BlockingQueue<Scripted> script = new LinkedBlockingQueue<>();
+    private final ExecutorService workers = Executors.newCachedThreadPool();
+    private final HttpsServer server;
+    private final TestAuthority authority;
+
+    /** The requests: "TOKEN QUERY". */
+    final List<String> requests = new CopyOnWriteArrayList<>();
+
+    private record Scripted(int status, String body, boolean open) {}
+
+    FakeApiServer(Path folder) throws Exception {
+        this.folder = folder;
+        authority = new TestAuthority(folder, "cluster");
+        server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setHttpsConfigurator(new HttpsConfigurator(context(authority.issue("apiserver", "127.0.0.1"))));
+        server.createContext("/apis/discovery.k8s.io/v1/namespaces/ml/endpointslices", this::respond);
+        server.setExecutor(workers);
+        server.start();
+        token("first");
+    }
+
+    private static SSLContext context(Issued issued) throws Exception {
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        store.load(null, null);
+        store.setKeyEntry("key", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
+        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(store, new char[0]);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys.getKeyManagers(), null, null);
+        return context;
+    }
+
+    KubernetesConfig access() {
+        return new KubernetesConfig(
+                "https://127.0.0.1:" + server.getAddress().getPort(), folder.resolve("token"), authority.ca(), null);
+    }
+
+    void token(String token) throws IOException {
+        Files.writeString(folder.resolve("token"), token + "\n");
+    }
+
+    /** The next response, which ends. */
+    void next(int status, String body) {
+        script.add(new Scripted(status, body, false));
+    }
+
+    /** The next response, which does not end before this is closed. */
+    void nextOpen(String body) {
+        script.add(new Scripted(200, body, true));
+    }
+
+    private void respond(HttpExchange exchange) throws IOException {
+        requests.add(exchange.getRequestHeaders().getFirst("authorization") + " "
+                + exchange.getRequestURI().getRawQuery());
+        try (OutputStream body = exchange.getResponseBody()) {
+            Scripted scripted = script.take();
+            exchange.sendResponseHeaders(scripted.status(), 0);
+            body.write(scripted.body().getBytes(StandardCharsets.UTF_8));
+            body.flush();
+            if (scripted.open()) {
+                Thread.sleep(Long.MAX_VALUE);
+            }
+        } catch (InterruptedException closed) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    static String list(int version, String... slices) {
+        return "{\"kind\":\"EndpointSliceList\",\"metadata\":{\"resourceVersion\":\"" + version + "\"},\"items\":["
+                + String.join(",", slices) + "]}";
+    }
+
+    static String slice(int version, String name, String... addresses) {
+        StringBuilder endpoints = new StringBuilder();
+        for (String address : addresses) {
+            endpoints.append(endpoints.isEmpty() ? "" : ",").append("{\"addresses\":[\"" + address + "\"]}");
+        }
+        return "{\"metadata\":{\"name\":\"" + name + "\",\"resourceVersion\":\"" + version
+                + "\"},\"addressType\":\"IPv4\",\"ports\":[{\"name\":\"grpc\",\"port\":8001}],\"endpoints\":["
+                + endpoints + "]}";
+    }
+
+    static String event(String type, String object) {
+        return "{\"type\":\"" + type + "\",\"object\":" + object + "}\n";
+    }
+
+    @Override
+    public void close() {
+        workers.shutdownNow();
+        server.stop(0);
+    }
+}

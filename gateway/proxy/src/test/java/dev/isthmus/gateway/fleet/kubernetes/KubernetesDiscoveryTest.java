@@ -1,0 +1,271 @@
+package dev.isthmus.gateway.fleet.kubernetes;
+
+import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.event;
+import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.list;
+import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.slice;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.fleet.Discovery;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.KubernetesConfig;
+import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Against an API server that misbehaves on request. */
+class KubernetesDiscoveryTest {
+    private static final KubernetesService TRITON = new KubernetesService("ml", "triton", "grpc");
+    private static final ServerAddress NAME = new ServerAddress.SrvAddress("_grpc._tcp.triton");
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @TempDir
+    Path folder = Path.of(".");
+
+    private final ExecutorService loop = Executors.newSingleThreadExecutor();
+    private final KubernetesDiscovery discovery = new KubernetesDiscovery(loop, Map.of(), new Random(1));
+    private final List<List<String>> found = new CopyOnWriteArrayList<>();
+    private FakeApiServer server;
+
+    @BeforeEach
+    void start() throws Exception {
+        server = new FakeApiServer(folder);
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+        loop.shutdownNow();
+    }
+
+    private Registration watch() {
+        return discovery.watch(server.access(), List.of(TRITON), this::found);
+    }
+
+    private void found(List<DiscoveredServer> servers) {
+        found.add(servers.stream().map(each -> each.address().host()).toList());
+    }
+
+    private void awaitFound(String... addresses) {
+        await().atMost(PATIENCE).until(() -> !found.isEmpty() && found.getLast().equals(List.of(addresses)));
+    }
+
+    private void awaitRequests(int count) {
+        await().atMost(PATIENCE).until(() -> server.requests.size() >= count);
+    }
+
+    @Test
+    void listAndEvents_changeTheServers() {
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.nextOpen(event("ADDED", slice(6, "t", "10.0.0.2"))
+                + event("MODIFIED", slice(7, "s", "10.0.0.1", "10.0.0.3"))
+                + event("DELETED", slice(8, "t", "10.0.0.2")));
+        try (Registration watch = watch()) {
+            awaitFound("10.0.0.1", "10.0.0.3");
+            assertThat(watch.first()).isCompleted();
+            assertThat(found)
+                    .containsExactly(
+                            List.of("10.0.0.1"),
+                            List.of("10.0.0.1", "10.0.0.2"),
+                            List.of("10.0.0.1", "10.0.0.3", "10.0.0.2"),
+                            List.of("10.0.0.1", "10.0.0.3"));
+            assertThat(server.requests.getFirst())
+                    .isEqualTo("Bearer first labelSelector=kubernetes.io%2Fservice-name%3Dtriton");
+            assertThat(server.requests.get(1))
+                    .contains("&watch=true&allowWatchBookmarks=true&timeoutSeconds=")
+                    .endsWith("&resourceVersion=5");
+        }
+    }
+
+    @Test
+    void watchThatEnds_continuesAfterTheLastEvent() {
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.next(200, event("MODIFIED", slice(6, "s", "10.0.0.2")));
+        server.next(200, event("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"90\"}}"));
+        server.nextOpen("");
+        try (Registration watch = watch()) {
+            awaitRequests(4);
+            assertThat(server.requests.get(2)).endsWith("&resourceVersion=6");
+            assertThat(server.requests.get(3)).endsWith("&resourceVersion=90");
+            assertThat(found).containsExactly(List.of("10.0.0.1"), List.of("10.0.0.2"));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void goneVersion_isListedAgain(boolean asEvent) {
+        String gone = "{\"kind\":\"Status\",\"code\":410,\"message\":\"too old resource version\"}";
+        server.next(200, list(5, slice(3, "s", "10.0.0.1"), slice(4, "old", "10.0.0.9")));
+        server.next(asEvent ? 200 : 410, asEvent ? event("ERROR", gone) : gone);
+        server.next(200, list(95, slice(93, "s", "10.0.0.2")));
+        server.nextOpen("");
+        try (Registration watch = watch()) {
+            awaitRequests(4);
+            assertThat(server.requests.get(2)).doesNotContain("resourceVersion");
+            assertThat(server.requests.get(3)).endsWith("&resourceVersion=95");
+            awaitFound("10.0.0.2");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"{\"type\":\"MODIFIED\",\"object\":{\"meta", "<html>", "{\"type\":\"MODIFIED\",\"object\":{}}"})
+    void brokenWatch_keepsTheServers(String body) {
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.next(200, body);
+        server.nextOpen("");
+        try (Registration watch = watch()) {
+            awaitRequests(3);
+            assertThat(found.getLast()).containsExactly("10.0.0.1");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {401, 403, 404, 429, 500, 503})
+    void refusals_areTriedAgain_withTheTokenOfThatMoment(int status) throws Exception {
+        server.next(status, "{\"message\":\"no\"}");
+        try (Registration watch = watch()) {
+            assertThat(watch.first()).succeedsWithin(PATIENCE);
+            assertThat(found).isEmpty();
+            server.token("renewed");
+            server.next(status, "not JSON");
+            server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+            server.nextOpen("");
+            awaitFound("10.0.0.1");
+            assertThat(server.requests.get(2)).startsWith("Bearer renewed ");
+        }
+    }
+
+    @Test
+    void severalRegistrations_shareOneWatch() {
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.nextOpen("");
+        List<DiscoveredServer> others = new CopyOnWriteArrayList<>();
+        Registration first = watch();
+        awaitFound("10.0.0.1");
+        try (Registration second = discovery.watch(server.access(), List.of(TRITON), others::addAll)) {
+            assertThat(second.first()).succeedsWithin(PATIENCE);
+            assertThat(others).hasSize(1);
+            first.close();
+            awaitRequests(2);
+            assertThat(server.requests).hasSize(2);
+        }
+        // All are closed: the next one starts again.
+        server.next(200, list(6, slice(6, "s", "10.0.0.2")));
+        server.nextOpen("");
+        try (Registration third = watch()) {
+            awaitFound("10.0.0.2");
+        }
+    }
+
+    @Test
+    void severalServices_areOneSet() {
+        KubernetesService other = new KubernetesService("ml", "spot", "grpc");
+        // Whichever asks first: both get a list before a watch.
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        try (Registration watch = discovery.watch(server.access(), List.of(TRITON, other), this::found)) {
+            assertThat(watch.first()).succeedsWithin(PATIENCE);
+            awaitFound("10.0.0.1", "10.0.0.1");
+        }
+    }
+
+    @Test
+    void namesAndServices_areOneSet() {
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.nextOpen(event("ADDED", slice(6, "t", "10.0.0.2")));
+        CompletableFuture<Void> resolved = new CompletableFuture<>();
+        Discovery names = (addresses, refresh, listener) -> {
+            assertThat(addresses).containsExactly(NAME);
+            loop.execute(() -> listener.accept(List.of(new DiscoveredServer(new Endpoint("10.0.0.9", 1), "a:1"))));
+            return new Registration() {
+                @Override
+                public CompletableFuture<Void> first() {
+                    return resolved;
+                }
+
+                @Override
+                public void close() {
+                    resolved.completeExceptionally(new IllegalStateException("closed"));
+                }
+            };
+        };
+        Registration watch = new ServiceDiscovery(names, discovery, server.access())
+                .watch(List.of(TRITON, NAME), Duration.ofSeconds(30), this::found);
+        awaitFound("10.0.0.9", "10.0.0.1", "10.0.0.2");
+        assertThat(watch.first()).isNotDone();
+        watch.close();
+        assertThat(resolved).isCompletedExceptionally();
+    }
+
+    @Test
+    void closedRegistration_hearsNothing() throws Exception {
+        Registration watch = watch();
+        watch.close();
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        loop.shutdown();
+        assertThat(loop.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(found).isEmpty();
+    }
+
+    @Test
+    void withoutCluster_nothingIsFound_andNothingThrown() {
+        KubernetesConfig pod = new KubernetesConfig(
+                null, folder.resolve("token"), server.access().caFile(), null);
+        try (Registration watch = discovery.watch(pod, List.of(TRITON), this::found)) {
+            assertThat(watch.first()).succeedsWithin(PATIENCE);
+            assertThat(found).isEmpty();
+        }
+    }
+
+    @Test
+    void environmentOfAPod_namesTheServer_andTheZone() {
+        KubernetesConfig access = server.access();
+        String port = access.apiServer().substring(access.apiServer().lastIndexOf(':') + 1);
+        String hinted = slice(3, "s", "10.0.0.1", "10.0.0.2")
+                .replace("\"10.0.0.1\"]", "\"10.0.0.1\"],\"hints\":{\"forZones\":[{\"name\":\"a\"}]}")
+                .replace("\"10.0.0.2\"]", "\"10.0.0.2\"],\"hints\":{\"forZones\":[{\"name\":\"b\"}]}");
+        server.next(200, list(5, hinted));
+        server.nextOpen("");
+        KubernetesDiscovery inPod = new KubernetesDiscovery(
+                loop,
+                Map.of("KUBERNETES_SERVICE_HOST", "127.0.0.1", "KUBERNETES_SERVICE_PORT", port, "ISTHMUS_ZONE", "b"),
+                new Random(1));
+        try (Registration watch = inPod.watch(
+                new KubernetesConfig(null, access.tokenFile(), access.caFile(), null), List.of(TRITON), this::found)) {
+            awaitFound("10.0.0.2");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"token", "cluster-ca.pem"})
+    void filesThatAppearLater_areUsed(String name) throws Exception {
+        byte[] content = Files.readAllBytes(folder.resolve(name));
+        Files.writeString(folder.resolve(name), "");
+        try (Registration watch = watch()) {
+            assertThat(watch.first()).succeedsWithin(PATIENCE);
+            server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+            server.nextOpen("");
+            Files.write(folder.resolve(name), content);
+            awaitFound("10.0.0.1");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** Access to the API server of Kubernetes, for endpoints that name a Service. */
+@Doc("Access to the API server of Kubernetes, for endpoints 'k8s:NAMESPACE/SERVICE:PORT-NAME'. The defaults are those "
+        + "of a pod.")
+public record KubernetesConfig(
+        @Doc("URL of the API server; https. Default: from KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.")
+        @Nullable
+        String apiServer,
+
+        @Doc("File with the token of a service account. It is read again for each request.")
+        Path tokenFile,
+
+        @Doc("File with the certificates of the API server's issuers. It is read again when it changes.")
+        Path caFile,
+
+        @Doc("Zone of the gateway: endpoints with a hint for it are preferred. Default: from ISTHMUS_ZONE.") @Nullable
+        String zone) {
+    private static final Path SERVICE_ACCOUNT = Path.of("/var/run/secrets/kubernetes.io/serviceaccount");
+    public static final KubernetesConfig DEFAULT =
+            new KubernetesConfig(null, SERVICE_ACCOUNT.resolve("token"), SERVICE_ACCOUNT.resolve("ca.crt"), null);
+}

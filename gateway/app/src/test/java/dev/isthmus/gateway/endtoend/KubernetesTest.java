@@ -201,7 +201,10 @@ class KubernetesTest {
             assertThat(calls.failures).isEmpty();
             cluster.slice(namespace, "triton", "b", 9002, PodState.READY);
             awaitPorts(gateway, port(pod), 9002);
-            assertThat(warnings()).hasSize(1).first().asString().contains("its last servers stay in use");
+            // An API server that has just started may refuse with 403 before it has read its roles: that is another kind.
+            assertThat(warnings().size()).isLessThanOrEqualTo(2);
+            assertThat(warnings().getFirst())
+                    .contains("its last servers stay in use: the connection to the API server has ended");
         } finally {
             pod.close();
         }

@@ -22,7 +22,8 @@ public final class IsthmusCommand {
             new ConfigCommands.Explain(),
             new ConfigCommands.Diff(),
             new ConfigCommands.Schema(),
-            new KeyCommand());
+            new KeyCommand(),
+            new VersionCommand());
 
     private IsthmusCommand() {}
 

@@ -49,6 +49,9 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/guides/canary.md: needs a token file",
+            "docs/guides/installing.md: installs into the system",
+            "docs/guides/installing.md: installs into the system",
+            "docs/guides/installing.md: takes minutes",
             "docs/guides/operating.md: needs Kubernetes",
             "docs/guides/tls.md: needs Kubernetes");
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|browser ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -76,6 +76,16 @@ grpc-js() {
   (cd "$1" && npm ci --silent --ignore-scripts --no-audit --no-fund >&2)
 }
 
+browser() {
+  cp "$here"/clients/browser/* "$1"
+  # Browsers send one message, so their service has a method that streams in one direction. The wire is the same.
+  sed 's/ModelStreamInfer(stream ModelInferRequest)/ModelStreamInfer(ModelInferRequest)/' \
+    "$here/../proto/src/main/proto/inference.proto" >"$1/inference.proto"
+  # Not 'npm ci', which wants the programs of all platforms in the lock file.
+  (cd "$1" && npm install --no-save --silent --ignore-scripts --no-audit --no-fund && node_modules/.bin/buf generate inference.proto &&
+    node_modules/.bin/esbuild page.js --bundle --format=esm --log-level=warning --outfile=bundle.js) >&2
+}
+
 h2load() { :; } # a program of the system
 
 h2spec() {
@@ -107,6 +117,11 @@ check() { # what a component needs at run time, each time: packages may be remov
     grpc-go) need go golang-go "Go 1.19 or later builds the grpc-go client" ;;
     grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
     h2spec | grpcurl | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
+    browser)
+      need node nodejs "Node.js runs the test with a browser"
+      need npm npm "npm installs the clients of the test with a browser"
+      need "${CHROMIUM:-chromium}" chromium "Chromium is the browser of the tests"
+      ;;
     h2load) need h2load nghttp2-client "h2load is a client of the tests" ;;
   esac
   [ "$1" != triton ] && return
@@ -123,17 +138,18 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | browser) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | browser) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }
         make=("$python" -m venv)
         ;;
     esac
-    digest=$({ declare -f "$name"; cat "$here/constraints_$name.txt" "$here/clients/$name"/* 2>/dev/null || true; } | sha256sum | cut -c1-12)
+    proto=(); [ "$name" = browser ] && proto=("$here/../proto/src/main/proto/inference.proto")
+    digest=$({ declare -f "$name"; cat "$here/constraints_$name.txt" "$here/clients/$name"/* "${proto[@]}" 2>/dev/null || true; } | sha256sum | cut -c1-12)
     folder=$cache/$name-$digest
     (
       flock 9

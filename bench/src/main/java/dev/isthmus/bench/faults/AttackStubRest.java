@@ -27,7 +27,7 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
     private static final int KEPT = 4_096;
     private static final int HINTS = 1_000;
     private static final String BINARY = "Inference-Header-Content-Length";
-    private static final String META = "{\"name\":\"stub\",\"version\":\"1\",\"live\":true,\"ready\":true,"
+    static final String META = "{\"name\":\"stub\",\"version\":\"1\",\"live\":true,\"ready\":true,"
             + "\"extensions\":[\"binary_tensor_data\"],\"platform\":\"stub\",\"inputs\":[],\"outputs\":[]}";
     private static final String BIG_HEAD =
             "{\"model_name\":\"big-rest\",\"model_version\":\"1\",\"outputs\":[{\"name\":"
@@ -53,7 +53,7 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
         channel.pipeline().addLast(new HttpServerCodec(), new AttackStubRest(kind, ledger));
     }
 
-    private static ByteBuf text(String text) {
+    static ByteBuf text(String text) {
         return Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII);
     }
 
@@ -101,15 +101,19 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
             context.writeAndFlush(response);
             return;
         }
-        String text = "{\"model_name\":\"m\",\"model_version\":\"1\",\"id\":\"" + (id < 0 ? "warm" : id)
-                + "\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[0,0,0,0]}]}";
-        context.writeAndFlush(answer(text(text), "application/json"));
+        context.writeAndFlush(answer(text(inferred(id)), "application/json"));
         if (kind == AttackStub.Kind.CLOSING) {
             context.executor().schedule(() -> context.close(), id % 20, TimeUnit.MILLISECONDS);
         }
     }
 
-    private static FullHttpResponse answer(ByteBuf body, String type) {
+    /** The response to an inference with this id; negative for one that is not counted. */
+    static String inferred(int id) {
+        return "{\"model_name\":\"m\",\"model_version\":\"1\",\"id\":\"" + (id < 0 ? "warm" : id)
+                + "\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[0,0,0,0]}]}";
+    }
+
+    static FullHttpResponse answer(ByteBuf body, String type) {
         FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK, body);
         response.headers().set("Content-Type", type).set("Content-Length", body.readableBytes());
         return response;

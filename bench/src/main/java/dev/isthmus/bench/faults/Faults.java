@@ -40,7 +40,10 @@ public final class Faults implements Callable<Integer> {
             new SplitScenario(),
             new DrainScenario(false),
             new DrainScenario(true),
-            new CertificatesScenario());
+            new UpstreamDrainScenario(false),
+            new UpstreamDrainScenario(true),
+            new CertificatesScenario(),
+            new DescriptorsScenario());
 
     /** The name that selects all attacks. */
     private static final String ATTACKS = "attacks";
@@ -81,8 +84,8 @@ public final class Faults implements Callable<Integer> {
     @Parameters(
             paramLabel = "SCENARIO",
             description =
-                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, certificates, attacks, or"
-                            + " an attack by its name (docs/explanation/faults.md); all by default.")
+                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, drain-upstream,"
+                            + " drain-upstream-rest, certificates, attacks, or an attack by its name (docs/explanation/faults.md); all by default.")
     private List<String> names = List.of();
 
     /**

@@ -28,19 +28,18 @@ final class Fleet {
 
     private final Children children;
     private final Path folder;
-    private final int serviceMicros;
+    private final Scenario scenario;
     private final List<Child> stubs = new ArrayList<>();
     private final List<Integer> ports = new ArrayList<>();
     private final List<Child> gateways = new ArrayList<>();
     private Path home = Path.of(".");
-    private boolean secure;
     private final GatewayConfigs configs;
 
-    /** Starts the stubs. */
-    Fleet(Children children, Path folder, int serviceMicros) throws IOException, BenchException, InterruptedException {
+    /** Starts the stubs of the scenario. */
+    Fleet(Children children, Path folder, Scenario scenario) throws IOException, BenchException, InterruptedException {
         this.children = children;
         this.folder = folder;
-        this.serviceMicros = serviceMicros;
+        this.scenario = scenario;
         List<Integer> stubPorts = new ArrayList<>();
         for (String name : STUBS) {
             stubs.add(startStub(name, 0));
@@ -62,15 +61,14 @@ final class Fleet {
                 name,
                 STUB_FLAGS,
                 System.getProperty("java.class.path"),
-                StubServer.class.getName(),
-                List.of(name, folder.toString(), Integer.toString(port), Integer.toString(serviceMicros)));
+                (scenario.restUpstream() ? RestStubServer.class : StubServer.class).getName(),
+                List.of(name, folder.toString(), Integer.toString(port), Integer.toString(scenario.serviceMicros())));
     }
 
-    /** Starts the packaged gateways of the scenario and waits until they are ready. */
-    void startGateways(Path project, Scenario scenario) throws IOException, BenchException, InterruptedException {
+    /** Starts the packaged gateways and waits until they are ready. */
+    void startGateways(Path project) throws IOException, BenchException, InterruptedException {
         home = project;
-        secure = scenario.secure();
-        if (secure) {
+        if (scenario.secure()) {
             certificates().create();
         }
         for (int number = 0; number < scenario.gateways(); number++) {
@@ -91,6 +89,7 @@ final class Fleet {
         }
         return children.java(
                 "gateway",
+                scenario.maxFiles() == 0 ? List.of() : List.of("prlimit", "--nofile=" + scenario.maxFiles()),
                 List.of("-XX:+UseSerialGC", "-Xmx512m"),
                 distribution + File.separator + "*",
                 "dev.isthmus.gateway.cli.IsthmusCommand",
@@ -110,7 +109,7 @@ final class Fleet {
 
     private boolean ready(int number) {
         try {
-            if (secure) {
+            if (scenario.secure()) {
                 Http.get(configs.adminPort(), "/ready");
             } else {
                 Http.get(ports.get(number), "/v2/health/ready");
@@ -124,6 +123,11 @@ final class Fleet {
     /** Sends a signal to the first gateway. */
     void signalGateway(String name) throws IOException, BenchException, InterruptedException {
         gateways.getFirst().signal(name);
+    }
+
+    /** The process id of the first gateway. */
+    long gatewayPid() {
+        return gateways.getFirst().pid();
     }
 
     /** The files of a gateway that {@linkplain Scenario#secure() uses TLS}. */
@@ -169,7 +173,13 @@ final class Fleet {
         children.kill(stubs.get(stub));
     }
 
-    /** Restarts a killed stub on its old port and waits until it listens. */
+    /** Ends a stub with the calls that it has begun; returns its exit code. */
+    int drain(int stub) throws IOException, BenchException, InterruptedException {
+        stubs.get(stub).tell(StubServer.DRAIN);
+        return stubs.get(stub).awaitExit(START);
+    }
+
+    /** Restarts a stub that has ended on its old port and waits until it listens. */
     void restart(int stub) throws IOException, BenchException, InterruptedException {
         Child started = startStub(STUBS.get(stub), configs.stubs().get(stub));
         stubs.set(stub, started);

@@ -19,6 +19,11 @@ record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
         return fleet(listener(""), settings);
     }
 
+    /** As {@link #replicas}, of servers that speak REST. */
+    String restReplicas(String... settings) {
+        return replicas(settings).replace("protocol: grpc", "protocol: rest");
+    }
+
     /** The same behind a TLS listener. */
     String secureReplicas() {
         return fleet(listener(", " + CertificateFiles.setting()));

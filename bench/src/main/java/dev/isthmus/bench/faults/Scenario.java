@@ -23,6 +23,16 @@ interface Scenario {
         return false;
     }
 
+    /** Whether the stubs speak REST instead of gRPC. */
+    default boolean restUpstream() {
+        return false;
+    }
+
+    /** Limit of open files of the gateway; 0 for that of this process. */
+    default int maxFiles() {
+        return 0;
+    }
+
     /** Service time of a stub in microseconds. */
     default int serviceMicros() {
         return Options.SERVICE_MICROS;

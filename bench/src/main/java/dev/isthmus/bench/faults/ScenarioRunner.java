@@ -15,8 +15,8 @@ record ScenarioRunner(Options options, EventLoop loop) {
     Row play(Scenario scenario, ClientProtocol protocol) throws IOException, InterruptedException {
         try (Scratch scratch = new Scratch();
                 Children children = new Children()) {
-            Fleet fleet = new Fleet(children, scratch.folder(), scenario.serviceMicros());
-            fleet.startGateways(options.home(), scenario);
+            Fleet fleet = new Fleet(children, scratch.folder(), scenario);
+            fleet.startGateways(options.home());
             ClientTrust trust = scenario.secure()
                     ? new ClientTrust(
                             fleet.certificates().issuer(), List.of(CertificateFiles.RENAMED, CertificateFiles.LINKED))

@@ -12,6 +12,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 
 /** A V2 server in its own process, so that it can be killed and stopped by signals. */
 final class StubServer implements AutoCloseable {
@@ -20,6 +21,7 @@ final class StubServer implements AutoCloseable {
 
     static final String FAIL = "fail";
     static final String SERVE = "serve";
+    static final String DRAIN = "drain";
 
     private final EventLoopGroup loop =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
@@ -41,11 +43,12 @@ final class StubServer implements AutoCloseable {
 
     /**
      * Runs until the end of standard input, so that no stub outlives its driver. A line {@code fail} makes inference
-     * fail with UNAVAILABLE, {@code serve} ends that; each line is echoed.
+     * fail with UNAVAILABLE, {@code serve} ends that; each line is echoed. {@code drain} ends the process with the calls
+     * that have begun.
      *
      * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds
      */
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) throws IOException, InterruptedException {
         try (StubServer stub = new StubServer(
                         arguments[0],
                         Path.of(arguments[1]),
@@ -54,10 +57,20 @@ final class StubServer implements AutoCloseable {
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             System.out.println(LISTENING + stub.port());
             for (String line = in.readLine(); line != null; line = in.readLine()) {
+                if (line.equals(DRAIN)) {
+                    stub.drain();
+                    return;
+                }
                 stub.service.failing(line.equals(FAIL));
                 System.out.println(line);
             }
         }
+    }
+
+    /** Sends GOAWAY and returns when the calls that have begun have ended. */
+    private void drain() throws InterruptedException {
+        server.shutdown();
+        server.awaitTermination();
     }
 
     int port() {
@@ -71,6 +84,6 @@ final class StubServer implements AutoCloseable {
     @Override
     public void close() {
         server.shutdownNow();
-        loop.shutdownGracefully();
+        loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
 }

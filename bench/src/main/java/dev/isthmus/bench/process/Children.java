@@ -19,8 +19,25 @@ public final class Children implements AutoCloseable {
     /** Starts a Java program on the JDK that runs this one. */
     public Child java(String name, List<String> flags, String classPath, String main, List<String> arguments)
             throws IOException {
-        List<String> command = new ArrayList<>(
-                List.of(ProcessHandle.current().info().command().orElse("java"), "--enable-native-access=ALL-UNNAMED"));
+        return java(name, List.of(), flags, classPath, main, arguments);
+    }
+
+    /**
+     * Starts a Java program on the JDK that runs this one.
+     *
+     * @param prefix a command that starts it, such as {@code prlimit} with its options; empty for none
+     */
+    public Child java(
+            String name,
+            List<String> prefix,
+            List<String> flags,
+            String classPath,
+            String main,
+            List<String> arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>(prefix);
+        command.add(ProcessHandle.current().info().command().orElse("java"));
+        command.add("--enable-native-access=ALL-UNNAMED");
         command.addAll(flags);
         command.addAll(List.of("-cp", classPath, main));
         command.addAll(arguments);

@@ -22,7 +22,7 @@ final class AdminPages {
     }
 
     void addTo(AdminRoutes routes) {
-        routes.route("GET", "/metrics", request -> AdminResponse.text(ProcessMetrics.CONTENT_TYPE, metrics.scrape()))
+        routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())
                 .route("GET", "/config", request -> config())
@@ -33,6 +33,11 @@ final class AdminPages {
                 .route("GET", "/ramps", request -> json(gateway.ramps().document()))
                 .route("POST", "/ramps/*", this::steer)
                 .route("POST", "/reload", this::reload);
+    }
+
+    private AdminResponse metrics(AdminRequest request) {
+        String type = ProcessMetrics.contentType(request.accept());
+        return AdminResponse.text(type, metrics.scrape(type));
     }
 
     private static AdminResponse json(JsonNode document) {

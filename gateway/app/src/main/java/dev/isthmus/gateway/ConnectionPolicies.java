@@ -6,9 +6,13 @@ import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.settings.Connections;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import io.micrometer.core.instrument.MeterRegistry;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Configured limits and timeouts of client connections. */
 final class ConnectionPolicies {
+    private static final Logger LOG = LoggerFactory.getLogger(ConnectionPolicies.class);
+
     private ConnectionPolicies() {}
 
     static ConnectionPolicy of(GatewayConfig config, MeterRegistry meters) {
@@ -24,10 +28,26 @@ final class ConnectionPolicies {
                 settings.http2KeepaliveTimeout().toNanos());
         return new ConnectionPolicy(
                 timeouts,
-                settings.maxConnections(),
+                maxConnections(settings.maxConnections()),
                 settings.maxConnectionsPerAddress(),
                 Math.ceilDiv(config.limits().maxRequests(), 2),
                 Math.toIntExact(settings.tcpKeepalive().toSeconds()),
                 new ConnectionMetrics(meters));
+    }
+
+    private static int maxConnections(int configured) {
+        long files = OpenFileLimit.ofProcess();
+        int possible = OpenFileLimit.connections(files);
+        if (possible < configured) {
+            LOG.warn(
+                    "at most {} client connections instead of 'max_connections' {}: the process may open {} files; raise "
+                            + "its limit (ulimit -n, LimitNOFILE) to {} or more",
+                    possible,
+                    configured,
+                    files,
+                    OpenFileLimit.files(configured));
+            return possible;
+        }
+        return configured;
     }
 }

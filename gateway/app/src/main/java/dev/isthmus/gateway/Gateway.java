@@ -4,6 +4,7 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ListenerContext;
@@ -154,6 +155,8 @@ public final class Gateway implements AutoCloseable {
         state = new GatewayState(new AllocationProbe(allocator), warm);
         BufferAllocators.trim(allocator, loops);
         GatewayTelemetry telemetry = new GatewayTelemetry(metrics.registry());
+        telemetry.configure(config.logging());
+        OpenConnections connections = new OpenConnections();
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
@@ -172,7 +175,8 @@ public final class Gateway implements AutoCloseable {
         resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
-                Upstreams.UpstreamResources.real(loops.next(), allocator, metrics.registry(), tls, state::isStopping),
+                Upstreams.UpstreamResources.real(
+                        loops.next(), allocator, metrics.registry(), tls, connections.table(), state::isStopping),
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 telemetry,
@@ -180,7 +184,6 @@ public final class Gateway implements AutoCloseable {
                 DRAIN_TIMEOUT,
                 state,
                 this::forget);
-        OpenConnections connections = new OpenConnections();
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(metrics.registry()).show(connections);
         listeners = new Listeners(
@@ -194,6 +197,8 @@ public final class Gateway implements AutoCloseable {
                         memory),
                 tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
+        telemetry.addTo(adminRoutes);
+        new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
         current = Generation.first(config, resources);
     }
 
@@ -385,11 +390,11 @@ public final class Gateway implements AutoCloseable {
         resources.pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);
-        resources.telemetry().close();
         current.traffic().close();
         Authenticator.closeUnless(null, current.authenticator());
         shadows.close();
         metrics.close();
         LOG.info("stopped");
+        resources.telemetry().close();
     }
 }

@@ -15,6 +15,7 @@ import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.BodyLimits;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
+import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.routing.Route;
@@ -130,10 +131,11 @@ final class Generation {
             CallerAccess access = access();
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new RoutePolicyTable(
-                    routes, config.limits().maxRequests(), transcoder, resources.traffic(), previous);
+                    routes, concurrency(config), transcoder, resources.traffic(), previous);
             FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
             Service stack = ProxyStack.of(
                     observers(),
+                    resources.telemetry().payloads(),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
                     config.headers().forwarded().contains("x-request-id"),
                     routes,
@@ -235,6 +237,12 @@ final class Generation {
             }
         }
         return config.headers().forwarded().without(removed);
+    }
+
+    private static Admission.ConcurrencyLimits concurrency(GatewayConfig config) {
+        AuthenticationConfig authentication = config.authentication();
+        return new Admission.ConcurrencyLimits(
+                config.limits().maxRequests(), authentication == null ? 0 : authentication.maxRequests());
     }
 
     private static InferRules rules(GatewayConfig config) {
@@ -367,7 +375,8 @@ final class Generation {
 
     private void expire() {
         LOG.warn(
-                "configuration {}: {} calls exceed the drain timeout, and fail if their upstream was removed",
+                "configuration {}: {} calls exceed the five minutes after its replacement, and fail if their upstream was"
+                        + " removed",
                 number,
                 holders);
         close();

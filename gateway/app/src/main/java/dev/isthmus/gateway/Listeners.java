@@ -1,10 +1,13 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.ingress.BrowserAccess;
+import dev.isthmus.gateway.ingress.CorsPolicy;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.ingress.TrustedProxies;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.CorsConfig;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.settings.ManagementAccess;
@@ -111,10 +114,13 @@ final class Listeners implements AutoCloseable {
 
         private static void warn(Listener listener) {
             if (ListenerExposure.isOpen(listener) && !ListenerExposure.isLoopback(listener)) {
-                LOG.warn(
-                        "listener {} is open: whoever reaches it may send requests without a credential{}",
-                        listener.label(),
-                        listener.management() == ManagementAccess.ALLOW ? ", and change servers" : "");
+                LOG.atWarn()
+                        .addKeyValue("listener", listener.label())
+                        .log(
+                                "listener {} is open: whoever reaches it may send requests without a credential{}; a"
+                                        + " section 'authentication' closes it",
+                                listener.label(),
+                                listener.management() == ManagementAccess.ALLOW ? ", and change servers" : "");
             }
         }
 
@@ -169,8 +175,12 @@ final class Listeners implements AutoCloseable {
     }
 
     private ListenerContext context(Listener listener, @Nullable ServerTls secured) {
+        CorsConfig cors = listener.cors();
         return entry.of(
-                listener.label(), secured, new TrustedProxies(listener.trustedProxies(), listener.proxyProtocol()));
+                listener.label(),
+                secured,
+                new TrustedProxies(listener.trustedProxies(), listener.proxyProtocol()),
+                new BrowserAccess(listener.grpcWeb(), cors == null ? null : new CorsPolicy(cors)));
     }
 
     /** The listeners that are not bound yet. */

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.fleet.ReplicaSet;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
 import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.LocalConfig;
@@ -50,8 +51,10 @@ final class Upstreams implements AutoCloseable {
      *
      * @param tls where TLS contexts are made
      * @param checked the models checked on each server
+     * @param connections where open connections are listed
      */
-    record UpstreamResources(ClusterResources clusterResources, TlsRegistry tls, CheckedModels checked) {
+    record UpstreamResources(
+            ClusterResources clusterResources, TlsRegistry tls, CheckedModels checked, ConnectionTable connections) {
 
         /**
          * With the system clock and this machine's name servers; no models are checked yet. Not to be called on a loop.
@@ -63,10 +66,11 @@ final class Upstreams implements AutoCloseable {
                 ByteBufAllocator allocator,
                 MeterRegistry meters,
                 TlsRegistry tls,
+                ConnectionTable connections,
                 BooleanSupplier ending) {
             ClusterResources clusterResources = ClusterResources.real(
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop, null), ending);
-            return new UpstreamResources(clusterResources, tls, new CheckedModels());
+            return new UpstreamResources(clusterResources, tls, new CheckedModels(), connections);
         }
     }
 
@@ -125,6 +129,7 @@ final class Upstreams implements AutoCloseable {
                     remote.maxBodySize(),
                     remote.returned(),
                     abuse,
+                    resources.connections(),
                     clusterResources.ending());
             return switch (config.protocol()) {
                 case GRPC -> new GrpcUpstream(settings, capabilities, clusterResources.allocator());
@@ -150,7 +155,12 @@ final class Upstreams implements AutoCloseable {
                     cluster.resolved().get(remaining, TimeUnit.NANOSECONDS);
                 }
             } catch (ExecutionException | TimeoutException e) {
-                LOG.warn("upstream '{}': not all host names were resolved within the connect timeout", name);
+                LOG.atWarn()
+                        .addKeyValue("upstream", name)
+                        .log(
+                                "upstream '{}': not all host names were resolved within the connect timeout; check its"
+                                        + " endpoints and DNS",
+                                name);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }

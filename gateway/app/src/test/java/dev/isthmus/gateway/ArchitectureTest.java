@@ -132,9 +132,12 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.fleet",
                         "dev.isthmus.gateway.catalogue..",
                         "dev.isthmus.gateway.metrics..",
+                        "dev.isthmus.gateway.logging..",
+                        "dev.isthmus.gateway.payloadlog..",
                         "dev.isthmus.gateway.reload..",
                         "dev.isthmus.gateway.shadow..",
                         "dev.isthmus.gateway.ramp..",
+                        "dev.isthmus.gateway.tracing..",
                         "dev.isthmus.gateway.settings..")
                 .should()
                 .dependOnClassesThat(
@@ -199,6 +202,13 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("ai.djl..", "ai.onnxruntime..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("dev.isthmus.gateway.tracing..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.opentelemetry..")
                 .check(CLASSES);
     }
 

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -65,6 +66,7 @@ class GenerationTest {
                                 ByteBufAllocator.DEFAULT,
                                 new SimpleMeterRegistry(),
                                 new TlsRegistry(new SimpleMeterRegistry()),
+                                new ConnectionTable(),
                                 () -> false),
                         SelectionState.of(System::nanoTime),
                         new RoutePolicyTable.PolicyResources(

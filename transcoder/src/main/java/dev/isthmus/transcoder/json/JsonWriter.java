@@ -50,12 +50,6 @@ public final class JsonWriter {
         return this;
     }
 
-    /** Ends a line of newline-delimited JSON: the next value is the first of the next line. */
-    public void endLine() {
-        out.writeByte('\n');
-        comma = false;
-    }
-
     /** Writes a value given as ASCII JSON. */
     public JsonWriter raw(String json) {
         item();

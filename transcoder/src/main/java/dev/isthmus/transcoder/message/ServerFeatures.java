@@ -11,6 +11,11 @@ public record ServerFeatures(Wire wire, Dialect dialect, boolean binaryTensorDat
     /** A backend in this process. */
     public static final ServerFeatures LOCAL = new ServerFeatures(Wire.DECODED, Dialect.GENERIC, false, false);
 
+    /** The same without shared memory. */
+    public ServerFeatures withoutSharedMemory() {
+        return new ServerFeatures(wire, dialect, binaryTensorData, false);
+    }
+
     /** Whether it accepts any JSON value as a parameter ({@link dev.isthmus.oip.Parameter.Json}). */
     public boolean anyParameter() {
         return wire == Wire.REST && dialect.anyParameter();

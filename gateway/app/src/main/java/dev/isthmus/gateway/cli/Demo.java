@@ -126,7 +126,6 @@ final class Demo {
     }
 
     private void commands(Endpoint self) {
-        String home = System.getProperty("isthmus.home", ".");
         String ones = "1" + ",1".repeat(15);
         out.println();
         out.println("Try it yourself (sum and difference of two vectors, embedded model 'simple'):");
@@ -135,7 +134,7 @@ final class Demo {
                 + "{\"name\":\"INPUT0\",\"shape\":[1,16],\"datatype\":\"INT32\",\"data\":[" + ones + "]},"
                 + "{\"name\":\"INPUT1\",\"shape\":[1,16],\"datatype\":\"INT32\",\"data\":[" + ones + "]}]}'");
         out.println();
-        out.println("grpcurl -plaintext -import-path '" + home + "/proto/src/main/proto' -proto inference.proto -d '"
+        out.println("grpcurl -plaintext -d '"
                 + "{\"model_name\":\"simple\",\"inputs\":["
                 + "{\"name\":\"INPUT0\",\"shape\":[1,16],\"datatype\":\"INT32\",\"contents\":{\"int_contents\":["
                 + ones + "]}},"

@@ -58,7 +58,7 @@ public final class WarmUp {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception e) {
-            LOG.warn("the warm-up failed; the first requests will take longer", e);
+            LOG.warn("the warm-up failed, and the first requests take longer; please report it", e);
         } finally {
             // Collect the warm-up's garbage now rather than while the first clients are served.
             System.gc();

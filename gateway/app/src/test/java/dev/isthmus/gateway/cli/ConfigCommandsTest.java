@@ -238,8 +238,8 @@ class ConfigCommandsTest {
         assertThat(run("diff", before, after)).isEqualTo(1);
         assertThat(out.toString().lines())
                 .containsExactly(
-                        "listeners: [{host: 127.0.0.1, port: 8080, management: deny, trusted_proxies: [], proxy_protocol: false}] -> "
-                                + "[{host: 127.0.0.1, port: 9, management: deny, trusted_proxies: [], proxy_protocol: false}]",
+                        "listeners: [{host: 127.0.0.1, port: 8080, management: deny, trusted_proxies: [], proxy_protocol: false, grpc_web: false}] -> "
+                                + "[{host: 127.0.0.1, port: 9, management: deny, trusted_proxies: [], proxy_protocol: false, grpc_web: false}]",
                         "limits: max_body_size: 64MiB -> 1MiB",
                         "upstream 't': try_timeout: 2s -> none",
                         "upstream 't': breaker: window: 100 -> 50",

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import static java.nio.file.StandardCopyOption.COPY_ATTRIBUTES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
@@ -48,11 +49,14 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
+            "docs/explanation/performance.md: takes minutes",
             "docs/guides/canary.md: needs a token file",
             "docs/guides/installing.md: installs into the system",
             "docs/guides/installing.md: installs into the system",
             "docs/guides/installing.md: takes minutes",
             "docs/guides/operating.md: needs Kubernetes",
+            "docs/guides/operating.md: needs a token file",
+            "docs/guides/operating.md: needs a token file",
             "docs/guides/tls.md: needs Kubernetes");
 
     /** Has the folder {@code tls} of the pages' configurations. */
@@ -70,6 +74,8 @@ class DocumentationTest {
         }
         Files.copy(authority.ca(), folder.resolve("clients.pem"));
         Files.copy(authority.ca(), folder.resolve("servers.pem"));
+        Files.copy(authority.ca(), folder.resolve("collector-ca.pem"));
+        Files.copy(folder.resolve("client.key"), folder.resolve("collector.key"), COPY_ATTRIBUTES);
         Files.move(authority.revoke(), folder.resolve("clients.crl"));
     }
 

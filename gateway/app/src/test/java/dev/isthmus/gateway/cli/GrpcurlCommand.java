@@ -17,8 +17,6 @@ import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.protobuf.ProtoUtils;
 import io.grpc.stub.ClientCalls;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
@@ -33,10 +31,10 @@ import java.util.concurrent.TimeUnit;
  * @param data the request as JSON
  */
 record GrpcurlCommand(String method, String data) {
-    private static final Set<String> WITH_VALUE = Set.of("-d", "-import-path", "-proto");
+    private static final Set<String> WITH_VALUE = Set.of("-d");
 
-    /** Parses the arguments, as strictly as grpcurl parses flags and files. */
-    static GrpcurlCommand of(Path folder, List<String> words) {
+    /** Parses the arguments, as strictly as grpcurl parses flags. */
+    static GrpcurlCommand of(List<String> words) {
         Map<String, String> flags = new HashMap<>();
         int at = 1;
         while (words.get(at).startsWith("-")) {
@@ -47,9 +45,7 @@ record GrpcurlCommand(String method, String data) {
             flags.put(words.get(at), valued ? words.get(at + 1) : "");
             at += valued ? 2 : 1;
         }
-        assertThat(flags).containsKeys("-plaintext", "-import-path", "-proto");
-        Path proto = folder.resolve(flags.getOrDefault("-import-path", "")).resolve(flags.getOrDefault("-proto", ""));
-        assertThat(Files.isRegularFile(proto)).isTrue();
+        assertThat(flags).containsKeys("-plaintext");
         assertThat(words.subList(at, words.size())).hasSize(2).first().isEqualTo("127.0.0.1:8080");
         return new GrpcurlCommand(words.get(at + 1), flags.getOrDefault("-d", "{}"));
     }

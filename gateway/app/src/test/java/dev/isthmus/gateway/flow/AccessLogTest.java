@@ -271,6 +271,21 @@ class AccessLogTest {
     }
 
     @Test
+    void symbolicLink_isNotRenamed() throws Exception {
+        Path target = Files.createFile(directory.resolve("target"));
+        Files.createSymbolicLink(file(), target);
+        start(Map.of("rotateAt", 1, "keep", 2));
+        try (Http1Client client = client()) {
+            for (int i = 0; i < 3; i++) {
+                assertThat(client.get("/v2/health/live").response().status()).isEqualTo(200);
+                lines(i + 1);
+            }
+        }
+        assertThat(directory.toFile().list()).containsExactlyInAnyOrder("access.log", "target");
+        assertThat(Files.isSymbolicLink(file())).isTrue();
+    }
+
+    @Test
     void fileThatCannotBeWritten_costsNoCall_andIsCounted() throws Exception {
         Path missing = directory.resolve("missing");
         start(Map.of("file", missing.resolve("access.log")));

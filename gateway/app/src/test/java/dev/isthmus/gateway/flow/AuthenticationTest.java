@@ -9,6 +9,8 @@ import dev.isthmus.gateway.settings.ApiKeyFile;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.proto.InferParameter;
+import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelStreamInferResponse;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -320,32 +322,106 @@ class AuthenticationTest {
         }
     }
 
+    private static FakeGrpcServer streaming() throws IOException {
+        return new FakeGrpcServer((call, message) -> call.sendMessage(ModelStreamInferResponse.newBuilder()
+                .setInferResponse(Infer.answer(Infer.request(message), 7))
+                .build()
+                .toByteArray()));
+    }
+
+    private Stage stage(String yaml, FakeGrpcServer of) throws Exception {
+        return Stage.with(ConfigLoader.parse(
+                "test.yaml",
+                yaml.replace("PORT", Integer.toString(of.endpoint().port())),
+                folder));
+    }
+
+    private static GrpcClient stream(Stage stage, String credential) {
+        return GrpcClient.open(
+                stage.channel(), "ModelStreamInfer", metadata("Bearer " + credential), CallOptions.DEFAULT, 100);
+    }
+
+    private static void expectAnswer(GrpcClient stream) throws Exception {
+        stream.send(Infer.request("m", "b", 1).toByteArray());
+        assertThat(Infer.envelope(stream.answer()).getInferResponse().getId()).isEqualTo("b");
+    }
+
+    /** Sends messages until the stream has ended. */
+    private static Status ended(GrpcClient stream) throws Exception {
+        await().atMost(PATIENCE).until(() -> {
+            stream.send(Infer.request("m", "c", 1).toByteArray());
+            return !stream.open();
+        });
+        return stream.status();
+    }
+
     @Test
     void stream_isJudgedMessageByMessage() throws Exception {
-        try (FakeGrpcServer streaming =
-                        new FakeGrpcServer((call, message) -> call.sendMessage(ModelStreamInferResponse.newBuilder()
-                                .setInferResponse(Infer.answer(Infer.request(message), 7))
-                                .build()
-                                .toByteArray()));
-                Stage stage = Stage.with(ConfigLoader.parse(
-                        "test.yaml",
-                        (AUTHENTICATION + RULES)
-                                .replace(
-                                        "PORT",
-                                        Integer.toString(streaming.endpoint().port())),
-                        folder))) {
-            GrpcClient alice = GrpcClient.open(
-                    stage.channel(), "ModelStreamInfer", metadata("Bearer " + ALICE), CallOptions.DEFAULT, 10);
+        try (FakeGrpcServer streaming = streaming();
+                Stage stage = stage(AUTHENTICATION + RULES, streaming)) {
+            GrpcClient alice = stream(stage, ALICE);
             alice.send(Infer.request("other", "a", 1).toByteArray());
             ModelStreamInferResponse refused = Infer.envelope(alice.answer());
             assertThat(refused.getErrorMessage()).isEqualTo("permission 'stream' is required");
-            alice.send(Infer.request("m", "b", 1).toByteArray());
-            assertThat(Infer.envelope(alice.answer()).getInferResponse().getId())
-                    .isEqualTo("b");
+            expectAnswer(alice);
             alice.end();
-            GrpcClient bob = GrpcClient.open(
-                    stage.channel(), "ModelStreamInfer", metadata("Bearer " + BOB), CallOptions.DEFAULT, 10);
+            GrpcClient bob = stream(stage, BOB);
             assertThat(bob.status().getCode()).isEqualTo(Status.Code.PERMISSION_DENIED);
+        }
+    }
+
+    @Test
+    void stream_endsWhenItsKeyIsRemoved() throws Exception {
+        try (FakeGrpcServer streaming = streaming();
+                Stage stage = stage(AUTHENTICATION + RULES, streaming)) {
+            GrpcClient removed = stream(stage, ALICE);
+            expectAnswer(removed);
+            keys(line("alice", "next-key"));
+            Status status = ended(removed);
+            assertThat(status.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
+            assertThat(status.getDescription()).startsWith("the credential is not valid");
+            GrpcClient next = stream(stage, "next-key");
+            expectAnswer(next);
+            next.end();
+            assertThat(next.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void stream_endsWhenItsTokenExpires() throws Exception {
+        String yaml = AUTHENTICATION.replace("jwks.json}", "jwks.json, skew: 0s}");
+        try (FakeGrpcServer streaming = streaming();
+                Stage stage = stage(yaml, streaming)) {
+            GrpcClient lasting = stream(stage, token("carol"));
+            GrpcClient expiring = stream(
+                    stage,
+                    ISSUER.token(TestIssuer.claims("carol")
+                            .expirationTime(Date.from(Instant.now().plusSeconds(3)))
+                            .build()));
+            Status status = ended(expiring);
+            assertThat(status.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
+            assertThat(status.getDescription()).startsWith("the credential has expired");
+            expectAnswer(lasting);
+            lasting.end();
+        }
+    }
+
+    @Test
+    void repeatedBadTokens_areRefused_andKnownCallersGoOn() throws Exception {
+        String[] parts = token("carol").split("\\.", -1);
+        try (Stage stage = stage(AUTHENTICATION);
+                Http1Client client = stage.http1()) {
+            int refused = 0;
+            // More than the limit, and what it allows in 20 s.
+            for (int i = 0; i < 600 && refused != 429; i++) {
+                String payload = TestIssuer.claims("carol" + i).build().toPayload().toBase64URL().toString();
+                String token = parts[0] + "." + payload + "." + parts[2];
+                refused = client.post(INFER, Infer.json("i", 1), "Authorization: Bearer " + token)
+                        .response()
+                        .status();
+            }
+            assertThat(refused).isEqualTo(429);
+            assertThat(infer(stage, "X-Api-Key: " + ALICE).status()).isEqualTo(200);
         }
     }
 
@@ -379,6 +455,61 @@ class AuthenticationTest {
             await().atMost(PATIENCE)
                     .until(() -> infer(stage, "X-Api-Key: " + BOB).status() == 429);
         }
+    }
+
+    @Test
+    void concurrentCallsOfACaller_areLimited_whateverItsCredential() throws Exception {
+        String yaml = AUTHENTICATION.replace("authentication:\n", "authentication:\n  max_requests: 1\n");
+        try (Stage stage = stage(yaml)) {
+            GrpcClient held = GrpcClient.open(
+                    stage.channel(), "ModelStreamInfer", metadata("Bearer " + ALICE), CallOptions.DEFAULT, 10);
+            held.send(Infer.request("m", "a", 1).toByteArray());
+            held.answer();
+            Http1Client.Response refused = infer(stage, "Authorization: Bearer " + token("alice"));
+            expectRefused(refused, 429, "too many concurrent calls of this caller (limit 1)");
+            assertThat(infer(stage, "X-Api-Key: " + BOB).status()).isEqualTo(200);
+            held.end();
+            assertThat(held.status().getCode()).isEqualTo(Status.Code.OK);
+            await().atMost(PATIENCE)
+                    .until(() -> infer(stage, "X-Api-Key: " + ALICE).status() == 200);
+        }
+    }
+
+    @Test
+    void sharedMemoryInInferences_needsItsPermission() throws Exception {
+        String yaml = AUTHENTICATION.replace("dialect: triton", "dialect: triton, shared_memory: true") + RULES
+                + "    - {name: memory, who: {names: [alice]}, may: [shared_memory], models: [m]}\n";
+        ModelInferRequest message = ModelInferRequest.newBuilder()
+                .setModelName("m")
+                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
+                        .setName("x")
+                        .setDatatype("INT32")
+                        .addShape(1)
+                        .putParameters("shared_memory_region", text("r"))
+                        .putParameters("shared_memory_byte_size", number(4)))
+                .build();
+        String json = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"INT32\",\"shape\":[1],\"parameters\":"
+                + "{\"shared_memory_region\":\"r\",\"shared_memory_byte_size\":4}}]}";
+        try (Stage stage = stage(yaml);
+                Http1Client client = stage.http1()) {
+            Http1Client.Response refused =
+                    client.post(INFER, json, "X-Api-Key: " + BOB).response();
+            expectRefused(refused, 400, "input 'x': shared memory is not enabled");
+            assertThat(client.post(INFER, json, "X-Api-Key: " + ALICE).response().status())
+                    .isEqualTo(200);
+            GrpcClient bob = grpc(stage, "ModelInfer", "Bearer " + BOB, message.toByteArray());
+            assertThat(bob.status().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+            GrpcClient alice = grpc(stage, "ModelInfer", "Bearer " + ALICE, message.toByteArray());
+            assertThat(alice.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    private static InferParameter text(String value) {
+        return InferParameter.newBuilder().setStringParam(value).build();
+    }
+
+    private static InferParameter number(long value) {
+        return InferParameter.newBuilder().setInt64Param(value).build();
     }
 
     @Test

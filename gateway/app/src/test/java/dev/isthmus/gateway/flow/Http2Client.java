@@ -72,7 +72,7 @@ public final class Http2Client implements AutoCloseable {
         }
 
         String part() throws InterruptedException {
-            return FakeGrpcServer.next(parts);
+            return utf8(FakeGrpcServer.next(parts));
         }
 
         /** The trailers; the headers if there are none. */
@@ -83,8 +83,17 @@ public final class Http2Client implements AutoCloseable {
 
         /** The complete body, once the stream has ended. */
         public String body() throws Exception {
+            return utf8(latin());
+        }
+
+        /** As {@link #body()}, one character per byte. */
+        String latin() throws Exception {
             ended.get(20, TimeUnit.SECONDS);
             return String.join("", parts);
+        }
+
+        private static String utf8(String latin) {
+            return new String(latin.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
         }
 
         /** The error code with which the gateway reset the stream. */
@@ -194,7 +203,7 @@ public final class Http2Client implements AutoCloseable {
                 response.head.complete(headers.headers());
                 last = headers.isEndStream();
             } else if (frame instanceof Http2DataFrame data) {
-                response.parts.add(data.content().toString(StandardCharsets.UTF_8));
+                response.parts.add(data.content().toString(StandardCharsets.ISO_8859_1));
                 last = data.isEndStream();
             }
             if (last) {

@@ -40,6 +40,7 @@ class MetricsDocumentedTest {
                 ramp: {target: new, steps: [10%, 50%]}
                 rates:
                   - {requests_per_second: 1000}
+            payload_log: {url: "http://127.0.0.1:1/"}
             default_upstream: t
             """;
 

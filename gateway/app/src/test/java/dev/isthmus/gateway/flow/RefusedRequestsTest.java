@@ -3,11 +3,17 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.flow.GrpcWebClient.Answer;
+import dev.isthmus.gateway.flow.GrpcWebClient.HttpVersion;
+import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.TestConfigs;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +31,15 @@ class RefusedRequestsTest {
 
     @BeforeAll
     void start() throws Exception {
-        stage = new Stage(Map.of(), Map.of(), GatewayConfig.LOCAL);
+        GatewayConfig config = TestConfigs.with(
+                GatewayConfig.embedded(),
+                Map.of(
+                        "answers",
+                        Stage.ANSWERS,
+                        "limits",
+                        TestConfigs.with(GatewayConfig.DEFAULT.limits(), Map.of("maxBodySize", Stage.LIMIT))));
+        stage = Stage.with(
+                config.withListener(TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("grpcWeb", true))));
     }
 
     @AfterAll
@@ -110,6 +124,42 @@ class RefusedRequestsTest {
         GrpcClient call = GrpcClient.ask(stage.channel(), "Nothing", new Metadata(), new byte[0]);
         assertThat(call.status().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED);
         expectOneMore("grpc", "unknown", "UNIMPLEMENTED", before);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "UNIMPLEMENTED,         Nothing,     AAAAAAA=",
+        "INVALID_ARGUMENT,      ServerLive,  not base64",
+        "INVALID_ARGUMENT,      ModelReady,  AAAAAAH/",
+        "INTERNAL,              ServerLive,  AAAAAA==",
+        "INTERNAL,              ServerLive,  gAAAAAA=",
+        "INTERNAL,              ModelInfer,  AQAAAAA=",
+        "PAYLOAD_TOO_LARGE,     ModelInfer,  AP////8="
+    })
+    void grpcWebCall_beforeItIsACall(String code, String method, String body) throws Exception {
+        for (HttpVersion version : HttpVersion.values()) {
+            long before = counted("grpc_web", "unknown", code);
+            Answer answer = new GrpcWebClient(stage.port(), version, GrpcWebForm.TEXT)
+                    .ask(
+                            "POST",
+                            GrpcWebClient.SERVICE + method,
+                            body.getBytes(StandardCharsets.US_ASCII),
+                            "content-type",
+                            "application/grpc-web-text");
+            assertThat(answer.status()).isEqualTo(200);
+            assertThat(answer.frames().status()).isPositive();
+            expectOneMore("grpc_web", "unknown", code, before);
+        }
+    }
+
+    @Test
+    void grpcWebCall_withOtherMessages() throws Exception {
+        long before = counted("grpc_web", "unknown", "UNSUPPORTED_MEDIA_TYPE");
+        try (Http1Client client = stage.http1()) {
+            client.post(GrpcWebClient.SERVICE + "ServerLive", "{}", "Content-Type: application/grpc-web+json");
+            assertThat(client.response().header("grpc-status")).isEqualTo("12");
+        }
+        expectOneMore("grpc_web", "unknown", "UNSUPPORTED_MEDIA_TYPE", before);
     }
 
     @Test

@@ -44,7 +44,8 @@ public final class TlsIngress implements AutoCloseable {
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
-        listener = new ListenerContext(new Refusing(), () -> settings).of("test", tls, TrustedProxies.NONE);
+        listener = new ListenerContext(new Refusing(), () -> settings)
+                .of("test", tls, TrustedProxies.NONE, BrowserAccess.NONE);
         server = IngressServer.listen(
                 Transport.best(),
                 loops,

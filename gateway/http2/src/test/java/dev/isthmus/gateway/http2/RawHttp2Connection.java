@@ -34,7 +34,12 @@ public final class RawHttp2Connection implements Closeable {
 
     /** A client's connection to a server on loopback; preface and SETTINGS have been sent. */
     public static RawHttp2Connection connect(int port) throws IOException {
-        RawHttp2Connection connection = new RawHttp2Connection(new Socket(InetAddress.getLoopbackAddress(), port));
+        return over(new Socket(InetAddress.getLoopbackAddress(), port));
+    }
+
+    /** As {@link #connect}, over a connected socket. */
+    public static RawHttp2Connection over(Socket socket) throws IOException {
+        RawHttp2Connection connection = new RawHttp2Connection(socket);
         connection.write(Unpooled.wrappedBuffer(RawFrames.preface(), RawFrames.settings()));
         return connection;
     }

@@ -116,6 +116,13 @@ public final class AccessPolicy {
     }
 
     /**
+     * Whether tensors of inferences may be in shared memory of an upstream that has it enabled. Without rules they may.
+     */
+    public boolean allowsSharedMemory(CallContext call, ModelRef model) {
+        return rules == null || onModel(call, Permission.SHARED_MEMORY, model).allowed();
+    }
+
+    /**
      * The decision about an operation that names no model. Reading, and streams whose messages name their models, need
      * a rule for any model; their models are judged one by one. Management needs a rule for all models.
      */

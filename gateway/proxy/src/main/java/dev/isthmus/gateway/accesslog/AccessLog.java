@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.logfile.LogOutput;
 import dev.isthmus.gateway.net.RepeatedFailures;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
@@ -27,6 +27,10 @@ final class AccessLog implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(AccessLog.class);
     /** Largest size of one event loop's lines that are not yet taken by the thread. */
     private static final int MAX_BYTES = 1 << 20;
+    /** Size of an array at first; larger ones than the second size are not used again. */
+    private static final int FIRST_BYTES = 16 << 10;
+
+    private static final int KEPT_BYTES = 256 << 10;
     /** Size from which the thread is woken. */
     private static final int WAKE_BYTES = 64 << 10;
 
@@ -42,13 +46,14 @@ final class AccessLog implements AutoCloseable {
     private final Map<EventLoop, LoopLines> buffers = new ConcurrentHashMap<>();
     private final Thread thread;
     private volatile boolean closed;
-    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
+    /** Of the thread. */
+    private final TakenLines taken = new TakenLines();
 
     /** Starts the thread; opens no file before there is a line. */
     AccessLog(AccessLogConfig config, MeterRegistry meters) {
         this.config = config;
         sampler = new CallSampler(config, () -> ThreadLocalRandom.current().nextDouble());
-        output = new LogOutput(config);
+        output = new LogOutput(config.file(), config.rotateAt(), config.keep());
         written = Counter.builder("isthmus.access.log.lines")
                 .description("Lines written to the access log")
                 .register(meters);
@@ -98,31 +103,35 @@ final class AccessLog implements AutoCloseable {
     }
 
     private void writeAll() {
-        buffers.values().forEach(each -> write(each.take()));
+        buffers.values().forEach(this::write);
     }
 
-    private void write(Lines lines) {
-        if (lines.count() == 0) {
+    private void write(LoopLines lines) {
+        int count = lines.take(taken);
+        if (count == 0) {
             return;
         }
         try {
-            output.write(lines.bytes());
-            written.increment(lines.count());
+            output.write(taken.bytes, taken.length);
+            written.increment(count);
         } catch (IOException e) {
-            failed.increment(lines.count());
+            failed.increment(count);
             warn(e);
-        } finally {
-            lines.bytes().release();
+        }
+        if (taken.bytes.length > KEPT_BYTES) {
+            taken.bytes = new byte[FIRST_BYTES];
         }
     }
 
     private void warn(IOException failure) {
-        if (failures.first("io_error")) {
-            LOG.warn(
-                    "access log: lines are lost, because {} cannot be written ({}); free space or change 'access_log'",
-                    config.file(),
-                    failure.toString());
-        }
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("file", config.file())
+                .log(
+                        "access log: lines are lost, because {} cannot be written ({}); free space or change"
+                                + " 'access_log'",
+                        config.file(),
+                        failure.toString());
     }
 
     /** Writes what is left, for at most five seconds. Later lines are dropped. Idempotent. */
@@ -141,37 +150,40 @@ final class AccessLog implements AutoCloseable {
         }
     }
 
-    /** Lines that are not yet written to the output. */
-    private record Lines(ByteBuf bytes, int count) {
-        static final Lines NONE = new Lines(Unpooled.EMPTY_BUFFER, 0);
+    /** Lines that were taken from a loop, and then the array that the next loop goes on with. */
+    private static final class TakenLines {
+        byte[] bytes = new byte[FIRST_BYTES];
+        int length;
     }
 
-    /** The lines of one event loop. Its lock is contended only while the thread exchanges the buffer. */
+    /** The lines of one event loop. Its lock is contended only while the thread exchanges the array. */
     private final class LoopLines {
-        private final LineWriter out = new LineWriter();
+        private final LineWriter out = new LineWriter(FIRST_BYTES);
         private final AccessLogLine line = new AccessLogLine(out, config.headers());
         private int count;
 
         synchronized boolean add(CallContext call) {
-            int before = out.bytes();
+            int before = out.length();
             if (before >= MAX_BYTES || closed) {
                 return false;
             }
             line.write(call, System.currentTimeMillis());
             count++;
-            if (before < WAKE_BYTES && out.bytes() >= WAKE_BYTES) {
+            if (before < WAKE_BYTES && out.length() >= WAKE_BYTES) {
                 LockSupport.unpark(thread);
             }
             return true;
         }
 
-        synchronized Lines take() {
-            if (count == 0) {
-                return Lines.NONE;
+        /** Exchanges the array for the lines; returns their number. */
+        synchronized int take(TakenLines exchanged) {
+            int lines = count;
+            if (lines > 0) {
+                exchanged.length = out.length();
+                exchanged.bytes = out.take(exchanged.bytes);
+                count = 0;
             }
-            Lines taken = new Lines(out.take(), count);
-            count = 0;
-            return taken;
+            return lines;
         }
     }
 }

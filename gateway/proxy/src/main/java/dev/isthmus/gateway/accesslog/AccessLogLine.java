@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.accesslog;
 
+import dev.isthmus.gateway.accesslog.LineWriter.Member;
+import dev.isthmus.gateway.accesslog.LineWriter.RepeatedText;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.HeaderFields;
@@ -7,9 +9,6 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.metrics.OperationKind;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
-import io.netty.util.NetUtil;
-import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,17 +17,45 @@ import org.jspecify.annotations.Nullable;
  * text of a client is escaped as JSON, so that it cannot add a line or a member.
  */
 final class AccessLogLine {
-    private static final int TRACE_PARENT_LENGTH = 55;
-    private static final int TRACE_ID = 3;
-    private static final int TRACE_ID_END = 35;
+    private static final Member TIME = new Member("time");
+    private static final Member REQUEST_ID = new Member("request_id");
+    private static final Member TRACE_ID = new Member("trace_id");
+    private static final Member HEADERS = new Member("headers");
+    private static final Member PEER = new Member("peer");
+    private static final Member ATTEMPTS = new Member("attempts");
+    private static final Member RETRIES = new Member("retries");
+    private static final Member HTTP_STATUS = new Member("http_status");
+    private static final Member GRPC_STATUS = new Member("grpc_status");
+    private static final Member REASON = new Member("reason");
+    private static final Member REQUEST_BYTES = new Member("request_bytes");
+    private static final Member RESPONSE_BYTES = new Member("response_bytes");
+    private static final Member REQUEST_MS = new Member("request_ms");
+    private static final Member UPSTREAM_MS = new Member("upstream_ms");
+    private static final Member RESPONSE_MS = new Member("response_ms");
+    private static final Member DURATION_MS = new Member("duration_ms");
 
     private final LineWriter out;
-    private final List<String> headers;
+    private final List<Header> headers;
+    private final RepeatedText principal = new RepeatedText("principal");
+    private final RepeatedText protocol = new RepeatedText("protocol");
+    private final RepeatedText method = new RepeatedText("method");
+    private final RepeatedText path = new RepeatedText("path");
+    private final RepeatedText listener = new RepeatedText("listener");
+    private final RepeatedText tls = new RepeatedText("tls");
+    private final RepeatedText operation = new RepeatedText("operation");
+    private final RepeatedText model = new RepeatedText("model");
+    private final RepeatedText version = new RepeatedText("version");
+    private final RepeatedText route = new RepeatedText("route");
+    private final RepeatedText upstream = new RepeatedText("upstream");
+    private final RepeatedText servedModel = new RepeatedText("served_model");
+    private final RepeatedText servedVersion = new RepeatedText("served_version");
+    private final RepeatedText server = new RepeatedText("server");
+    private final RepeatedText code = new RepeatedText("code");
 
     /** @param headers names of the request headers to log */
     AccessLogLine(LineWriter out, List<String> headers) {
         this.out = out;
-        this.headers = headers;
+        this.headers = headers.stream().map(Header::new).toList();
     }
 
     /**
@@ -38,7 +65,7 @@ final class AccessLogLine {
      */
     void write(CallContext call, long endMillis) {
         out.begin();
-        out.time("time", endMillis - call.totalNanos() / 1_000_000);
+        out.time(TIME, endMillis - call.totalNanos() / 1_000_000);
         client(call);
         request(call);
         target(call);
@@ -48,93 +75,83 @@ final class AccessLogLine {
 
     private void client(CallContext call) {
         HeaderFields fields = call.headers();
-        out.text("request_id", call.requestId());
-        out.text("trace_id", traceId(fields.value("traceparent")));
+        out.text(REQUEST_ID, call.requestId());
+        out.text(TRACE_ID, call.traceId());
+        out.text(PEER, call.peerText());
         ClientConnection connection = call.connection();
         if (connection != null) {
             connection(connection);
         }
-        out.text("principal", call.principal().name());
+        out.text(principal, call.principal().name());
         if (call.protocol() != null) {
-            out.text("protocol", call.protocol().label());
+            out.text(protocol, call.protocol().label());
         }
-        out.text("method", fields.method());
+        out.text(method, fields.method());
         String uri = fields.uri();
         int query = uri.indexOf('?');
-        out.text("path", query < 0 ? uri : uri.substring(0, query));
+        out.text(path, query < 0 ? uri : uri.substring(0, query));
         if (!headers.isEmpty()) {
-            out.beginObject("headers");
-            for (String name : headers) {
-                out.text(name, fields.value(name));
+            out.beginObject(HEADERS);
+            for (Header each : headers) {
+                out.text(each.member(), fields.value(each.name()));
             }
             out.endObject();
         }
     }
 
     private void connection(ClientConnection connection) {
-        out.text("peer", address(connection.peer()));
-        out.text("listener", connection.listener());
+        out.text(listener, connection.listener());
         if (connection.tls() != null) {
-            out.text("tls", connection.tls().protocol());
+            out.text(tls, connection.tls().protocol());
         }
     }
 
     private void request(CallContext call) {
-        Operation operation = call.operation();
-        out.text("operation", OperationKind.of(operation).label());
-        ModelRef model = operation == null ? null : operation.requestedModel();
-        if (model != null) {
-            out.text("model", model.name());
-            out.text("version", model.version());
+        Operation requested = call.operation();
+        out.text(operation, OperationKind.of(requested).label());
+        ModelRef named = requested == null ? null : requested.requestedModel();
+        if (named != null) {
+            out.text(model, named.name());
+            out.text(version, named.version());
         }
     }
 
     private void target(CallContext call) {
         if (!call.route().equals(CallContext.NO_ROUTE)) {
-            out.text("route", call.route());
+            out.text(route, call.route());
         }
-        out.text("upstream", call.upstream());
+        out.text(upstream, call.upstream());
         ModelRef served = call.served();
         if (served != null) {
-            out.text("served_model", served.name());
-            out.text("served_version", served.version());
+            out.text(servedModel, served.name());
+            out.text(servedVersion, served.version());
         }
-        out.text("server", call.server());
-        out.number("attempts", call.attempts());
+        out.text(server, call.server());
+        out.number(ATTEMPTS, call.attempts());
         List<String> retries = call.retries();
         if (!retries.isEmpty()) {
-            out.texts("retries", retries);
+            out.texts(RETRIES, retries);
         }
     }
 
     private void result(CallContext call) {
-        ErrorCode code = call.code();
-        out.number("http_status", code == null ? 200 : code.httpStatus());
-        out.number("grpc_status", code == null ? 0 : code.grpcStatus());
-        out.text("code", code == null ? "OK" : code.name());
-        out.text("reason", call.reason());
-        out.number("request_bytes", call.requestBytes());
-        out.number("response_bytes", call.responseBytes());
-        out.milliseconds("request_ms", call.requestNanos());
-        out.milliseconds("upstream_ms", call.upstreamNanos());
-        out.milliseconds("response_ms", call.responseWriteNanos());
-        out.milliseconds("duration_ms", call.totalNanos());
+        ErrorCode failure = call.code();
+        out.number(HTTP_STATUS, failure == null ? 200 : failure.httpStatus());
+        out.number(GRPC_STATUS, failure == null ? 0 : failure.grpcStatus());
+        out.text(code, failure == null ? "OK" : failure.name());
+        out.text(REASON, call.reason());
+        out.number(REQUEST_BYTES, call.requestBytes());
+        out.number(RESPONSE_BYTES, call.responseBytes());
+        out.milliseconds(REQUEST_MS, call.requestNanos());
+        out.milliseconds(UPSTREAM_MS, call.upstreamNanos());
+        out.milliseconds(RESPONSE_MS, call.responseWriteNanos());
+        out.milliseconds(DURATION_MS, call.totalNanos());
     }
 
-    /** The trace id of a W3C traceparent; null if it is missing or malformed. */
-    private static @Nullable String traceId(@Nullable String traceparent) {
-        return traceparent != null
-                        && traceparent.length() >= TRACE_PARENT_LENGTH
-                        && traceparent.charAt(TRACE_ID - 1) == '-'
-                        && traceparent.charAt(TRACE_ID_END) == '-'
-                ? traceparent.substring(TRACE_ID, TRACE_ID_END)
-                : null;
-    }
-
-    private static @Nullable String address(@Nullable SocketAddress peer) {
-        if (peer == null) {
-            return null;
+    /** A request header that is logged. */
+    private record Header(String name, Member member) {
+        Header(String name) {
+            this(name, new Member(name));
         }
-        return peer instanceof InetSocketAddress ip ? NetUtil.toSocketAddressString(ip) : peer.toString();
     }
 }

@@ -33,6 +33,7 @@ public final class CallContext {
     private @Nullable Principal principal;
     private @Nullable SocketAddress forwardedFor;
     private String requestId = "";
+    private TraceSpan span = TraceSpan.NONE;
     private @Nullable Operation operation;
     private String route = NO_ROUTE;
     private String upstream = "";
@@ -102,6 +103,13 @@ public final class CallContext {
         return forwardedFor != null || connection == null ? forwardedFor : connection.peer();
     }
 
+    /** {@link #peer()} as {@code ADDRESS:PORT}; null if it is not known. */
+    public @Nullable String peerText() {
+        return forwardedFor != null
+                ? ClientConnection.text(forwardedFor)
+                : connection == null ? null : connection.peerText();
+    }
+
     /** All header fields that the client sent. */
     public HeaderFields headers() {
         return headers;
@@ -150,6 +158,30 @@ public final class CallContext {
     /** The request id, of the client or made by the gateway; empty for a call that the gateway makes itself. */
     public String requestId() {
         return requestId;
+    }
+
+    /** The call is traced, sampled or not. */
+    public void traced(TraceSpan own) {
+        span = own;
+    }
+
+    /** The span of the call. */
+    public TraceSpan span() {
+        return span;
+    }
+
+    /** The id of the trace that the call belongs to, as traced or as the client says; null if it belongs to none. */
+    public @Nullable String traceId() {
+        if (span != TraceSpan.NONE) {
+            return span.traceId();
+        }
+        TraceContext client = TraceContext.parse(headers.value(TraceContext.HEADER));
+        return client == null ? null : client.traceId();
+    }
+
+    /** When the head of the request was received, on the scale of {@link System#nanoTime()}. */
+    public long startNanos() {
+        return startNanos;
     }
 
     /** The call has begun. */

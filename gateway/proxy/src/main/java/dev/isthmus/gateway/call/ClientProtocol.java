@@ -3,7 +3,9 @@ package dev.isthmus.gateway.call;
 /** The protocol of a client. */
 public enum ClientProtocol {
     REST("rest"),
-    GRPC("grpc");
+    GRPC("grpc"),
+    /** gRPC-Web: what pages in browsers send. */
+    GRPC_WEB("grpc_web");
 
     private final String label;
 

@@ -15,7 +15,7 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The layer that limits concurrent calls and the memory of their requests. A call acquires a concurrency permit when
+ * The layer that limits concurrent calls, of all callers and of each, and the memory of their requests. A call acquires a concurrency permit when
  * its request is complete, so that no client holds one by sending nothing; a stream of requests acquires it with its
  * first message. The permit is released when the call ends or its client disconnects; until then the call counts the
  * memory of its request. Without a permit or memory, the call fails. Health and metadata requests are always admitted.
@@ -33,14 +33,15 @@ final class AdmissionControl extends ForwardingService {
         if (!needsPermit(call.operation())) {
             return super.open(call, reply);
         }
+        String caller = call.context().principal().name();
         try {
-            admission.check();
+            admission.check(caller);
         } catch (OipException refused) {
             reply.fail(refused);
             return RequestSink.ENDED;
         }
         boolean stream = call.operation() instanceof Operation.InferStream;
-        AdmittedReply admitted = new AdmittedReply(admission, stream, call.memory(), reply);
+        AdmittedReply admitted = new AdmittedReply(caller, stream, call.memory(), reply);
         return admitted.wrap(super.open(call, admitted));
     }
 
@@ -62,18 +63,23 @@ final class AdmissionControl extends ForwardingService {
     }
 
     /** One admitted call. Confined to its event loop. */
-    private static final class AdmittedReply extends ForwardingReply {
-        private final Admission admission;
+    private final class AdmittedReply extends ForwardingReply {
+        private final String caller;
         private final boolean stream;
         private final MemoryBudget.MemoryReservation memory;
         private RequestSink request = RequestSink.ENDED;
         private Admission.@Nullable Permit permit;
         private boolean ended;
 
-        /** @param stream whether the request is a stream of messages */
-        AdmittedReply(Admission admission, boolean stream, MemoryBudget.MemoryReservation memory, Reply client) {
+        /**
+         * A call without a permit.
+         *
+         * @param caller name of the authenticated caller; empty if there is none
+         * @param stream whether the request is a stream of messages
+         */
+        AdmittedReply(String caller, boolean stream, MemoryBudget.MemoryReservation memory, Reply client) {
             super(client);
-            this.admission = admission;
+            this.caller = caller;
             this.stream = stream;
             this.memory = memory;
         }
@@ -120,7 +126,7 @@ final class AdmissionControl extends ForwardingService {
             private boolean permitted() {
                 if (permit == null && !ended) {
                     try {
-                        permit = admission.acquire();
+                        permit = admission.acquire(caller);
                     } catch (OipException refused) {
                         super.cancel();
                         fail(refused);

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ForwardingService;
+import dev.isthmus.gateway.call.ForwardingSink;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
@@ -12,12 +13,16 @@ import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.settings.AuthenticationConfig.HealthProbes;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** The layer that identifies the caller, once for each request, and tells upstream servers who it is. */
+/**
+ * The layer that identifies the caller, once for each request and again for each message of a stream, and tells upstream
+ * servers who it is.
+ */
 final class Authentication extends ForwardingService {
     private final Authenticator authenticator;
     private final Set<String> openListeners;
@@ -53,13 +58,18 @@ final class Authentication extends ForwardingService {
             reply.fail(refused);
             return RequestSink.ENDED;
         }
-        return super.open(named(call, context.principal()), reply);
+        RequestSink opened = super.open(named(call, context.principal()), reply);
+        return call.operation() instanceof Operation.InferStream ? new IdentifiedStream(opened, context, reply) : opened;
     }
 
     private void identify(CallContext context) {
         if (!context.isAuthenticated()) {
-            authenticator.identify(context, !openListeners.contains(context.listener()));
+            authenticator.identify(context, required(context));
         }
+    }
+
+    private boolean required(CallContext context) {
+        return !openListeners.contains(context.listener());
     }
 
     /** Whether it asks for the state of the gateway or the server, and for nothing else. */
@@ -78,6 +88,31 @@ final class Authentication extends ForwardingService {
             case Operation.Generate generate -> false;
             case Operation.Manage manage -> false;
         };
+    }
+
+    /** A stream whose caller is identified again for each message: keys are removed, and tokens expire. */
+    private final class IdentifiedStream extends ForwardingSink {
+        private final CallContext context;
+        private final Reply reply;
+
+        IdentifiedStream(RequestSink opened, CallContext context, Reply reply) {
+            super(opened);
+            this.context = context;
+            this.reply = reply;
+        }
+
+        @Override
+        public void data(ByteBuf message) {
+            try {
+                authenticator.identify(context, required(context));
+            } catch (OipException refused) {
+                message.release();
+                cancel();
+                reply.fail(refused);
+                return;
+            }
+            super.data(message);
+        }
     }
 
     /** The call with the caller's name in its headers; a client's own value was removed with its other headers. */

@@ -107,12 +107,12 @@ final class Dispatcher implements Service {
     }
 
     private RequestSink inference(Call call, Operation.Infer infer, Route route, Reply reply) {
-        RouteCall routed = new RouteCall(call, route, infer.model(), policies);
+        RouteCall routed = new RouteCall(call, route, infer.model(), policies, access);
         return IncomingRequest.of(call, infer, routed, reply, transcoder, rules);
     }
 
     private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
-        RouteCall routed = new RouteCall(call, route, generate.model(), policies);
+        RouteCall routed = new RouteCall(call, route, generate.model(), policies, access);
         TargetSelection selection = routed.selectTarget(new RequestAttributes(call.client(), Map.of(), ""));
         Target target = selection.target();
         Operation.Generate forTarget = new Operation.Generate(target.model(), generate.stream());

@@ -3,13 +3,13 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ForwardingService;
+import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.oip.OipException;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,9 +21,6 @@ final class RequestIds extends ForwardingService {
     static final String HEADER = "x-request-id";
     private static final int MAX_LENGTH = 128;
     private static final String OTHERS = "._~:/+=@-";
-    private static final int DIGITS = 32;
-    private static final int LONG_DIGITS = 16;
-    private static final char[] HEX = "0123456789abcdef".toCharArray();
 
     private final boolean forwarded;
 
@@ -47,7 +44,7 @@ final class RequestIds extends ForwardingService {
     }
 
     private static String identify(CallContext context, @Nullable String sent, Reply reply) {
-        String id = sent != null && acceptable(sent) ? sent : random();
+        String id = sent != null && acceptable(sent) ? sent : HexIds.random128();
         context.identified(id);
         reply.headers(Map.of(HEADER, id));
         return id;
@@ -74,19 +71,5 @@ final class RequestIds extends ForwardingService {
             }
         }
         return true;
-    }
-
-    /** 128 random bits in hexadecimal. */
-    private static String random() {
-        char[] digits = new char[DIGITS];
-        hex(digits, 0, ThreadLocalRandom.current().nextLong());
-        hex(digits, LONG_DIGITS, ThreadLocalRandom.current().nextLong());
-        return new String(digits);
-    }
-
-    private static void hex(char[] digits, int at, long bits) {
-        for (int i = 0; i < LONG_DIGITS; i++) {
-            digits[at + i] = HEX[(int) (bits >>> (60 - 4 * i)) & 15];
-        }
     }
 }

@@ -11,10 +11,12 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.PrimaryCallObserver;
 import dev.isthmus.gateway.shadow.RequestSource;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,7 @@ final class RouteCall {
     private final ModelRef model;
     private final CallContext call;
     private final RoutePolicyTable policies;
+    private final Authorization.CallRules access;
     private final RoutePolicyTable.RoutePolicies routePolicies;
     private final RateLimits.@Nullable Charge charge;
     /** Set if the route has a ramp. */
@@ -39,11 +42,12 @@ final class RouteCall {
     private boolean copying;
 
     /** @throws OipException RESOURCE_EXHAUSTED if a limit is exceeded */
-    RouteCall(Call call, Route route, ModelRef model, RoutePolicyTable policies) {
+    RouteCall(Call call, Route route, ModelRef model, RoutePolicyTable policies, Authorization.CallRules access) {
         this.route = route;
         this.model = model;
         this.call = call.context();
         this.policies = policies;
+        this.access = access;
         this.routePolicies = policies.of(route);
         RateLimits limits = routePolicies.limits();
         this.charge = limits == null
@@ -55,6 +59,14 @@ final class RouteCall {
 
     Route route() {
         return route;
+    }
+
+    /** What an upstream supports for this caller. */
+    ServerFeatures features(Upstream upstream) {
+        ServerFeatures features = upstream.peer();
+        return features.sharedMemory() && !access.policy().allowsSharedMemory(call, model)
+                ? features.withoutSharedMemory()
+                : features;
     }
 
     /** Counts a part of the body. */

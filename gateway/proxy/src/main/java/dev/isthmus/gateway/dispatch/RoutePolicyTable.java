@@ -28,7 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RoutePolicyTable implements AutoCloseable {
     private final PolicyResources resources;
-    private final int maxRequests;
     private final Admission admission;
     private final Map<String, RoutePolicies> byRoute = new HashMap<>();
     private final Map<Route, RoutePolicies> unconfigured = new ConcurrentHashMap<>();
@@ -55,15 +54,14 @@ public final class RoutePolicyTable implements AutoCloseable {
      */
     public RoutePolicyTable(
             RoutingTable routes,
-            int maxRequests,
+            Admission.ConcurrencyLimits limits,
             Transcoder transcoder,
             PolicyResources resources,
             @Nullable RoutePolicyTable previous) {
         this.resources = resources;
-        this.maxRequests = maxRequests;
-        this.admission = previous != null && previous.maxRequests == maxRequests
+        this.admission = previous != null && previous.admission.limits().equals(limits)
                 ? previous.admission
-                : new Admission(maxRequests, resources.meters());
+                : new Admission(limits, resources.meters());
         for (Route route : routes.routes()) {
             ModelConfig config = route.config();
             Shadows shadows = Shadows.of(route.key(), config.shadow(), route::shadows, transcoder, resources.shadows());

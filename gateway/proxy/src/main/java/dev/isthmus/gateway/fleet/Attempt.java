@@ -66,7 +66,7 @@ final class Attempt extends ForwardingReply {
     /** Cancels the attempt: the call no longer needs it. */
     void cancel() {
         if (!ended) {
-            end(CallOutcome.CANCELLED);
+            end(CallOutcome.CANCELLED, null);
             subscription.cancel();
         }
     }
@@ -80,10 +80,10 @@ final class Attempt extends ForwardingReply {
         tracked.sent();
     }
 
-    private void end(CallOutcome outcome) {
+    private void end(CallOutcome outcome, @Nullable OipException failure) {
         ended = true;
         stopTimer();
-        tracked.end(outcome, upstreamCall.clientSends());
+        tracked.end(outcome, failure, upstreamCall.clientSends());
     }
 
     private void stopTimer() {
@@ -137,7 +137,7 @@ final class Attempt extends ForwardingReply {
     @Override
     public void complete() {
         if (!ended) {
-            end(CallOutcome.ANSWERED);
+            end(CallOutcome.ANSWERED, null);
             upstreamCall.completed();
         }
     }
@@ -148,7 +148,7 @@ final class Attempt extends ForwardingReply {
             return;
         }
         CallOutcome outcome = CallOutcome.of(failure, fullTimeout && !waitsForClient());
-        end(outcome);
+        end(outcome, failure);
         if (tracked.hasResponse()) {
             upstreamCall.failed(failure, outcome);
         } else {

@@ -1,7 +1,12 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.call.AttemptTarget;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +42,23 @@ record AttemptResources(
     /** The pause before the same server is tried again: it doubles with each attempt and is randomized by ±50 %. */
     long backoff(int attempts) {
         return (long) ((BASE_BACKOFF_NANOS << Math.min(attempts - 1, 10)) * (0.5 + random.nextDouble()));
+    }
+
+    /** Records that a request is sent to a server, and begins its span. */
+    TraceSpan attempted(Call call, Replica replica, ModelRef model) {
+        CallContext context = call.context();
+        context.attempted(replica.label());
+        TraceSpan span = context.span();
+        return span == TraceSpan.NONE
+                ? span
+                : span.attempt(
+                        call.operation(),
+                        new AttemptTarget(
+                                failures.upstream(),
+                                replica.label(),
+                                replica.server().peer().wire(),
+                                model,
+                                context.attempts()));
     }
 
     /** The failure of a call if no server is available. */

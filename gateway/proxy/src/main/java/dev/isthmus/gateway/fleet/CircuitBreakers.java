@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -15,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Admits calls to a cluster: limits concurrent calls, and rejects calls while the circuit breaker is open. A call
@@ -72,14 +74,20 @@ final class CircuitBreakers {
         switch (state) {
             case OPEN -> {
                 openedMillis = clock.millis();
-                LOG.warn(
-                        "upstream '{}': the circuit breaker is open, calls are rejected for {}",
-                        upstream,
-                        settings.open());
+                event(LOG.atWarn())
+                        .log(
+                                "upstream '{}': the circuit breaker is open, calls are rejected for {}; see why they"
+                                        + " fail: GET /debug/errors",
+                                upstream,
+                                settings.open());
             }
-            case CLOSED -> LOG.info("upstream '{}': the circuit breaker is closed again", upstream);
+            case CLOSED -> event(LOG.atInfo()).log("upstream '{}': the circuit breaker is closed again", upstream);
             default -> LOG.debug("upstream '{}': the circuit breaker is {}", upstream, state);
         }
+    }
+
+    private LoggingEventBuilder event(LoggingEventBuilder event) {
+        return event.addMarker(Repeats.MARKER).addKeyValue("upstream", upstream);
     }
 
     /**

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
@@ -223,9 +224,9 @@ public final class Cluster implements Upstream {
             reply.fail(shared.noServer());
             return UpstreamStream.ENDED;
         }
-        call.context().attempted(replica.label());
-        return TrackedStream.open(
-                replica, new TrackedRequest(replica, metrics, shared.nanoTime()), permit, call, model, reply);
+        TraceSpan span = shared.attempted(call, replica, model);
+        TrackedRequest tracked = new TrackedRequest(replica, metrics, shared.nanoTime(), span);
+        return TrackedStream.open(replica, tracked, permit, span.propagated(call), model, reply);
     }
 
     /** Not subject to the circuit breaker: an operator may need to change a model because its calls fail. */

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.metrics.ExemplarSpan;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import io.micrometer.core.instrument.Counter;
@@ -12,7 +14,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The metrics of one cluster. Closing removes its meters from the registry. */
@@ -82,10 +83,10 @@ final class ClusterMetrics implements AutoCloseable {
                 .tags(upstream)::register);
     }
 
-    void attempted(CallOutcome outcome, long nanos) {
+    void attempted(CallOutcome outcome, long nanos, TraceSpan span) {
         Timer timer = requests.get(outcome);
         if (timer != null) {
-            timer.record(nanos, TimeUnit.NANOSECONDS);
+            ExemplarSpan.record(timer, nanos, span);
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -107,11 +108,15 @@ final class Replica {
         // A different server may replace it at this address.
         described = false;
         if (ejection.failed(now)) {
-            LOG.warn(
-                    "upstream '{}': {} is ejected for {} s because its calls fail",
-                    server.name(),
-                    label,
-                    TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now));
+            LOG.atWarn()
+                    .addMarker(Repeats.MARKER)
+                    .addKeyValue("upstream", server.name())
+                    .addKeyValue("server", label)
+                    .log(
+                            "upstream '{}': {} is ejected for {} s because its calls fail; see why: GET /debug/errors",
+                            server.name(),
+                            label,
+                            TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now));
             slowStart.restart(ejection.until());
         }
     }

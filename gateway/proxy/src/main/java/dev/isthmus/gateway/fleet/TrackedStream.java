@@ -8,6 +8,7 @@ import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import org.jspecify.annotations.Nullable;
 
 /** A bidirectional stream to one server; it is never moved to another. */
 final class TrackedStream implements UpstreamStream {
@@ -37,9 +38,9 @@ final class TrackedStream implements UpstreamStream {
         return stream;
     }
 
-    private void finish(CallOutcome outcome) {
+    private void finish(CallOutcome outcome, @Nullable OipException failure) {
         ended = true;
-        tracked.end(outcome);
+        tracked.end(outcome, failure, false);
         permit.release(outcome);
     }
 
@@ -71,7 +72,7 @@ final class TrackedStream implements UpstreamStream {
     @Override
     public void cancel() {
         if (!ended) {
-            finish(CallOutcome.CANCELLED);
+            finish(CallOutcome.CANCELLED, null);
             stream.cancel();
         }
     }
@@ -96,7 +97,7 @@ final class TrackedStream implements UpstreamStream {
         @Override
         public void complete() {
             if (!ended) {
-                finish(CallOutcome.ANSWERED);
+                finish(CallOutcome.ANSWERED, null);
                 super.complete();
             }
         }
@@ -105,7 +106,7 @@ final class TrackedStream implements UpstreamStream {
         public void fail(OipException failure) {
             if (!ended) {
                 // A stream's deadline is set by its client.
-                finish(CallOutcome.of(failure, false));
+                finish(CallOutcome.of(failure, false), failure);
                 super.fail(failure);
             }
         }

@@ -1,8 +1,11 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -88,16 +91,17 @@ final class UpstreamCall implements Subscription {
 
     private void send(Replica replica) {
         tried.add(replica);
-        call.context().attempted(replica.label());
+        TraceSpan span = shared.attempted(call, replica, request.model());
         long now = shared.nanoTime().getAsLong();
         long left = deadline.remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
-        TrackedRequest tracked = new TrackedRequest(replica, shared.metrics(), shared.nanoTime());
+        TrackedRequest tracked = new TrackedRequest(replica, shared.metrics(), shared.nanoTime(), span);
         Attempt next = new Attempt(this, client, tracked, shorter || !deadline.own(), shorter);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
-        next.start(replica.server(), request, keepsDeadline ? call : call.withDeadline(now + nanos), !kept());
+        Call sent = span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos));
+        next.start(replica.server(), request, sent, !kept());
         if (shorter && request.endless()) {
             next.startTimer(nanos, shared.failures().timedOut(nanos, null), call.loop());
         }
@@ -182,7 +186,7 @@ final class UpstreamCall implements Subscription {
         }
         if (unread) {
             resends++;
-        } else if (shared.budget().take()) {
+        } else if (neverSent(failure, next) || shared.budget().take()) {
             retries++;
         } else {
             shared.metrics().budgetExhausted();
@@ -198,6 +202,13 @@ final class UpstreamCall implements Subscription {
         return true;
     }
 
+    /** Whether no server has been sent the request, and another one is next: no load is added. */
+    private boolean neverSent(OipException failure, Replica next) {
+        return failure.processed() == Processed.NO
+                && !tried.contains(next)
+                && shared.retryPolicy().config().budget() > 0;
+    }
+
     /** A sequence stays on the server that has its state. */
     private @Nullable Replica next() {
         return call.sequence() ? tried.getLast() : pick();
@@ -211,11 +222,14 @@ final class UpstreamCall implements Subscription {
     /** Whether the request itself may crash servers. */
     private boolean suspected() {
         if (lost.limitReached()) {
-            LOG.warn(
-                    "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not retried",
-                    shared.failures().upstream(),
-                    LostReplicas.LIMIT,
-                    request.model().name());
+            CallLog.of(LOG.atWarn(), call.context())
+                    .addMarker(Repeats.MARKER)
+                    .log(
+                            "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not"
+                                    + " retried; it may crash them: see their logs",
+                            shared.failures().upstream(),
+                            LostReplicas.LIMIT,
+                            request.model().name());
         }
         return lost.limitReached();
     }

@@ -39,7 +39,6 @@ public final class Authenticator implements AutoCloseable {
     private final @Nullable String keyHeader;
     private final @Nullable ReloadedFile<ApiKeys> keys;
     private final @Nullable JwtVerifier tokens;
-    private final @Nullable FetchedKeys fetched;
     private final @Nullable CertificateCallers certificates;
 
     /**
@@ -61,11 +60,7 @@ public final class Authenticator implements AutoCloseable {
                     ? null
                     : watched(apiKeys.file(), file -> new ApiKeys(ApiKeyFile.read(file)), "api_keys");
             certificates = named == null ? null : new CertificateCallers(named.name());
-            fetched = jwt == null || jwt.jwksUrl() == null
-                    ? null
-                    : new FetchedKeys(
-                            jwt.jwksUrl(), jwt.refresh(), worker, applied -> metrics.reloaded("jwks", applied));
-            tokens = jwt == null ? null : new JwtVerifier(jwt, fetched == null ? file(jwt) : fetched, clock);
+            tokens = jwt == null ? null : new JwtVerifier(jwt, signingKeys(jwt), clock, System::nanoTime);
         } catch (ConfigException e) {
             worker.shutdownNow();
             throw e;
@@ -95,12 +90,17 @@ public final class Authenticator implements AutoCloseable {
         }
     }
 
-    private SigningKeySource file(JwtConfig jwt) throws ConfigException {
+    private SigningKeySource signingKeys(JwtConfig jwt) throws ConfigException {
         Path file = jwt.jwksFile();
+        String url = jwt.jwksUrl();
+        if (url != null) {
+            return new FetchedKeys(
+                    url, jwt.jwksCa(), jwt.refresh(), worker, applied -> metrics.reloaded("jwks", applied));
+        }
         if (file == null) {
             throw new IllegalArgumentException("neither a file nor a URL of keys");
         }
-        ReloadedFile<SigningKeys> watched = watched(file, Authenticator::signingKeys, "jwks");
+        ReloadedFile<SigningKeys> watched = watched(file, Authenticator::readKeys, "jwks");
         return new SigningKeySource() {
             @Override
             public SigningKeys current() {
@@ -121,7 +121,7 @@ public final class Authenticator implements AutoCloseable {
         return watched;
     }
 
-    private static SigningKeys signingKeys(Path file) throws ConfigException {
+    private static SigningKeys readKeys(Path file) throws ConfigException {
         try {
             return SigningKeys.parse(file.toString(), Files.readString(file));
         } catch (IOException e) {
@@ -164,7 +164,7 @@ public final class Authenticator implements AutoCloseable {
         if (keys != null || tokens != null) {
             String token = bearer(call.headers().value(AUTHORIZATION));
             if (token != null) {
-                return byToken(token);
+                return byToken(token, call);
             }
         }
         ClientCertificate certificate = certificates == null || call.connection() == null
@@ -179,9 +179,9 @@ public final class Authenticator implements AutoCloseable {
                 : null;
     }
 
-    private Principal byToken(String token) throws CredentialException {
+    private Principal byToken(String token, CallContext call) throws CredentialException {
         if (tokens != null && (keys == null || isJwt(token))) {
-            return tokens.verify(token);
+            return tokens.verify(token, call.peer());
         }
         if (keys == null) {
             throw new CredentialException(CredentialFailure.MALFORMED);
@@ -207,8 +207,5 @@ public final class Authenticator implements AutoCloseable {
     @Override
     public void close() {
         worker.shutdownNow();
-        if (fetched != null) {
-            fetched.close();
-        }
     }
 }

@@ -18,6 +18,8 @@ enum CredentialFailure {
     AUDIENCE(FailureTexts.INVALID),
     NO_NAME(FailureTexts.INVALID),
     NOT_YET_VALID(FailureTexts.INVALID),
+    /** Too many tokens of this address had a wrong signature. */
+    TOO_MANY_FAILURES("too many credentials were not valid"),
     EXPIRED("the credential has expired"),
     /** The issuer's keys are being fetched, or could never be. */
     KEYS_UNAVAILABLE("the credential cannot be checked now");
@@ -42,8 +44,34 @@ enum CredentialFailure {
 
     /** The failure of the request. */
     OipException refusal() {
-        return this == KEYS_UNAVAILABLE
-                ? OipException.refused(ErrorCode.UNAVAILABLE, text, SOON)
-                : new OipException(ErrorCode.UNAUTHENTICATED, text);
+        return switch (this) {
+            case KEYS_UNAVAILABLE -> OipException.refused(ErrorCode.UNAVAILABLE, text, SOON);
+            case TOO_MANY_FAILURES -> OipException.refused(ErrorCode.RESOURCE_EXHAUSTED, text, SOON);
+            case MISSING,
+                    MALFORMED,
+                    UNKNOWN_KEY,
+                    ALGORITHM,
+                    UNKNOWN_SIGNING_KEY,
+                    SIGNATURE,
+                    ISSUER,
+                    AUDIENCE,
+                    NO_NAME,
+                    NOT_YET_VALID,
+                    EXPIRED -> new OipException(ErrorCode.UNAUTHENTICATED, text);
+        };
+    }
+
+    /** Whether a token that failed so fails again as long as the issuer's keys are the same. */
+    boolean lasts() {
+        return switch (this) {
+            case MALFORMED, ALGORITHM, SIGNATURE, ISSUER, AUDIENCE, NO_NAME -> true;
+            case MISSING,
+                    UNKNOWN_KEY,
+                    UNKNOWN_SIGNING_KEY,
+                    NOT_YET_VALID,
+                    TOO_MANY_FAILURES,
+                    EXPIRED,
+                    KEYS_UNAVAILABLE -> false;
+        };
     }
 }

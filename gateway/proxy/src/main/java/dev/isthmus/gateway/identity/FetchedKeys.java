@@ -1,12 +1,16 @@
 package dev.isthmus.gateway.identity;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.tls.TrustedIssuers;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
@@ -21,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * An issuer's keys from its URL: fetched at start, from time to time, and, at most every 10 s, when a token names an
  * unknown key. After a failure the last good keys stay in effect and the next try follows after a back-off.
  */
-final class FetchedKeys implements SigningKeySource, AutoCloseable {
+final class FetchedKeys implements SigningKeySource {
     private static final Logger LOG = LoggerFactory.getLogger(FetchedKeys.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
     private static final Duration BETWEEN_FETCHES = Duration.ofSeconds(10);
@@ -31,10 +35,10 @@ final class FetchedKeys implements SigningKeySource, AutoCloseable {
     private static final int OK = 200;
 
     private final URI url;
+    private final @Nullable Path ca;
     private final Duration refresh;
     private final ScheduledExecutorService worker;
     private final ReloadedFile.ReloadListener listener;
-    private final HttpClient client;
     private volatile @Nullable SigningKeys current;
 
     /** The next fetch. Used by the worker only. */
@@ -45,17 +49,23 @@ final class FetchedKeys implements SigningKeySource, AutoCloseable {
     private long lastNanos = System.nanoTime();
     private Duration backoff = FIRST_BACKOFF;
 
-    /** @param worker one thread that may block */
-    FetchedKeys(String url, Duration refresh, ScheduledExecutorService worker, ReloadedFile.ReloadListener listener) {
+    /**
+     * Starts to fetch, until the worker is shut down.
+     *
+     * @param ca file with the trusted authorities; null for those of the Java runtime
+     * @param worker one thread that may block
+     */
+    FetchedKeys(
+            String url,
+            @Nullable Path ca,
+            Duration refresh,
+            ScheduledExecutorService worker,
+            ReloadedFile.ReloadListener listener) {
         this.url = URI.create(url);
+        this.ca = ca;
         this.refresh = refresh;
         this.worker = worker;
         this.listener = listener;
-        this.client = HttpClient.newBuilder()
-                .connectTimeout(TIMEOUT)
-                .followRedirects(HttpClient.Redirect.NEVER)
-                .version(HttpClient.Version.HTTP_1_1)
-                .build();
         worker.execute(this::fetch);
     }
 
@@ -85,7 +95,7 @@ final class FetchedKeys implements SigningKeySource, AutoCloseable {
 
     private void fetch() {
         boolean applied = false;
-        try {
+        try (HttpClient client = client()) {
             HttpRequest request = HttpRequest.newBuilder(url)
                     .timeout(TIMEOUT)
                     .header("accept", "application/jwk-set+json, application/json")
@@ -97,16 +107,34 @@ final class FetchedKeys implements SigningKeySource, AutoCloseable {
             }
             current = SigningKeys.parse(url.toString(), new String(response.body(), StandardCharsets.UTF_8));
             applied = true;
+        } catch (TlsFileException e) {
+            warn("jwks_ca: " + e.getMessage());
         } catch (ConfigException e) {
-            LOG.warn("keys of tokens: {}; the last good ones stay in effect", String.join("; ", e.problems()));
+            warn(String.join("; ", e.problems()));
         } catch (IOException e) {
-            LOG.warn("keys of tokens: {} does not respond: {}; the last good ones stay in effect", url, e.toString());
+            warn(url + " does not respond: " + e);
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();
             return;
         }
         listener.reloaded(applied);
         schedule(fetched(applied));
+    }
+
+    private void warn(String why) {
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("file", url)
+                .log("keys of tokens: the last good ones stay in effect; check the issuer: {}", why);
+    }
+
+    /** One for each fetch, so that a changed file of authorities is used. */
+    private HttpClient client() {
+        HttpClient.Builder builder = HttpClient.newBuilder()
+                .connectTimeout(TIMEOUT)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .version(HttpClient.Version.HTTP_1_1);
+        return (ca == null ? builder : builder.sslContext(TrustedIssuers.context(ca))).build();
     }
 
     /** Returns the time until the next fetch. */
@@ -143,10 +171,5 @@ final class FetchedKeys implements SigningKeySource, AutoCloseable {
             fetching = true;
         }
         fetch();
-    }
-
-    @Override
-    public void close() {
-        client.shutdownNow();
     }
 }

@@ -8,89 +8,143 @@ import com.nimbusds.jose.JWSHeader;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.SignedJWT;
 import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.limit.RateBucket;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
+import java.net.SocketAddress;
 import java.text.ParseException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collections;
 import java.util.Date;
 import java.util.List;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Verifies JSON Web Tokens (RFC 7519, 7.2). Verified tokens are kept until they expire or the issuer's keys change. A
- * token that is not kept costs one check of a signature, on the calling thread. Thread-safe.
+ * Verifies JSON Web Tokens (RFC 7519, 7.2). Tokens with a good signature are kept until they expire or the issuer's keys
+ * change, others for a minute. A token that is not kept costs one check of a signature, on the calling thread; each
+ * address may cause a limited number of checks that fail. Thread-safe.
  */
 final class JwtVerifier {
     private static final int MAX_KEPT = 10_000;
     private static final Duration IDLE = Duration.ofHours(1);
+    private static final Duration REFUSED_KEPT = Duration.ofMinutes(1);
 
     private final JwtConfig config;
     private final SigningKeySource source;
     private final InstantSource clock;
     private final JwtClaims claims;
+    private final FailedChecks failedChecks;
     private final Cache<Sha256Digest, VerifiedToken> verified = Caffeine.newBuilder()
             .maximumSize(MAX_KEPT)
             .expireAfterAccess(IDLE)
             .executor(Runnable::run)
             .build();
+    /** Apart from those that are valid, which bad ones cannot evict. */
+    private final Cache<Sha256Digest, RefusedToken> refused = Caffeine.newBuilder()
+            .maximumSize(MAX_KEPT)
+            .expireAfterWrite(REFUSED_KEPT)
+            .executor(Runnable::run)
+            .build();
 
     /**
-     * A token that was valid.
+     * A token with a good signature.
      *
+     * @param startsMillis when it becomes valid, with the skew, since the epoch
      * @param expiresMillis when it ceases to be, with the skew, since the epoch
      * @param keys by which it was verified
      */
-    private record VerifiedToken(Principal principal, long expiresMillis, SigningKeys keys) {}
+    private record VerifiedToken(Principal principal, long startsMillis, long expiresMillis, SigningKeys keys) {
+        Principal at(long now) throws CredentialException {
+            if (expiresMillis <= now) {
+                throw new CredentialException(CredentialFailure.EXPIRED);
+            }
+            if (startsMillis > now) {
+                throw new CredentialException(CredentialFailure.NOT_YET_VALID);
+            }
+            return principal;
+        }
+    }
 
-    JwtVerifier(JwtConfig config, SigningKeySource source, InstantSource clock) {
+    /** A token that is never valid as long as the issuer has these keys. */
+    private record RefusedToken(CredentialFailure failure, SigningKeys keys) {}
+
+    /** @param nanoTime the scale of rates, as {@link System#nanoTime()} */
+    JwtVerifier(JwtConfig config, SigningKeySource source, InstantSource clock, LongSupplier nanoTime) {
         this.config = config;
         this.source = source;
         this.clock = clock;
         this.claims = new JwtClaims(config);
+        this.failedChecks = new FailedChecks(nanoTime);
     }
 
-    /** The caller with this token. */
-    Principal verify(String token) throws CredentialException {
+    /**
+     * The caller with this token.
+     *
+     * @param sender the address that sent it; null if it is not known
+     */
+    Principal verify(String token, @Nullable SocketAddress sender) throws CredentialException {
         SigningKeys keys = source.current();
         if (keys == null) {
             throw new CredentialException(CredentialFailure.KEYS_UNAVAILABLE);
         }
-        long now = clock.millis();
         Sha256Digest digest = Sha256Digest.of(token);
         VerifiedToken known = verified.getIfPresent(digest);
-        if (known != null && known.keys() == keys) {
-            if (now < known.expiresMillis()) {
-                return known.principal();
+        if (known == null || known.keys() != keys) {
+            RefusedToken bad = refused.getIfPresent(digest);
+            if (bad != null && bad.keys() == keys) {
+                throw new CredentialException(bad.failure());
             }
-            throw new CredentialException(CredentialFailure.EXPIRED);
+            known = check(token, digest, keys, sender);
+            verified.put(digest, known);
         }
-        VerifiedToken fresh = check(token, keys, now);
-        verified.put(digest, fresh);
-        return fresh.principal();
+        return known.at(clock.millis());
     }
 
-    private VerifiedToken check(String token, SigningKeys keys, long now) throws CredentialException {
+    private VerifiedToken check(String token, Sha256Digest digest, SigningKeys keys, @Nullable SocketAddress sender)
+            throws CredentialException {
+        try {
+            return check(token, keys, sender);
+        } catch (CredentialException e) {
+            if (e.failure().lasts()) {
+                refused.put(digest, new RefusedToken(e.failure(), keys));
+            }
+            throw e;
+        }
+    }
+
+    private VerifiedToken check(String token, SigningKeys keys, @Nullable SocketAddress sender)
+            throws CredentialException {
         JWTClaimsSet set;
         try {
             SignedJWT jwt = SignedJWT.parse(token);
-            checkSignature(jwt, keys);
+            checkSignature(jwt, keys, sender);
             set = jwt.getJWTClaimsSet();
         } catch (ParseException | RuntimeException malformed) {
             throw new CredentialException(CredentialFailure.MALFORMED);
         }
-        long expires = checkTimes(set, now);
+        Date expiration = set.getExpirationTime();
+        if (expiration == null) {
+            throw new CredentialException(CredentialFailure.MALFORMED);
+        }
         if (!config.issuer().equals(set.getIssuer())) {
             throw new CredentialException(CredentialFailure.ISSUER);
         }
         if (Collections.disjoint(set.getAudience(), config.audiences())) {
             throw new CredentialException(CredentialFailure.AUDIENCE);
         }
-        return new VerifiedToken(claims.principal(set), expires, keys);
+        long skew = config.skew().toMillis();
+        Date start = set.getNotBeforeTime();
+        return new VerifiedToken(
+                claims.principal(set),
+                start == null ? Long.MIN_VALUE : start.getTime() - skew,
+                expiration.getTime() + skew,
+                keys);
     }
 
-    private void checkSignature(SignedJWT jwt, SigningKeys keys) throws CredentialException {
+    private void checkSignature(SignedJWT jwt, SigningKeys keys, @Nullable SocketAddress sender)
+            throws CredentialException {
         JWSHeader header = jwt.getHeader();
         JwtAlgorithm algorithm = algorithm(header.getAlgorithm());
         if (algorithm == null || !config.algorithms().contains(algorithm)) {
@@ -105,16 +159,24 @@ final class JwtVerifier {
             throw new CredentialException(
                     source.refreshes() ? CredentialFailure.KEYS_UNAVAILABLE : CredentialFailure.UNKNOWN_SIGNING_KEY);
         }
-        try {
-            for (SigningKeys.SigningKey key : candidates) {
-                if (key.verifier().verify(header, jwt.getSigningInput(), jwt.getSignature())) {
-                    return;
-                }
-            }
-        } catch (JOSEException malformed) {
+        RateBucket failures = failedChecks.begin(sender);
+        if (!isSigned(jwt, candidates)) {
             throw new CredentialException(CredentialFailure.SIGNATURE);
         }
-        throw new CredentialException(CredentialFailure.SIGNATURE);
+        failures.refund(1);
+    }
+
+    private static boolean isSigned(SignedJWT jwt, List<SigningKeys.SigningKey> candidates) {
+        try {
+            for (SigningKeys.SigningKey key : candidates) {
+                if (key.verifier().verify(jwt.getHeader(), jwt.getSigningInput(), jwt.getSignature())) {
+                    return true;
+                }
+            }
+            return false;
+        } catch (JOSEException malformed) {
+            return false;
+        }
     }
 
     private static @Nullable JwtAlgorithm algorithm(JWSAlgorithm algorithm) {
@@ -124,23 +186,5 @@ final class JwtVerifier {
             case "EdDSA" -> JwtAlgorithm.EDDSA;
             default -> null;
         };
-    }
-
-    /** Returns when the token expires, with the skew, in milliseconds since the epoch. */
-    private long checkTimes(JWTClaimsSet set, long now) throws CredentialException {
-        long skew = config.skew().toMillis();
-        Date expiration = set.getExpirationTime();
-        if (expiration == null) {
-            throw new CredentialException(CredentialFailure.MALFORMED);
-        }
-        long expires = expiration.toInstant().toEpochMilli() + skew;
-        if (expires <= now) {
-            throw new CredentialException(CredentialFailure.EXPIRED);
-        }
-        Date start = set.getNotBeforeTime();
-        if (start != null && start.toInstant().toEpochMilli() - skew > now) {
-            throw new CredentialException(CredentialFailure.NOT_YET_VALID);
-        }
-        return expires;
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionDrain.DrainStep;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
@@ -50,6 +51,9 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
          */
         void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired);
 
+        /** How the connection is used. */
+        ConnectionUse use(long now);
+
         /** Tells the client not to send further requests, and closes the connection after the last response. */
         void drain();
 
@@ -73,6 +77,15 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     /** Whether the connection was closed because of the TLS handshake. */
     boolean handshakeTimedOut() {
         return handshakeTimedOut;
+    }
+
+    /** How the connection is used; to be called on its event loop. */
+    ConnectionUse use() {
+        ProtocolHandler handler = protocol;
+        if (handler != null) {
+            return handler.use(ticks());
+        }
+        return new ConnectionUse(handshakeNanos > 0 ? "TLS handshake" : "first bytes awaited", 0, null);
     }
 
     private long ticks() {

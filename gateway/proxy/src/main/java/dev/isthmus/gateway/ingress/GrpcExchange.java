@@ -9,7 +9,6 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.grpc.MessagePrefix;
-import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
@@ -19,15 +18,16 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One gRPC call on one HTTP/2 stream: unary or bidirectional streaming. */
-final class GrpcExchange implements Http2Exchange, Reply {
-    private final Http2Stream stream;
-    private final Channel channel;
+/** One gRPC call, unary or streaming, the same over HTTP/2 and gRPC-Web. */
+final class GrpcExchange implements HttpExchange, Reply {
+    private final GrpcTransport transport;
+    private final ByteBufAllocator allocator;
     private final IngressSettings settings;
     private final CallContext context;
     private final Service calls;
@@ -35,7 +35,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private @Nullable OpenedGrpcCall opened;
     private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
-    private int withheld;
     /** Requests of a stream without a response yet, assuming one response each. */
     private int pendingRequests;
 
@@ -46,21 +45,28 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private boolean ended;
 
     /** @param calls receives the call, or the rejection of the request */
-    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
-        this.stream = stream;
-        this.channel = channel;
+    GrpcExchange(
+            GrpcTransport transport,
+            ByteBufAllocator allocator,
+            IngressSettings settings,
+            CallContext context,
+            Service calls) {
+        this.transport = transport;
+        this.allocator = allocator;
         this.settings = settings;
         this.context = context;
         this.calls = calls;
         this.memory = context.memory();
     }
 
-    void open(Http2Head head) {
+    @Override
+    public void open(RequestHead head, Channel channel) {
         try {
+            transport.check(head);
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
             calls.checkHead(context, requestHead.method().permission());
-            OpenedGrpcCall call = new OpenedGrpcCall(head, requestHead, settings, stream, channel.alloc(), this);
+            OpenedGrpcCall call = new OpenedGrpcCall(head, requestHead, settings, transport, allocator, this);
             opened = call;
             if (call.stream()) {
                 sink = start(call, requestHead.method().operation(call.form()));
@@ -75,8 +81,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
                 new Call(operation, call.deadline(), call.head().forwarded(settings.forwarded()), context), this);
     }
 
-    /** Rejects the request before it becomes a call. */
-    void reject(OipException refusal) {
+    @Override
+    public void reject(OipException refusal) {
         calls.reject(context, refusal, this);
     }
 
@@ -88,7 +94,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             return;
         }
         try {
-            call.deframer().add(chunk);
+            call.deframer().add(transport.decode(chunk));
             if (call.turns().leftOver()) {
                 memory.gathered(call.request().bytes());
             } else {
@@ -134,7 +140,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         if (requestEnded) {
             end();
         } else if (!paused()) {
-            openWindow();
+            transport.resumeRequest();
         }
     }
 
@@ -162,7 +168,16 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public PeerWait awaited() {
+    public boolean responded() {
+        return ended;
+    }
+
+    /**
+     * What the call waits for.
+     *
+     * @param began whether any byte of the request's body was received
+     */
+    PeerWait awaited(boolean began) {
         OpenedGrpcCall call = opened;
         if (ended || call == null || paused()) {
             return PeerWait.NOTHING;
@@ -171,7 +186,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             boolean half = call.deframer().partial();
             return half ? PeerWait.BODY : pendingRequests > 0 ? PeerWait.NOTHING : PeerWait.ANYTHING;
         }
-        return stream.bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
+        return began ? PeerWait.BODY : PeerWait.ANYTHING;
     }
 
     @Override
@@ -181,25 +196,12 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void withheld(int bytes) {
-        withheld += bytes;
-    }
-
-    @Override
     public void onReady() {
         OpenedGrpcCall call = opened;
         if (!ended && call != null && call.turns().leftOver()) {
             call.turns().callIsReady();
         } else {
-            openWindow();
-        }
-    }
-
-    private void openWindow() {
-        int bytes = withheld;
-        if (bytes > 0) {
-            withheld = 0;
-            stream.consumed(bytes);
+            transport.resumeRequest();
         }
     }
 
@@ -211,7 +213,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             return;
         }
         RequestSink to = sink;
-        if (call.deframer().partial() || (!call.stream() && !call.request().complete())) {
+        if (transport.partial() || call.partial()) {
             failCall(new OipException(ErrorCode.INTERNAL, "gRPC: the request ended before its message was complete"));
         } else if (to != null) {
             to.end();
@@ -239,12 +241,13 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void responseEnded() {
+    public void written() {
         memory.release();
     }
 
     @Override
     public void cancel() {
+        memory.release();
         if (!ended) {
             ended = true;
             releaseRequest();
@@ -272,7 +275,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void writabilityChanged() {
-        memory.response(stream.queued());
+        memory.response(transport.queued());
         if (!ended && sink != null) {
             sink.onReady();
         }
@@ -280,7 +283,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public boolean isReady() {
-        return stream.isWritable();
+        return transport.isWritable();
     }
 
     @Override
@@ -309,7 +312,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             if (call.form() == StreamMessageForm.OIP || call.requestHead().statusOfErrors()) {
                 failCall(error.failure());
             } else {
-                send(call, StreamEnvelope.error(channel.alloc(), error.failure().message(), error.id()));
+                send(call, StreamEnvelope.error(allocator, error.failure().message(), error.id()));
             }
             return;
         }
@@ -318,39 +321,39 @@ final class GrpcExchange implements Http2Exchange, Reply {
             return;
         }
         boolean enveloped = call.stream() && call.form() == StreamMessageForm.TRITON;
-        send(call, GrpcResponses.encode(message, enveloped, channel.alloc()));
+        send(call, GrpcResponses.encode(message, enveloped, allocator));
     }
 
     /** Sends the message (taken). */
     private void send(OpenedGrpcCall call, ByteBuf message) {
-        write(call, GrpcResponses.frame(message, call.coding(), channel.alloc()));
+        write(call, GrpcResponses.frame(message, call.coding(), allocator));
     }
 
     /** Writes the bytes (taken). Fails the call if there is no memory for them. */
     private void write(OpenedGrpcCall call, ByteBuf out) {
         try {
-            memory.response(stream.queued() + out.readableBytes());
+            memory.response(transport.queued() + transport.memoryToSend(out.readableBytes()));
         } catch (OipException refused) {
             out.release();
             failCall(refused);
             return;
         }
         head(call);
-        stream.data(out, false);
-        memory.response(stream.queued());
+        transport.send(out);
+        memory.response(transport.queued());
     }
 
     private void head(OpenedGrpcCall call) {
         if (!headersSent) {
             headersSent = true;
-            stream.headers(GrpcResponseFields.head(call.coding(), takeReturned()), false);
+            transport.head(call.coding(), takeReturned());
         }
     }
 
     /** Forwards the part (taken). */
     private void forward(OpenedGrpcCall call, ReplyMessage.Part part) {
         ByteBuf bytes = part.bytes();
-        write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc()));
+        write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), allocator));
     }
 
     /** The upstream's headers: sent in the response headers if received by then, else in the trailers. */
@@ -372,7 +375,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         ended = true;
         releaseRequest();
-        stream.headers(GrpcResponseFields.complete(headersSent, takeReturned()), true);
+        transport.complete(headersSent, takeReturned());
     }
 
     @Override
@@ -382,7 +385,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         ended = true;
         releaseRequest();
-        stream.headers(GrpcResponseFields.failure(failure, headersSent, takeReturned()), true);
+        transport.fail(failure, headersSent, takeReturned());
     }
 
     private void releaseRequest() {
@@ -392,6 +395,5 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         memory.gathered(0);
         memory.request(0);
-        openWindow();
     }
 }

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -48,20 +49,30 @@ final class GrpcResponseFields {
 
     /** The trailers of a failed call. */
     static HeaderFieldList failure(OipException failure, boolean headSent, Map<String, String> returned) {
-        String wait = failure.retryAfter().map(RetryAfter::seconds).orElse(null);
-        HeaderFieldList fields = headSent ? NONE : TRAILERS_ONLY;
-        for (Map.Entry<String, String> field : returned.entrySet()) {
-            if (wait == null || !field.getKey().equals(RetryAfter.HEADER)) {
-                fields = fields.with(field.getKey(), field.getValue());
-            }
-        }
-        fields = fields.with(GrpcNames.STATUS, Integer.toString(failure.code().grpcStatus()))
-                .with(GrpcNames.MESSAGE, StatusMessage.encoded(failure.message()));
+        return with(headSent ? NONE : TRAILERS_ONLY, trailers(failure, returned));
+    }
+
+    /** The trailers of a successful call, by name. */
+    static Map<String, String> trailers(Map<String, String> returned) {
+        Map<String, String> trailers = new LinkedHashMap<>(returned);
+        trailers.put(GrpcNames.STATUS.toString(), "0");
+        return trailers;
+    }
+
+    /** The trailers of a failed call, by name. */
+    static Map<String, String> trailers(OipException failure, Map<String, String> returned) {
+        Map<String, String> trailers = new LinkedHashMap<>(returned);
+        trailers.put(
+                GrpcNames.STATUS.toString(), Integer.toString(failure.code().grpcStatus()));
+        trailers.put(GrpcNames.MESSAGE.toString(), StatusMessage.encoded(failure.message()));
         if (failure.code() == ErrorCode.UNAUTHENTICATED) {
-            fields = fields.with(RestResponse.CHALLENGE_HEADER, RestResponse.CHALLENGE);
+            trailers.put(RestResponse.CHALLENGE_HEADER, RestResponse.CHALLENGE);
         }
-        fields = wait == null ? fields : fields.with(RetryAfter.HEADER, wait);
-        return failure.code() == ErrorCode.UNIMPLEMENTED ? fields.with(ACCEPTED) : fields;
+        failure.retryAfter().ifPresent(wait -> trailers.put(RetryAfter.HEADER, RetryAfter.seconds(wait)));
+        if (failure.code() == ErrorCode.UNIMPLEMENTED) {
+            trailers.put(GrpcNames.ACCEPT_ENCODING.toString(), ContentCoding.ACCEPTED_BY_GRPC);
+        }
+        return trailers;
     }
 
     private static HeaderFieldList with(HeaderFieldList fields, Map<String, String> returned) {

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.ClientConnection;
-import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
@@ -24,22 +23,16 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
-import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * HTTP/1.1 on one connection: one request at a time, in order. Pipelined requests, and requests of a client that does
  * not read its responses, wait undecoded in the {@link PausingDecoder}; meanwhile reading is paused.
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
-    private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
-
     private final ListenerContext listener;
     private final ClientConnection connection;
     private final BodyReadBuffer bodyBuffer;
@@ -48,7 +41,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final DisconnectDetector disconnectDetector = new DisconnectDetector(decoder);
     private final ResponseFlush flush = new ResponseFlush();
     private final Deque<HttpObject> pending = new ArrayDeque<>();
-    private @Nullable RestExchange exchange;
+    private @Nullable HttpExchange exchange;
     private boolean bodyEnded;
     private boolean keepAlive;
     private boolean http10;
@@ -176,7 +169,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         keepAlive = false;
         if (exchange != null && !exchange.responded()) {
             bodyEnded = true;
-            exchange.shutDown(why);
+            exchange.failCall(why);
         } else {
             close(ctx);
         }
@@ -204,7 +197,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         OipException refusal = Http1Rules.refusal(request);
         // Nothing more of a malformed request is read.
         Http1Head head = refusal == null ? new Http1Head(request, connection) : null;
-        RestExchange opened = exchange(ctx, head == null ? HeaderFields.NONE : head);
+        HttpExchange opened = exchange(ctx, head == null ? HeaderFields.NONE : head);
         exchange = opened;
         bodyEnded = false;
         discarded = 0;
@@ -218,15 +211,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
     }
 
-    private RestExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
-        return new RestExchange(
-                new Http1ResponseWriter(ctx),
-                listener.settings().get(),
-                listener.context(ClientProtocol.REST, head, connection, ctx.channel()),
-                listener.calls());
+    private HttpExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
+        return listener.exchange(new Http1ResponseWriter(ctx), head, connection, ctx.channel());
     }
 
-    private void open(ChannelHandlerContext ctx, RestExchange opened, HttpRequest request, RequestHead head) {
+    private void open(ChannelHandlerContext ctx, HttpExchange opened, HttpRequest request, RequestHead head) {
         boolean persistent = keepAlive;
         boolean expectsContinue = HttpUtil.is100ContinueExpected(request);
         // A client that got its response does not send its body: there is nothing to discard, and if it sent the body
@@ -246,7 +235,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void body(ChannelHandlerContext ctx, HttpContent content) {
-        RestExchange current = exchange;
+        HttpExchange current = exchange;
         if (current == null || content.decoderResult().isFailure()) {
             content.release();
             shutDown(ctx, Http1Rules.malformedBody(content.decoderResult().cause()));
@@ -308,7 +297,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
 
         private void finished(ChannelFuture written) {
-            RestExchange finished = exchange;
+            HttpExchange finished = exchange;
             if (finished != null && written.isDone()) {
                 finished.written();
             } else if (finished != null) {
@@ -389,12 +378,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        LOG.atLevel(cause instanceof IOException ? Level.DEBUG : Level.ERROR).log("HTTP/1.1 connection failed", cause);
+        ConnectionFailureLog.failed(ctx.channel(), cause);
         keepAlive = false;
         if (exchange == null || exchange.responded()) {
             ctx.close();
         } else {
-            exchange.cancelWith(Http1Rules.failure(cause));
+            exchange.failCall(Http1Rules.failure(cause));
         }
     }
 }

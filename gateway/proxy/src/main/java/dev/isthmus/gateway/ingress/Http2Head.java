@@ -47,16 +47,12 @@ final class Http2Head extends RequestHead {
         return grpc;
     }
 
-    /**
-     * The parsed headers of a gRPC request.
-     *
-     * @throws dev.isthmus.oip.OipException if the request cannot be served
-     */
+    @Override
     GrpcRequestHead call() {
         GrpcRequestHead cached = call;
         if (cached == null) {
             requireOneAuthority();
-            cached = GrpcRequestHead.of(this);
+            cached = super.call();
             call = cached;
         }
         return cached;

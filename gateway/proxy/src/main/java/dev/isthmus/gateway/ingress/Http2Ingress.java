@@ -11,6 +11,7 @@ import dev.isthmus.gateway.http2.Http2Options;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
@@ -72,6 +73,11 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     }
 
     @Override
+    public ConnectionUse use(long now) {
+        return new ConnectionUse("HTTP/2", connection.openStreams(), Duration.ofNanos(connection.idleNanos(now)));
+    }
+
+    @Override
     public void drain() {
         connection.goAway();
     }
@@ -121,7 +127,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
             CallContext context = listener.context(ClientProtocol.GRPC, head, client, channel);
-            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, listener.calls());
+            Http2GrpcExchange exchange = new Http2GrpcExchange(stream, channel, settings, context, listener.calls());
             if (refusal == null) {
                 exchange.open(head);
             } else {
@@ -129,8 +135,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
             }
             return exchange;
         }
-        CallContext context = listener.context(ClientProtocol.REST, head, client, channel);
-        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, listener.calls());
+        Http2HttpExchange exchange = new Http2HttpExchange(stream, channel, head, listener);
         if (refusal == null) {
             exchange.open(head);
         } else {

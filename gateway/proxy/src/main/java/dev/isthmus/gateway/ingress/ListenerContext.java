@@ -6,10 +6,12 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.TlsSession;
+import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.tls.ServerTls;
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import java.net.SocketAddress;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param connections counts the connections of all listeners of the same service
  * @param memory limits what calls hold; null for no limit
  * @param proxies the proxies in front of it
+ * @param browsers what it offers to web pages
  */
 public record ListenerContext(
         String name,
@@ -32,7 +35,8 @@ public record ListenerContext(
         Supplier<IngressSettings> settings,
         OpenConnections connections,
         @Nullable MemoryBudget memory,
-        TrustedProxies proxies) {
+        TrustedProxies proxies,
+        BrowserAccess browsers) {
 
     /** The context of listeners without a name, for plain text of clients that connect directly. */
     public ListenerContext(
@@ -40,7 +44,7 @@ public record ListenerContext(
             Supplier<IngressSettings> settings,
             OpenConnections connections,
             @Nullable MemoryBudget memory) {
-        this("", null, calls, settings, connections, memory, TrustedProxies.NONE);
+        this("", null, calls, settings, connections, memory, TrustedProxies.NONE, BrowserAccess.NONE);
     }
 
     /** A context without a name and a memory limit. */
@@ -53,8 +57,9 @@ public record ListenerContext(
      *
      * @param ownTls null for plain text
      */
-    public ListenerContext of(String ownName, @Nullable ServerTls ownTls, TrustedProxies ownProxies) {
-        return new ListenerContext(ownName, ownTls, calls, settings, connections, memory, ownProxies);
+    public ListenerContext of(
+            String ownName, @Nullable ServerTls ownTls, TrustedProxies ownProxies, BrowserAccess ownBrowsers) {
+        return new ListenerContext(ownName, ownTls, calls, settings, connections, memory, ownProxies, ownBrowsers);
     }
 
     /**
@@ -65,6 +70,33 @@ public record ListenerContext(
     ClientConnection connection(Channel channel, @Nullable TlsSession session) {
         SocketAddress peer = ProxyProtocolHandler.peer(channel);
         return new ClientConnection(name, peer, session, proxies.trusts(peer));
+    }
+
+    /**
+     * Creates the exchange of a request other than native gRPC.
+     *
+     * @param head {@link HeaderFields#NONE} for a request whose head cannot be used
+     */
+    HttpExchange exchange(ResponseWriter writer, HeaderFields head, ClientConnection connection, Channel channel) {
+        CorsPolicy cors = browsers.cors();
+        if (cors == null || !(head instanceof RequestHead request)) {
+            return plain(writer, head, connection, channel);
+        }
+        ResponseWriter allowing = new CorsResponseWriter(writer, cors.headers(request.field(HttpHeaderNames.ORIGIN)));
+        return CorsPolicy.isPreflight(request)
+                ? new PreflightExchange(allowing, cors)
+                : plain(allowing, head, connection, channel);
+    }
+
+    private HttpExchange plain(ResponseWriter writer, HeaderFields head, ClientConnection connection, Channel channel) {
+        IngressSettings current = settings.get();
+        boolean web = browsers.grpcWeb()
+                && head instanceof RequestHead request
+                && GrpcWebForm.isGrpcWeb(request.field(HttpHeaderNames.CONTENT_TYPE));
+        CallContext context = context(web ? ClientProtocol.GRPC_WEB : ClientProtocol.REST, head, connection, channel);
+        return web
+                ? new GrpcExchange(new GrpcWebTransport(writer, channel), channel.alloc(), current, context, calls)
+                : new RestExchange(writer, current, context, calls);
     }
 
     /** Creates the context of a request whose head was received. */

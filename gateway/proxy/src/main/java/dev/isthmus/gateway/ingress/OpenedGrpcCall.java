@@ -2,7 +2,6 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
-import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param requestHead the values of the headers
  */
 record OpenedGrpcCall(
-        Http2Head head,
+        RequestHead head,
         GrpcRequestHead requestHead,
         long deadline,
         StreamMessageForm form,
@@ -23,27 +22,27 @@ record OpenedGrpcCall(
 
     /** @param exchange reads what a turn leaves over */
     OpenedGrpcCall(
-            Http2Head head,
+            RequestHead head,
             GrpcRequestHead requestHead,
             IngressSettings settings,
-            Http2Stream stream,
+            GrpcTransport transport,
             ByteBufAllocator allocator,
             GrpcExchange exchange) {
         this(
                 head,
                 requestHead,
                 settings,
-                stream,
+                transport,
                 allocator,
                 exchange,
                 new GrpcDeframer(allocator, requestHead.method().limits(settings.bodies()), requestHead.coding()));
     }
 
     private OpenedGrpcCall(
-            Http2Head head,
+            RequestHead head,
             GrpcRequestHead requestHead,
             IngressSettings settings,
-            Http2Stream stream,
+            GrpcTransport transport,
             ByteBufAllocator allocator,
             GrpcExchange exchange,
             GrpcDeframer deframer) {
@@ -53,12 +52,17 @@ record OpenedGrpcCall(
                 requestHead.deadline(),
                 requestHead.form(settings.streamForm()),
                 deframer,
-                new RequestTurns(stream, deframer, exchange),
+                new RequestTurns(transport, deframer, exchange),
                 new UnaryRequest(deframer, requestHead.method().inference(), allocator));
     }
 
     boolean stream() {
         return requestHead.method().streams();
+    }
+
+    /** Whether a message is incomplete, or the only message has not begun. */
+    boolean partial() {
+        return deframer.partial() || (!stream() && !request.complete());
     }
 
     @Nullable

@@ -35,6 +35,11 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         this.connection = connection;
     }
 
+    /** The connection that it was received on. */
+    ClientConnection connection() {
+        return connection;
+    }
+
     @Override
     public abstract String method();
 
@@ -86,6 +91,15 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
      */
     PathRoute route() {
         return RestRoutes.route(this);
+    }
+
+    /**
+     * The parsed headers of a gRPC request.
+     *
+     * @throws OipException if the request cannot be served
+     */
+    GrpcRequestHead call() {
+        return GrpcRequestHead.of(this);
     }
 
     /** The headers to forward upstream. */

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
-import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.net.Turn;
 import io.netty.buffer.ByteBuf;
 import java.util.function.BooleanSupplier;
@@ -20,7 +19,7 @@ final class RequestTurns implements BooleanSupplier {
         UNTIL_CALL_IS_READY
     }
 
-    private final Http2Stream stream;
+    private final GrpcTransport transport;
     private final GrpcDeframer deframer;
     private final GrpcExchange exchange;
     private UnreadData rest = UnreadData.NOTHING;
@@ -28,8 +27,8 @@ final class RequestTurns implements BooleanSupplier {
     private int charged;
 
     /** @param exchange reads what was left over */
-    RequestTurns(Http2Stream stream, GrpcDeframer deframer, GrpcExchange exchange) {
-        this.stream = stream;
+    RequestTurns(GrpcTransport transport, GrpcDeframer deframer, GrpcExchange exchange) {
+        this.transport = transport;
         this.deframer = deframer;
         this.exchange = exchange;
     }
@@ -46,10 +45,10 @@ final class RequestTurns implements BooleanSupplier {
     /** The next message of a stream; null if it is incomplete, the turn is over or the call is not ready. */
     @Nullable
     ByteBuf next(RequestSink to) {
-        ByteBuf message = to.isReady() && !stream.turn().over() ? deframer.next(this) : null;
+        ByteBuf message = to.isReady() && !transport.turn().over() ? deframer.next(this) : null;
         if (message != null) {
-            stream.turn().took();
-            stream.turn().tookBytes(message.readableBytes());
+            transport.turn().took();
+            transport.turn().tookBytes(message.readableBytes());
         }
         return message;
     }
@@ -66,9 +65,9 @@ final class RequestTurns implements BooleanSupplier {
         }
         if (to != null && !to.isReady()) {
             rest = UnreadData.UNTIL_CALL_IS_READY;
-        } else if (stream.turn().over()) {
+        } else if (transport.turn().over()) {
             rest = UnreadData.UNTIL_NEXT_TURN;
-            stream.inNextTurn(this::inNextTurn);
+            transport.inNextTurn(this::inNextTurn);
         }
     }
 
@@ -88,7 +87,7 @@ final class RequestTurns implements BooleanSupplier {
     /** Whether one more step of a message may be inflated; charges the turn for the steps before. */
     @Override
     public boolean getAsBoolean() {
-        Turn turn = stream.turn();
+        Turn turn = transport.turn();
         int inflated = deframer.inflatedBytes();
         turn.took();
         turn.tookBytes(Math.max(0, inflated - charged));

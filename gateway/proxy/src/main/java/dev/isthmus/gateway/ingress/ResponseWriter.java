@@ -31,6 +31,6 @@ interface ResponseWriter {
     /** Whether writes are sent immediately. */
     boolean isWritable();
 
-    /** Resumes reading of the request, which was {@linkplain RestExchange#paused() paused}. */
+    /** Resumes reading of the request, which was {@linkplain HttpExchange#paused() paused}. */
     void resumeRequest();
 }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * One REST request and its response, the same over HTTP/1.1 and HTTP/2. The response may start before the request's
  * body has ended; the rest of the body is then released.
  */
-final class RestExchange implements Reply {
+final class RestExchange implements HttpExchange, Reply {
     private final ResponseWriter writer;
     private final IngressSettings settings;
     private final CallContext context;
@@ -56,7 +56,8 @@ final class RestExchange implements Reply {
         this.response = new RestResponseSender(writer, settings, context);
     }
 
-    void open(RequestHead head, Channel channel) {
+    @Override
+    public void open(RequestHead head, Channel channel) {
         try {
             PathRoute route = head.route();
             if (!route.accepts(head.method())) {
@@ -88,8 +89,8 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** Rejects the request before it becomes a call. */
-    void reject(OipException refusal) {
+    @Override
+    public void reject(OipException refusal) {
         calls.reject(context, refusal, this);
     }
 
@@ -102,8 +103,8 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** @param chunk taken */
-    void data(ByteBuf chunk) {
+    @Override
+    public void data(ByteBuf chunk) {
         bodyBytes += chunk.readableBytes();
         RequestSink to = sink;
         OpenedRequest request = opened;
@@ -154,7 +155,8 @@ final class RestExchange implements Reply {
         return opened == null ? null : opened.decoder();
     }
 
-    void end() {
+    @Override
+    public void end() {
         ended = true;
         RequestSink to = sink;
         CompressedBody body = body();
@@ -175,19 +177,19 @@ final class RestExchange implements Reply {
         }
     }
 
-    /** Whether reading of the body is paused. */
-    boolean paused() {
+    @Override
+    public boolean paused() {
         CompressedBody body = body();
         return !responded && sink != null && (!sink.isReady() || (body != null && body.hasRemaining()));
     }
 
-    /** Whether the body should be contiguous in memory. */
-    boolean inOnePiece() {
+    @Override
+    public boolean inOnePiece() {
         return sink != null && sink.inOnePiece();
     }
 
-    /** The client disconnected. */
-    void cancel() {
+    @Override
+    public void cancel() {
         memory.release();
         if (!responded) {
             endRequest();
@@ -199,7 +201,7 @@ final class RestExchange implements Reply {
     }
 
     /** Fails the request: cancels what is in flight and responds. */
-    void cancelWith(OipException failure) {
+    private void cancelWith(OipException failure) {
         if (sink == null && context.operation() == null) {
             reject(failure);
             return;
@@ -211,35 +213,36 @@ final class RestExchange implements Reply {
         fail(failure);
     }
 
-    /** The client timed out: cancels what is in flight, and responds. */
-    void timedOut(TimeoutRule rule) {
+    @Override
+    public void timedOut(TimeoutRule rule) {
         if (!responded) {
             cancelWith(new OipException(
                     ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
         }
     }
 
-    /** The gateway shuts down: cancels what is in flight, and responds. */
-    void shutDown(OipException why) {
+    @Override
+    public void failCall(OipException failure) {
         if (!responded) {
-            cancelWith(why);
+            cancelWith(failure);
         }
     }
 
-    /** The connection accepts more of the response. */
-    void writabilityChanged() {
+    @Override
+    public void writabilityChanged() {
         memory.response(writer.queued());
         if (!responded && sink != null) {
             sink.onReady();
         }
     }
 
-    /** The response has been sent, or the connection has ended. */
-    void written() {
+    @Override
+    public void written() {
         memory.release();
     }
 
-    boolean responded() {
+    @Override
+    public boolean responded() {
         return responded;
     }
 

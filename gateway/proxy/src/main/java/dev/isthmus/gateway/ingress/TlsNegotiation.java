@@ -78,7 +78,7 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
             } else {
                 tls.failed(cause);
             }
-            LOG.debug("client {}: TLS handshake failed", ctx.channel().remoteAddress(), cause);
+            LOG.debug("client {}: TLS handshake failed: {}", ctx.channel().remoteAddress(), cause.toString());
         }
         ctx.close();
     }

@@ -8,42 +8,72 @@ import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Limits the number of calls in flight in the whole gateway. Excess calls are rejected at once, so that admitted ones
- * can finish.
+ * Limits the number of calls in flight: in the whole gateway, and of each authenticated caller. Excess calls are
+ * rejected at once, so that admitted ones can finish. Thread-safe.
  */
 public final class Admission implements AutoCloseable {
     private static final Duration SOON = Duration.ofSeconds(1);
 
-    private final int limit;
+    private final ConcurrencyLimits limits;
     private final Bulkhead bulkhead;
+    /** Number of calls in flight by caller; only if those are limited. */
+    private final Map<String, Integer> callers = new ConcurrentHashMap<>();
+
     private final ReplaceableMeters meters;
     private final Counter shed;
+    private final Counter callerShed;
 
-    /** @param maxRequests maximum number of calls in flight */
-    public Admission(int maxRequests, MeterRegistry meters) {
-        this.limit = maxRequests;
+    /**
+     * How many calls may be in flight.
+     *
+     * @param total in the whole gateway
+     * @param perCaller of one authenticated caller; 0 for any number
+     */
+    public record ConcurrencyLimits(int total, int perCaller) {}
+
+    /** Limits with nothing in flight. */
+    public Admission(ConcurrencyLimits limits, MeterRegistry meters) {
+        this.limits = limits;
         this.bulkhead = Bulkhead.of(
                 "gateway",
                 BulkheadConfig.custom()
-                        .maxConcurrentCalls(maxRequests)
+                        .maxConcurrentCalls(limits.total())
                         .maxWaitDuration(Duration.ZERO)
                         .build());
         this.meters = new ReplaceableMeters(meters);
         this.shed = this.meters.add(Counter.builder("isthmus.requests.shed")
                 .description("Calls refused because too many were concurrent")::register);
+        this.callerShed = this.meters.add(Counter.builder("isthmus.principal.requests.shed")
+                .description("Calls refused because too many of their caller were concurrent")::register);
+    }
+
+    /** The limits that it was made with. */
+    public ConcurrencyLimits limits() {
+        return limits;
     }
 
     /**
      * Admits a call.
      *
-     * @throws OipException UNAVAILABLE if the limit is reached
+     * @param caller name of the authenticated caller; empty if there is none
+     * @throws OipException UNAVAILABLE if the limit of the gateway is reached, RESOURCE_EXHAUSTED if that of the caller
+     *     is
      */
-    public Permit acquire() {
+    public Permit acquire(String caller) {
+        boolean counted = limited(caller);
+        if (counted && !enter(caller)) {
+            throw callerRefused();
+        }
         if (bulkhead.tryAcquirePermission()) {
-            return new Permit(bulkhead);
+            return new Permit(counted ? caller : "");
+        }
+        if (counted) {
+            leave(caller);
         }
         throw refused();
     }
@@ -51,22 +81,56 @@ public final class Admission implements AutoCloseable {
     /**
      * Checks that a call could be admitted now, without acquiring a permit: for a request that is not complete yet.
      *
-     * @throws OipException UNAVAILABLE if the limit is reached
+     * @throws OipException as {@link #acquire}
      */
-    public void check() {
+    public void check(String caller) {
         if (bulkhead.getMetrics().getAvailableConcurrentCalls() <= 0) {
             throw refused();
         }
+        if (limited(caller) && callers.getOrDefault(caller, 0) >= limits.perCaller()) {
+            throw callerRefused();
+        }
+    }
+
+    private boolean limited(String caller) {
+        return limits.perCaller() > 0 && !caller.isEmpty();
+    }
+
+    private boolean enter(String caller) {
+        // Beyond the limit by one only within this method.
+        if (callers.merge(caller, 1, Integer::sum) <= limits.perCaller()) {
+            return true;
+        }
+        leave(caller);
+        return false;
+    }
+
+    private void leave(String caller) {
+        callers.computeIfPresent(caller, (name, count) -> count == 1 ? null : count - 1);
     }
 
     private OipException refused() {
         shed.increment();
-        return OipException.refused(ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + limit + ")", SOON);
+        return OipException.refused(
+                ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + limits.total() + ")", SOON);
+    }
+
+    private OipException callerRefused() {
+        callerShed.increment();
+        return OipException.refused(
+                ErrorCode.RESOURCE_EXHAUSTED,
+                "too many concurrent calls of this caller (limit " + limits.perCaller() + ")",
+                SOON);
     }
 
     /** Number of calls in flight. */
     int inFlight() {
-        return limit - bulkhead.getMetrics().getAvailableConcurrentCalls();
+        return limits.total() - bulkhead.getMetrics().getAvailableConcurrentCalls();
+    }
+
+    /** Number of callers that have calls in flight, if those are limited. */
+    int callersInFlight() {
+        return callers.size();
     }
 
     @Override
@@ -75,18 +139,21 @@ public final class Admission implements AutoCloseable {
     }
 
     /** The permit of one call. */
-    public static final class Permit {
-        private final Bulkhead bulkhead;
+    public final class Permit {
+        private final String caller;
         private final AtomicBoolean released = new AtomicBoolean();
 
-        private Permit(Bulkhead bulkhead) {
-            this.bulkhead = bulkhead;
+        private Permit(String caller) {
+            this.caller = caller;
         }
 
         /** Releases the permit. Idempotent. */
         public void release() {
             if (released.compareAndSet(false, true)) {
                 bulkhead.releasePermission();
+                if (!caller.isEmpty()) {
+                    leave(caller);
+                }
             }
         }
     }

@@ -8,13 +8,17 @@ import java.util.concurrent.atomic.AtomicLong;
  * System#nanoTime()}. Taking tokens moves that time forward; tokens are available as long as it is at most the burst
  * away. Lock-free.
  */
-final class RateBucket {
+public final class RateBucket {
     private final double nanosPerToken;
     private final long burst;
     private final AtomicLong fullAt;
 
-    /** A full bucket. */
-    RateBucket(long perSecond, long burstNanos, long now) {
+    /**
+     * A full bucket.
+     *
+     * @param burstNanos the time in which an empty bucket becomes full: its capacity
+     */
+    public RateBucket(long perSecond, long burstNanos, long now) {
         this.nanosPerToken = (double) TimeUnit.SECONDS.toNanos(1) / perSecond;
         this.burst = burstNanos;
         this.fullAt = new AtomicLong(now);
@@ -26,7 +30,7 @@ final class RateBucket {
      *
      * @return 0, or the nanoseconds until the tokens are available
      */
-    long take(long amount, long now) {
+    public long take(long amount, long now) {
         long cost = cost(amount);
         long before;
         long debt;
@@ -42,7 +46,7 @@ final class RateBucket {
     }
 
     /** Returns tokens that were just taken. */
-    void refund(long amount) {
+    public void refund(long amount) {
         fullAt.addAndGet(-cost(amount));
     }
 

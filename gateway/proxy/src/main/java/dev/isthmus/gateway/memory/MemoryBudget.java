@@ -82,6 +82,18 @@ public final class MemoryBudget {
         pinnedLimit = pinnedBytes;
     }
 
+    /**
+     * What is used, in bytes.
+     *
+     * @param refused number of calls that were refused
+     */
+    public record BudgetUsage(long used, long limit, long pinnedLimit, long refused) {}
+
+    /** What is used now. */
+    public BudgetUsage usage() {
+        return new BudgetUsage(used.get(), limit, pinnedLimit, (long) refused.count());
+    }
+
     /** Creates the reservation of a call, which holds nothing yet. */
     public MemoryReservation reserve() {
         return new MemoryReservation(this);

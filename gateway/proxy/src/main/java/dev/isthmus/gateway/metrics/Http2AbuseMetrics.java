@@ -2,31 +2,23 @@ package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.http2.AbuseListener;
 import dev.isthmus.gateway.http2.AbuseRule;
-import dev.isthmus.gateway.net.LogRateLimiter;
+import dev.isthmus.gateway.net.Repeats;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.SocketAddress;
-import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the HTTP/2 connections that are closed because the peer exceeded an abuse limit, and logs at most a hundred of
- * them a second.
+ * Counts and logs the HTTP/2 connections that are closed because the peer exceeded an abuse limit.
  */
 public final class Http2AbuseMetrics {
     private static final Logger LOG = LoggerFactory.getLogger(Http2AbuseMetrics.class);
 
     private final MeterRegistry registry;
-    private final LogRateLimiter lines;
 
     public Http2AbuseMetrics(MeterRegistry registry) {
-        this(registry, System::nanoTime);
-    }
-
-    Http2AbuseMetrics(MeterRegistry registry, LongSupplier nanoTime) {
         this.registry = registry;
-        this.lines = new LogRateLimiter(nanoTime);
     }
 
     /** The listener for client connections. */
@@ -46,16 +38,16 @@ public final class Http2AbuseMetrics {
                 .tag("rule", rule.label())
                 .register(registry)
                 .increment();
-        long suppressed = lines.next();
-        if (suppressed < 0) {
-            return;
-        }
-        LOG.warn(
-                "HTTP/2 connection of {} {} closed with ENHANCE_YOUR_CALM, {}: {}{}",
-                whose,
-                peer,
-                rule.label(),
-                what,
-                suppressed == 0 ? "" : " (" + suppressed + " similar lines were suppressed)");
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("peer", peer)
+                .addKeyValue("rule", rule.label())
+                .log(
+                        "HTTP/2 connection of {} {} closed with ENHANCE_YOUR_CALM, {}: {}; if the peer may do so, raise"
+                                + " its limit in 'http2_abuse'",
+                        whose,
+                        peer,
+                        rule.label(),
+                        what);
     }
 }

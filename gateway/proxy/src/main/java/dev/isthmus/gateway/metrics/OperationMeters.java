@@ -101,7 +101,7 @@ final class OperationMeters {
         if (timer == null) {
             return;
         }
-        timer.record(call.totalNanos(), TimeUnit.NANOSECONDS);
+        ExemplarSpan.record(timer, call.totalNanos(), call.span());
         requestBytes.add(call.requestBytes());
         responseBytes.add(call.responseBytes());
         reading.record(call.requestNanos());

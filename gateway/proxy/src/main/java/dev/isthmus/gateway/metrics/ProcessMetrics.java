@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.memory.BufferAllocators;
+import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
@@ -10,13 +11,15 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import io.prometheus.metrics.core.metrics.Info;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
 /** The registry of one gateway, with the meters of its process. */
 public final class ProcessMetrics implements AutoCloseable {
-    /** The content type of {@link #scrape}. */
-    public static final String CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+    private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
+    private static final String OPEN_METRICS = "application/openmetrics-text";
 
-    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(
+            PrometheusConfig.DEFAULT, new PrometheusRegistry(), Clock.SYSTEM, new ExemplarSpan());
     private final JvmGcMetrics collections = new JvmGcMetrics();
 
     /**
@@ -51,9 +54,18 @@ public final class ProcessMetrics implements AutoCloseable {
         return registry;
     }
 
-    /** All metrics in Prometheus' text format. */
-    public String scrape() {
-        return registry.scrape(CONTENT_TYPE);
+    /** The format for a client: OpenMetrics, which has exemplars, if it accepts that, else Prometheus' text format. */
+    public static String contentType(String accept) {
+        return accept.contains(OPEN_METRICS) ? OPEN_METRICS + "; version=1.0.0; charset=utf-8" : TEXT;
+    }
+
+    /**
+     * All metrics.
+     *
+     * @param contentType as of {@link #contentType}
+     */
+    public String scrape(String contentType) {
+        return registry.scrape(contentType);
     }
 
     @Override

@@ -89,9 +89,7 @@ public final class TargetMeters implements AutoCloseable {
                     counter(tags, "client_error"),
                     counter(tags, "server_error"),
                     timed ? timer(tags) : null,
-                    new FailureLog(
-                            "model '" + model + "', target '" + each.name() + "' (upstream '" + each.upstream() + "')",
-                            nanoTime)));
+                    new FailureLog(model, each, nanoTime)));
         }
     }
 

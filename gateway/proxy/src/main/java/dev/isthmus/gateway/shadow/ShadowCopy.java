@@ -1,8 +1,13 @@
 package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.memory.ReservedBytes;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -28,6 +33,7 @@ final class ShadowCopy implements Reply {
     private final Target target;
     private final Call call;
     private final ShadowReply responses = new ShadowReply();
+    private TraceSpan span = TraceSpan.NONE;
     private long started;
     private long held;
     private boolean sent;
@@ -66,6 +72,7 @@ final class ShadowCopy implements Reply {
             if (hold(size(message))) {
                 started = shadow.runtime().now();
                 sent = true;
+                span = call.context().span().copy(shadow.config().label());
                 target.upstream().infer(copy(), target.model(), message, this);
             } else {
                 message.release();
@@ -74,7 +81,10 @@ final class ShadowCopy implements Reply {
         } catch (OipException unsendable) {
             drop(ShadowOutcome.UNSENDABLE);
         } catch (RuntimeException fault) {
-            LOG.error("copying a call to shadow '{}' failed", shadow.config().label(), fault);
+            CallLog.of(LOG.atError(), call.context())
+                    .addMarker(Repeats.MARKER)
+                    .setCause(fault)
+                    .log("internal error in copying a call to shadow '{}'; please report it", shadow.config().label());
             drop(ShadowOutcome.FAILED);
         }
     }
@@ -83,14 +93,16 @@ final class ShadowCopy implements Reply {
         Map<String, String> headers = new HashMap<>(call.headers());
         headers.put(MARKER_HEADER, "true");
         long deadline = started + shadow.config().timeout().toNanos();
-        return new Call(call.operation(), deadline, headers, call.loop(), call.allocator())
-                .withAffinity(call.affinity());
+        CallContext context = CallContext.internal(call.loop(), call.allocator());
+        context.traced(span);
+        return new Call(call.operation(), deadline, headers, context).withAffinity(call.affinity());
     }
 
     /** The copy was not sent, or has failed. */
     void drop(ShadowOutcome outcome) {
         if (!ended) {
             ended = true;
+            span.ended(ErrorCode.INTERNAL, "dropped");
             shadow.figures().count(outcome);
             close();
         }
@@ -115,12 +127,16 @@ final class ShadowCopy implements Reply {
             return;
         }
         ended = true;
+        span.ended(null, "");
         shadow.figures().respondedAfter(shadow.runtime().now() - started);
         compareIfComplete();
     }
 
     @Override
     public void fail(OipException failure) {
+        if (!ended) {
+            span.ended(failure.code(), failure.message());
+        }
         drop(failure.code() == ErrorCode.DEADLINE_EXCEEDED ? ShadowOutcome.TIMEOUT : ShadowOutcome.FAILED);
     }
 
@@ -186,7 +202,7 @@ final class ShadowCopy implements Reply {
             close();
         } else if (primary != null) {
             long bytes = held;
-            ShadowMemory memory = shadow.runtime().held();
+            ReservedBytes memory = shadow.runtime().held();
             responses.primary = null;
             responses.shadowResponse = null;
             held = 0;

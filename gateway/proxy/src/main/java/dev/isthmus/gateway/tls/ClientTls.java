@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.tls;
 
-import dev.isthmus.gateway.net.RepeatedFailures;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamTls;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
@@ -24,7 +24,6 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
     private final String owner;
     private final UpstreamTls settings;
     private final TlsMeters meters;
-    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
 
     ClientTls(String owner, UpstreamTls settings, TlsRegistry registry) {
         super(owner, ClientContexts.files(settings), registry, () -> ClientContexts.load(settings));
@@ -97,9 +96,11 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
             return;
         }
         String reason = HandshakeFailure.reason(failure);
-        if (failures.first(reason)) {
-            LOG.warn("{}: TLS to {} as '{}' failed: {}", owner, channel.remoteAddress(), host, reason);
-        }
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("server", channel.remoteAddress())
+                .addKeyValue("code", HandshakeResult.of(failure).label())
+                .log("{}: TLS to {} as '{}' failed: {}", owner, channel.remoteAddress(), host, reason);
     }
 
     /** Reports the end of the handshake, and closes connections that did not agree on HTTP/2. */

@@ -2,16 +2,20 @@ package dev.isthmus.gateway.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.shadow.DifferenceListener;
 import dev.isthmus.gateway.shadow.ShadowLimits;
@@ -56,14 +60,19 @@ class InferCallTest {
                 SelectionState.of(System::nanoTime));
         RoutePolicyTable policies = new RoutePolicyTable(
                 routes,
-                1,
+                new Admission.ConcurrencyLimits(1, 0),
                 transcoder,
                 new RoutePolicyTable.PolicyResources(
                         meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
                 null);
         Operation.Infer infer = new Operation.Infer(MODEL, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);
         Call call = new Call(infer, Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
-        RouteCall routed = new RouteCall(call, routes.route(MODEL), MODEL, policies);
+        RouteCall routed = new RouteCall(
+                call,
+                routes.route(MODEL),
+                MODEL,
+                policies,
+                new Authorization.CallRules(AccessPolicy.of(GatewayConfig.DEFAULT), new AccessMetrics(meters)));
         return IncomingRequest.of(
                 call,
                 infer,

@@ -14,6 +14,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -150,6 +151,23 @@ class UpstreamCallTest {
                             .counter()
                             .count())
                     .isEqualTo(1);
+        }
+    }
+
+    @Test
+    void requestsThatWereNeverSent_goToTheOtherServer_whateverTheBudget() {
+        try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0.001, 100)))) {
+            List<FakeUpstream.Asked> before = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                ClientReply seen = bench.infer();
+                FakeUpstream.Asked first = bench.onlyNew(before);
+                first.fail(ErrorCode.UNAVAILABLE, Processed.NO);
+                before.add(first);
+                FakeUpstream.Asked second = bench.onlyNew(before);
+                second.answer();
+                before.add(second);
+                assertThat(seen.complete).isTrue();
+            }
         }
     }
 

@@ -4,20 +4,31 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
+import dev.isthmus.gateway.settings.TestAuthority;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class FetchedKeysTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -31,7 +42,11 @@ class FetchedKeysTest {
 
     @BeforeEach
     void start() throws IOException {
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        serve(HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0));
+    }
+
+    private void serve(HttpServer made) {
+        server = made;
         server.createContext("/", exchange -> {
             requests.incrementAndGet();
             byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
@@ -50,7 +65,45 @@ class FetchedKeysTest {
 
     private FetchedKeys fetched(Duration refresh) {
         String url = "http://127.0.0.1:" + server.getAddress().getPort() + "/keys";
-        return new FetchedKeys(url, refresh, worker, reloads::add);
+        return new FetchedKeys(url, null, refresh, worker, reloads::add);
+    }
+
+    private FetchedKeys fetchedOverTls(Path ca, TestAuthority.Issued certificate) throws Exception {
+        server.stop(0);
+        KeyStore own = KeyStore.getInstance("PKCS12");
+        own.load(null, new char[0]);
+        own.setKeyEntry(
+                "own", certificate.keys().getPrivate(), new char[0], new X509Certificate[] {certificate.x509()});
+        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(own, new char[0]);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys.getKeyManagers(), null, null);
+        HttpsServer made = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        made.setHttpsConfigurator(new HttpsConfigurator(context));
+        serve(made);
+        String url = "https://127.0.0.1:" + server.getAddress().getPort() + "/keys";
+        return new FetchedKeys(url, ca, Duration.ofMillis(50), worker, reloads::add);
+    }
+
+    @Test
+    void privateAuthority_isTrusted_andReadForEachFetch(@TempDir Path folder) throws Exception {
+        TestAuthority stranger = new TestAuthority(folder, "stranger");
+        TestAuthority own = new TestAuthority(folder, "own");
+        FetchedKeys keys = fetchedOverTls(stranger.ca(), own.issue("server", "127.0.0.1"));
+        await().atMost(PATIENCE).until(() -> reloads.contains(false));
+        assertThat(keys.current()).isNull();
+        Files.writeString(stranger.ca(), "no certificate");
+        await().atMost(PATIENCE).until(() -> reloads.size() > 1);
+        Files.copy(own.ca(), stranger.ca(), StandardCopyOption.REPLACE_EXISTING);
+        await().atMost(PATIENCE).until(() -> has(keys, "rsa"));
+    }
+
+    @Test
+    void certificateOfAnotherHost_isRefused(@TempDir Path folder) throws Exception {
+        TestAuthority own = new TestAuthority(folder, "own");
+        FetchedKeys keys = fetchedOverTls(own.ca(), own.issue("server", "issuer.example"));
+        await().atMost(PATIENCE).until(() -> reloads.contains(false));
+        assertThat(keys.current()).isNull();
     }
 
     private static boolean has(FetchedKeys keys, String id) {
@@ -60,43 +113,39 @@ class FetchedKeysTest {
 
     @Test
     void keys_areFetchedAtStartAndAgain() {
-        try (FetchedKeys keys = fetched(Duration.ofMillis(50))) {
-            await().atMost(PATIENCE).until(() -> has(keys, "rsa"));
-            body = new TestIssuer("-2").keys();
-            await().atMost(PATIENCE).until(() -> has(keys, "rsa-2"));
-            assertThat(has(keys, "rsa")).isFalse();
-        }
+        FetchedKeys keys = fetched(Duration.ofMillis(50));
+        await().atMost(PATIENCE).until(() -> has(keys, "rsa"));
+        body = new TestIssuer("-2").keys();
+        await().atMost(PATIENCE).until(() -> has(keys, "rsa-2"));
+        assertThat(has(keys, "rsa")).isFalse();
     }
 
     @Test
     void failure_leavesTheLastKeys_andIsRepeated() {
-        try (FetchedKeys keys = fetched(Duration.ofMillis(50))) {
-            await().atMost(PATIENCE).until(() -> has(keys, "rsa"));
-            status = 500;
-            await().atMost(PATIENCE).until(() -> reloads.contains(false));
-            assertThat(has(keys, "rsa")).isTrue();
-            status = 200;
-            body = new TestIssuer("-3").keys();
-            await().atMost(PATIENCE).until(() -> has(keys, "rsa-3"));
-        }
+        FetchedKeys keys = fetched(Duration.ofMillis(50));
+        await().atMost(PATIENCE).until(() -> has(keys, "rsa"));
+        status = 500;
+        await().atMost(PATIENCE).until(() -> reloads.contains(false));
+        assertThat(has(keys, "rsa")).isTrue();
+        status = 200;
+        body = new TestIssuer("-3").keys();
+        await().atMost(PATIENCE).until(() -> has(keys, "rsa-3"));
     }
 
     @Test
     void tooLargeOrInvalidSet_isRefused() {
         body = "{\"keys\":[]}" + " ".repeat(2 << 20);
-        try (FetchedKeys keys = fetched(Duration.ofMinutes(1))) {
-            await().atMost(PATIENCE).until(() -> reloads.contains(false));
-            assertThat(keys.current()).isNull();
-        }
+        FetchedKeys keys = fetched(Duration.ofMinutes(1));
+        await().atMost(PATIENCE).until(() -> reloads.contains(false));
+        assertThat(keys.current()).isNull();
     }
 
     @Test
     void unknownKey_fetchesOnce() {
-        try (FetchedKeys keys = fetched(Duration.ofHours(1))) {
-            await().atMost(PATIENCE).until(() -> reloads.contains(true));
-            // The first fetch has just ended: no other one for 10 s.
-            assertThat(keys.refreshes()).isFalse();
-            assertThat(requests).hasValue(1);
-        }
+        FetchedKeys keys = fetched(Duration.ofHours(1));
+        await().atMost(PATIENCE).until(() -> reloads.contains(true));
+        // The first fetch has just ended: no other one for 10 s.
+        assertThat(keys.refreshes()).isFalse();
+        assertThat(requests).hasValue(1);
     }
 }

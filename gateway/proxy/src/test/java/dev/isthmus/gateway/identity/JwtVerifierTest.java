@@ -12,11 +12,13 @@ import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.TestConfigs;
+import java.net.InetSocketAddress;
 import java.time.Instant;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -29,7 +31,11 @@ class JwtVerifierTest {
     private static final JwtConfig CONFIG = TestConfigs.with(
             JwtConfig.DEFAULT, Map.of("issuer", TestIssuer.ISSUER, "audiences", List.of(TestIssuer.AUDIENCE)));
 
+    private static final InetSocketAddress SENDER = new InetSocketAddress("192.0.2.1", 1);
+    private static final InetSocketAddress ANOTHER = new InetSocketAddress("192.0.2.2", 1);
+
     private final AtomicLong now = new AtomicLong(System.currentTimeMillis());
+    private final AtomicLong nanos = new AtomicLong();
     private volatile @Nullable SigningKeys keys = read(ISSUER);
     private volatile boolean refreshing;
     private JwtVerifier verifier = verifier(CONFIG);
@@ -56,11 +62,16 @@ class JwtVerifierTest {
                         return refreshing;
                     }
                 },
-                () -> Instant.ofEpochMilli(now.get()));
+                () -> Instant.ofEpochMilli(now.get()),
+                nanos::get);
+    }
+
+    private Principal verify(String token) throws CredentialException {
+        return verifier.verify(token, SENDER);
     }
 
     private void expect(CredentialFailure failure, String token) {
-        assertThatThrownBy(() -> verifier.verify(token))
+        assertThatThrownBy(() -> verify(token))
                 .isInstanceOfSatisfying(
                         CredentialException.class,
                         refused -> assertThat(refused.failure()).isEqualTo(failure));
@@ -72,20 +83,20 @@ class JwtVerifierTest {
 
     @Test
     void eachAlgorithm_isAccepted() throws Exception {
-        assertThat(verifier.verify(ISSUER.token(claims())).name()).isEqualTo("alice");
-        assertThat(verifier.verify(ISSUER.es256(claims())).name()).isEqualTo("alice");
-        assertThat(verifier.verify(ISSUER.eddsa(claims())).name()).isEqualTo("alice");
+        assertThat(verify(ISSUER.token(claims())).name()).isEqualTo("alice");
+        assertThat(verify(ISSUER.es256(claims())).name()).isEqualTo("alice");
+        assertThat(verify(ISSUER.eddsa(claims())).name()).isEqualTo("alice");
     }
 
     @Test
     void verifiedToken_isOneCaller() throws Exception {
         String token = ISSUER.token(claims());
-        assertThat(verifier.verify(token)).isSameAs(verifier.verify(token));
+        assertThat(verify(token)).isSameAs(verify(token));
     }
 
     @Test
     void claims_becomeTexts() throws Exception {
-        Principal caller = verifier.verify(ISSUER.token(TestIssuer.claims("alice")
+        Principal caller = verify(ISSUER.token(TestIssuer.claims("alice")
                 .claim("groups", List.of("a", "b"))
                 .claim("level", 3)
                 .claim("nested", Map.of("a", "b"))
@@ -99,7 +110,7 @@ class JwtVerifierTest {
         verifier = verifier(TestConfigs.with(CONFIG, Map.of("groupsClaim", "scope")));
         String token =
                 ISSUER.token(TestIssuer.claims("a").claim("scope", "x  y").build());
-        assertThat(verifier.verify(token).groups()).containsExactlyInAnyOrder("x", "y");
+        assertThat(verify(token).groups()).containsExactlyInAnyOrder("x", "y");
     }
 
     @ParameterizedTest
@@ -111,7 +122,7 @@ class JwtVerifierTest {
     @Test
     void deeplyNestedHeader_isRefused() {
         String json = "{\"alg\":\"RS256\",\"a\":" + "[".repeat(9000) + "]".repeat(9000) + "}";
-        assertThatThrownBy(() -> verifier.verify(Base64URL.encode(json) + ".e30.e30"))
+        assertThatThrownBy(() -> verify(Base64URL.encode(json) + ".e30.e30"))
                 .isInstanceOf(CredentialException.class);
     }
 
@@ -119,7 +130,7 @@ class JwtVerifierTest {
     void unsignedToken_isRefused() {
         String none = Base64URL.encode("{\"alg\":\"none\"}") + "."
                 + claims().toPayload().toBase64URL() + ".";
-        assertThatThrownBy(() -> verifier.verify(none)).isInstanceOf(CredentialException.class);
+        assertThatThrownBy(() -> verify(none)).isInstanceOf(CredentialException.class);
     }
 
     @Test
@@ -204,14 +215,14 @@ class JwtVerifierTest {
     void differenceOfClocks_isTolerated() throws Exception {
         Date start = Date.from(Instant.ofEpochMilli(now.get()).plusSeconds(20));
         Date end = Date.from(Instant.ofEpochMilli(now.get()).minusSeconds(20));
-        verifier.verify(ISSUER.token(TestIssuer.claims("a").notBeforeTime(start).build()));
-        verifier.verify(ISSUER.token(TestIssuer.claims("a").expirationTime(end).build()));
+        verify(ISSUER.token(TestIssuer.claims("a").notBeforeTime(start).build()));
+        verify(ISSUER.token(TestIssuer.claims("a").expirationTime(end).build()));
     }
 
     @Test
     void verifiedToken_expires() throws Exception {
         String token = ISSUER.token(claims());
-        verifier.verify(token);
+        verify(token);
         now.addAndGet(631_000);
         expect(CredentialFailure.EXPIRED, token);
     }
@@ -219,11 +230,68 @@ class JwtVerifierTest {
     @Test
     void verifiedToken_isCheckedAgainWhenKeysChange() throws Exception {
         String token = ISSUER.token(claims());
-        verifier.verify(token);
+        verify(token);
         keys = read(new TestIssuer("-next"));
         expect(CredentialFailure.UNKNOWN_SIGNING_KEY, token);
         refreshing = true;
         expect(CredentialFailure.KEYS_UNAVAILABLE, token);
+    }
+
+    @Test
+    void tokenThatIsNotYetValid_becomesValid() throws Exception {
+        Date start = Date.from(Instant.ofEpochMilli(now.get()).plusSeconds(40));
+        String token = ISSUER.token(TestIssuer.claims("a").notBeforeTime(start).build());
+        expect(CredentialFailure.NOT_YET_VALID, token);
+        now.addAndGet(20_000);
+        assertThat(verify(token).name()).isEqualTo("a");
+    }
+
+    @Test
+    void refusedToken_isCheckedAgainWhenKeysChange() throws Exception {
+        String token = STRANGER.token(claims());
+        expect(CredentialFailure.SIGNATURE, token);
+        expect(CredentialFailure.SIGNATURE, token);
+        keys = read(STRANGER);
+        assertThat(verify(token).name()).isEqualTo("alice");
+    }
+
+    @Test
+    void repeatedBadToken_isCheckedOnce() {
+        String token = STRANGER.token(claims());
+        for (int i = 0; i < 10 * FailedChecks.AT_ONCE; i++) {
+            expect(CredentialFailure.SIGNATURE, token);
+        }
+    }
+
+    /** Tokens that differ in their last claim, with the signature of another one. */
+    private static String unsigned(int number) {
+        String[] parts = ISSUER.token(claims()).split("\\.", -1);
+        return parts[0] + "."
+                + TestIssuer.claims("a" + number).build().toPayload().toBase64URL() + "." + parts[2];
+    }
+
+    @Test
+    void manyBadTokens_ofOneAddress_areNotChecked_andOthersAre() throws Exception {
+        String known = ISSUER.token(claims());
+        verify(known);
+        for (int i = 0; i < FailedChecks.AT_ONCE; i++) {
+            expect(CredentialFailure.SIGNATURE, unsigned(i));
+        }
+        expect(CredentialFailure.TOO_MANY_FAILURES, unsigned(FailedChecks.AT_ONCE));
+        expect(CredentialFailure.TOO_MANY_FAILURES, ISSUER.es256(claims()));
+        assertThat(verify(known).name()).isEqualTo("alice");
+        assertThat(verifier.verify(ISSUER.es256(claims()), ANOTHER).name()).isEqualTo("alice");
+        assertThat(verifier.verify(ISSUER.eddsa(claims()), null).name()).isEqualTo("alice");
+        nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        assertThat(verify(ISSUER.es256(claims())).name()).isEqualTo("alice");
+    }
+
+    @Test
+    void goodTokens_areNotLimited() throws Exception {
+        for (int i = 0; i < 2 * FailedChecks.AT_ONCE; i++) {
+            assertThat(verify(ISSUER.es256(TestIssuer.claims("a" + i).build())).name())
+                    .isEqualTo("a" + i);
+        }
     }
 
     @Test

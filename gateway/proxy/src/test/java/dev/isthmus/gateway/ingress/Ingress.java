@@ -49,7 +49,7 @@ final class Ingress implements AutoCloseable {
                 loops,
                 ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(calls, () -> settings).of("test", null, TrustedProxies.NONE));
+                new ListenerContext(calls, () -> settings).of("test", null, TrustedProxies.NONE, BrowserAccess.NONE));
     }
 
     int port() {

@@ -81,7 +81,7 @@ class TrustedProxiesTest {
                     loops,
                     ByteBufAllocator.DEFAULT,
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                    new ListenerContext(this::live, () -> settings, connections, null).of("", null, proxies));
+                    new ListenerContext(this::live, () -> settings, connections, null).of("", null, proxies, BrowserAccess.NONE));
         }
         return new Ingress.Client(
                 new Socket(InetAddress.getLoopbackAddress(), server.address().getPort()));

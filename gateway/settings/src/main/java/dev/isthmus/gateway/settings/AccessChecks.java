@@ -123,6 +123,21 @@ final class AccessChecks {
         } else if (jwt.jwksFile() != null) {
             keySet(jwt, jwt.jwksFile(), what + "jwks_file: ");
         }
+        if (jwt.jwksCa() != null) {
+            authorities(jwt, jwt.jwksCa(), what + "jwks_ca: ");
+        }
+    }
+
+    private void authorities(JwtConfig jwt, Path ca, String what) {
+        if (jwt.jwksUrl() == null || !jwt.jwksUrl().startsWith("https:")) {
+            yaml.problem(positions.of(jwt, "jwks_ca"), what + "an https URL in 'jwks_url' is expected with it");
+            return;
+        }
+        try {
+            TlsFiles.certificates(ca);
+        } catch (TlsFileException e) {
+            yaml.problem(positions.of(jwt, "jwks_ca"), what + e.getMessage());
+        }
     }
 
     private void keySet(JwtConfig jwt, Path file, String what) {

@@ -17,9 +17,13 @@ public record AuthenticationConfig(
         @Doc("Whether liveness and readiness of the server need a credential: open or authenticated.")
         HealthProbes health,
 
+        @Doc("Maximum concurrent calls of one caller, whatever its credentials; more are refused with 429. 0: no limit.")
+        @Range(max = 1_000_000)
+        int maxRequests,
+
         Forward forward) {
     public static final AuthenticationConfig DEFAULT =
-            new AuthenticationConfig(null, null, null, HealthProbes.OPEN, Forward.DEFAULT);
+            new AuthenticationConfig(null, null, null, HealthProbes.OPEN, 0, Forward.DEFAULT);
 
     /** API keys. */
     @Doc("API keys, in a header of their own or as 'Authorization: Bearer'.")
@@ -51,6 +55,11 @@ public record AuthenticationConfig(
             @Doc("URL of the issuer's public keys; https, or http on loopback.") @Nullable
             String jwksUrl,
 
+            @Doc("Certificates of the authorities that the URL's server is verified against, PEM, instead of those of "
+                    + "the Java runtime. Read for each fetch.")
+            @Nullable
+            Path jwksCa,
+
             @Doc("Time after which the keys are fetched again.")
             Duration refresh,
 
@@ -66,6 +75,7 @@ public record AuthenticationConfig(
         public static final JwtConfig DEFAULT = new JwtConfig(
                 "",
                 List.of(),
+                null,
                 null,
                 null,
                 Duration.ofMinutes(5),

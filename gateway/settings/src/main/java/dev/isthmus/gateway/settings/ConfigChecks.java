@@ -51,8 +51,15 @@ final class ConfigChecks {
         if (config.local() != null) {
             local(config.local());
         }
+        logging(config.logging());
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
+        }
+        if (config.tracing() != null) {
+            new TracingChecks(this, yaml, positions).run(config.tracing());
+        }
+        if (config.payloadLog() != null) {
+            new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
         }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
@@ -137,6 +144,9 @@ final class ConfigChecks {
         if (listener.tls() != null) {
             tls.listener("listener " + listener.label(), listener.tls());
         }
+        if (listener.cors() != null) {
+            cors("listener " + listener.label(), listener.cors());
+        }
         if (!valid(listener, "host", "port", "name")) {
             return;
         }
@@ -155,6 +165,15 @@ final class ConfigChecks {
                             + "of all others are closed");
         }
         others.add(listener);
+    }
+
+    private void cors(String what, CorsConfig cors) {
+        if (valid(cors) && cors.credentials() && cors.origins().stream().anyMatch(OriginPattern::isAll)) {
+            yaml.problem(
+                    positions.of(cors, "credentials"),
+                    what + ": cors: credentials: false is expected with the origin *, as any page could act for the "
+                            + "user, got 'true'");
+        }
     }
 
     private void secret(Node node, String what, Path file) {
@@ -176,6 +195,16 @@ final class ConfigChecks {
         return address.length == 4
                 ? address[0] == 127
                 : NetUtil.bytesToIpAddress(address).equals("::1");
+    }
+
+    private void logging(LoggingConfig logging) {
+        for (String area : new TreeSet<>(logging.levels().keySet())) {
+            if (LogArea.named(area) == null) {
+                yaml.problem(
+                        positions.of(logging, "levels"),
+                        "logging: levels: one of " + LogArea.labels() + " is expected, got '" + area + "'");
+            }
+        }
     }
 
     private void accessLog(AccessLogConfig log) {

@@ -26,8 +26,12 @@ public record GatewayConfig(
         ResponseConfig answers,
         HealthConfig health,
         RampsConfig ramps,
+        LoggingConfig logging,
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
+
+        @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+        @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
@@ -73,6 +77,9 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                LoggingConfig.DEFAULT,
+                null,
+                null,
                 null,
                 Map.of(),
                 local,
@@ -108,7 +115,10 @@ public record GatewayConfig(
                 answers,
                 health,
                 otherRamps,
+                logging,
                 accessLog,
+                tracing,
+                payloadLog,
                 upstreams,
                 local,
                 models,

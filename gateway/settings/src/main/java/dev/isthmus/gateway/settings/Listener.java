@@ -27,7 +27,12 @@ public record Listener(
                 + "client. Connections without one, and those of others than trusted_proxies, are closed.")
         boolean proxyProtocol,
 
-        @Nullable ListenerTls tls) {
+        @Nullable ListenerTls tls,
+
+        @Doc("Whether gRPC-Web is served, which web pages use instead of gRPC.")
+        boolean grpcWeb,
+
+        @Nullable CorsConfig cors) {
     public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
 
     public Listener {
@@ -36,12 +41,13 @@ public record Listener(
 
     /** A listener for plain text of clients that connect directly, without a name of its own. */
     public Listener(String host, int port) {
-        this(host, port, null, null, ManagementAccess.DENY, List.of(), false, null);
+        this(host, port, null, null, ManagementAccess.DENY, List.of(), false, null, false, null);
     }
 
     /** A copy at another address. */
     public Listener at(String otherHost, int otherPort) {
-        return new Listener(otherHost, otherPort, name, access, management, trustedProxies, proxyProtocol, tls);
+        return new Listener(
+                otherHost, otherPort, name, access, management, trustedProxies, proxyProtocol, tls, grpcWeb, cors);
     }
 
     /** Whether both are the same address. */

@@ -66,6 +66,11 @@ final class ValueShapes {
             "an IP address, or a range such as 10.0.0.0/8 or fd00::/8 with zeros after the prefix",
             pattern("[0-9a-fA-F:.]+(/[0-9]{1,3})?"),
             AddressRange::parse);
+    private static final Scalar ORIGIN = scalar(
+            "an origin such as https://app.example.com, https://*.example.com, http://localhost:*, without a path and "
+                    + "the scheme's own port, or * for all",
+            pattern(OriginPattern.GRAMMAR),
+            OriginPattern::parse);
     private static final Scalar SIZE = new Scalar(
             "a size such as 64MiB, of at most 1GiB",
             ordered(
@@ -114,6 +119,8 @@ final class ValueShapes {
             return SERVER;
         } else if (plain == AddressRange.class) {
             return RANGE;
+        } else if (plain == OriginPattern.class) {
+            return ORIGIN;
         } else if (plain == HeaderAllowList.class) {
             return new Items(HEADER_PATTERN, false, ValueShapes::headerNames, ValueShapes::headerNames);
         } else if (plain.isEnum()) {
@@ -142,7 +149,7 @@ final class ValueShapes {
         Type[] of = type.getActualTypeArguments();
         if (type.getRawType() == Map.class) {
             boolean headers = marks.isAnnotationPresent(HeaderName.class);
-            return new Names(headers ? TEXT : of(of[1], marks), headers);
+            return new Names(headers && of[1] == String.class ? TEXT : of(of[1], marks), headers);
         }
         boolean set = type.getRawType() == Set.class;
         return new Items(

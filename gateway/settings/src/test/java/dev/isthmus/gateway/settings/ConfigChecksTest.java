@@ -52,6 +52,8 @@ class ConfigChecksTest {
                 arguments(
                         jwt(", jwks_url: 'http://example.com/keys'"), "an https URL, or http on loopback, is expected"),
                 arguments(jwt(", jwks_url: 'https://a:b@example.com/'"), "an https URL"),
+                arguments(jwt(", jwks_url: 'https://a/', jwks_ca: none"), "jwt: jwks_ca: ./none does not exist"),
+                arguments(jwt(", jwks_url: 'http://127.0.0.1/', jwks_ca: none"), "jwks_ca: an https URL in 'jwks_url'"),
                 arguments(rule("who: {names: [a]}"), "who: without 'authentication' no caller has a name"),
                 arguments(rule("who: {listeners: ['127.0.0.1:80']}"), "no listener is '127.0.0.1:80'"),
                 arguments(rule("versions: ['1']"), "load, trace, log and shared_memory name no version"),
@@ -69,6 +71,42 @@ class ConfigChecksTest {
         return "{access: {rules: [{name: r, may: [load], " + keys + "}]}, " + LOCAL + "}";
     }
 
+    static Stream<Arguments> tracing() {
+        return Stream.of(
+                arguments(traces(""), "f.yaml:1:11: tracing: 'endpoint' is missing"),
+                arguments(
+                        traces("endpoint: 'collector:4317'"),
+                        "tracing: endpoint: a URL as http://127.0.0.1:4318/v1/traces is expected, http or https, without "
+                                + "credentials, got 'collector:4317'"),
+                arguments(traces("endpoint: 'http:///v1/traces'"), "tracing: endpoint: a URL"),
+                arguments(traces("endpoint: 'grpc://a:4317'"), "tracing: endpoint: a URL"),
+                arguments(traces("endpoint: 'https://me:secret@a/v1/traces'"), "tracing: endpoint: a URL"),
+                arguments(traces("endpoint: 'http://a/v1/traces#x'"), "tracing: endpoint: a URL"),
+                arguments(traces("endpoint: 'http://a b/'"), "tracing: endpoint: a URL"),
+                arguments(
+                        traces("endpoint: 'http://a/', header_files: {x-key: src}"),
+                        "tracing: endpoint: with 'header_files' https is expected, or http on loopback, got"),
+                arguments(
+                        traces("endpoint: 'http://[::1]/', header_files: {x-key: none}"),
+                        "tracing: header_files: ./none cannot be read"),
+                arguments(
+                        traces("endpoint: 'https://a/', header_files: {Content-Type: src}"),
+                        "tracing: header_files: 'content-type' is set by the gateway"),
+                arguments(traces("endpoint: 'https://a/', header_files: {'x y': src}"), "header_files: a name is expected as the key, got 'x y'"),
+                arguments(traces("endpoint: 'https://a/', ca: none"), "tracing: ca: ./none does not exist"),
+                arguments(
+                        traces("endpoint: 'https://a/', resource: {service.name: x}"),
+                        "tracing: resource: service.name: 'service_name' is expected instead"),
+                arguments(traces("endpoint: 'https://a/', queue: 0"), "a whole number from 1 to 1000000 is expected"),
+                arguments(traces("endpoint: 'https://a/', sample: 2"), "a share such as 20% or 0.5% is expected"),
+                arguments(
+                        traces("endpoint: 'https://a/', parent: maybe"), "one of respected, ignored is expected, got 'maybe'"));
+    }
+
+    private static String traces(String keys) {
+        return "{tracing: {" + keys + "}, " + LOCAL + "}";
+    }
+
     static Stream<Arguments> servers() {
         return Stream.of(
                 arguments(
@@ -77,6 +115,13 @@ class ConfigChecksTest {
                 arguments(
                         "{listeners: [{proxy_protocol: true}], " + LOCAL + "}",
                         "listener 127.0.0.1:8080: proxy_protocol: 'trusted_proxies' is expected"),
+                arguments(
+                        "{listeners: [{cors: {origins: ['*', 'https://a.example'], credentials: true}}], " + LOCAL
+                                + "}",
+                        "listener 127.0.0.1:8080: cors: credentials: false is expected with the origin *"),
+                arguments(
+                        "{listeners: [{cors: {origins: ['https://a.example/']}}], " + LOCAL + "}",
+                        "an origin such as https://app.example.com"),
                 arguments(
                         "{listeners: [{port: 1}, {port: 1, trusted_proxies: [10.0.0.1]}], " + LOCAL + "}",
                         "listener: 127.0.0.1:1 is given twice"),
@@ -170,7 +215,7 @@ class ConfigChecksTest {
     }
 
     @ParameterizedTest
-    @MethodSource({"servers", "access", "models"})
+    @MethodSource({"servers", "access", "tracing", "models"})
     void contradiction_isTold(String yaml, String problem) {
         assertThat(problems(yaml)).singleElement().asString().contains(problem);
     }

@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -95,7 +96,8 @@ class ConfigLoaderTest {
     @Test
     void everyKey_isRead() throws ConfigException {
         GatewayConfig config = parse("""
-                listeners: [{host: "::1", port: 9}, {port: 0, trusted_proxies: [10.0.0.0/8, "fd00::/8", "::1"], proxy_protocol: true}]
+                listeners: [{host: "::1", port: 9}, {port: 0, trusted_proxies: [10.0.0.0/8, "fd00::/8", "::1"], proxy_protocol: true, grpc_web: true,
+                  cors: {origins: ["https://a.example"], headers: [X-A], exposed_headers: [x-b], max_age: 0s, credentials: true}}]
                 drain: {delay: 0s, timeout: 1m}
                 limits: {max_body_size: 2KiB, max_concurrent_streams: 7, max_tensors: 300}
                 upstreams:
@@ -127,7 +129,14 @@ class ConfigLoaderTest {
                                         .map(AddressRange::parse)
                                         .toList(),
                                 true,
-                                null));
+                                null,
+                                true,
+                                new CorsConfig(
+                                        List.of(Objects.requireNonNull(OriginPattern.parse("https://a.example"))),
+                                        List.of("x-a"),
+                                        List.of("x-b"),
+                                        Duration.ZERO,
+                                        true)));
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
                 .isEqualTo(new GatewayConfig.Limits(2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
@@ -208,7 +217,21 @@ class ConfigLoaderTest {
             local: {embedded_models: maybe}                 | f.yaml:1:26: local: embedded_models: true or false is expected, got 'maybe'
             local: {embedded_models: true, load: [a]}       | local: load: requires 'model_control: explicit', since
             access_log: {headers: [Cookie]}                 | access_log: headers: 'cookie' has credentials, which are never logged
+            logging: {level: loud}                          | logging: level: one of error, warn, info, debug is expected, got 'loud'
+            logging: {format: xml}                          | logging: format: one of text, json is expected, got 'xml'
+            logging: {levels: {flet: debug}}                | logging: levels: one of access, admin, calls, catalogue, clients, fleet, gateway, libraries, local, ramps, shadows, tls is expected, got 'flet'
+            logging: {levels: {fleet: loud}}                | one of error, warn, info, debug is expected, got 'loud'
             access_log: {sample: 2}                         | access_log: sample: a share such as 20% or 0.5% is expected, got '2'
+            payload_log: {}                                 | payload_log: one of 'url' and 'file' is expected
+            payload_log: {file: a, url: "http://a"}         | payload_log: one of 'url' and 'file' is expected
+            payload_log: {url: "ftp://a"}                   | payload_log: url: an http or https URL without user and password is expected, got 'ftp://a'
+            payload_log: {url: "http://a:b@c"}              | payload_log: url: an http or https URL without user and password is expected
+            payload_log: {url: "http://a", ca: a.pem}       | payload_log: ca: an https 'url' is expected with it
+            payload_log: {url: "https://a", ca: /none.pem}  | payload_log: ca: /none.pem does not exist
+            payload_log: {file: a, source: "a b"}           | payload_log: source: a URI reference is expected, got 'a b'
+            payload_log: {file: a, max_queued: 1KiB}        | payload_log: max_size: at most max_queued, 1KiB, is expected, got '1MiB'
+            payload_log: {file: a, max_size: 17MiB}         | payload_log: max_size: with form json at most 16MiB is expected, as JSON takes several times the memory, got '17MiB'
+            payload_log: {file: a, events: all}             | payload_log: events: one of both, request, response is expected, got 'all'
             local: {embedded_models: true, device: cuda}    | local: device: cpu, gpu:N or auto is expected, got 'cuda'
             local: {}                                       | 'model_repository' or 'embedded_models: true' is expected
             local: {model_repository: /none}                | /none is not a directory

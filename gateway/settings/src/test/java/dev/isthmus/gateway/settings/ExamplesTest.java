@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ExamplesTest {
     private static final String WITH_FILES =
             "model_repository|token_file|tls|certificates|certificate|key|handshake_timeout|minimum_version"
-                    + "|client_certificates|mode|ca|crl|server_name";
+                    + "|client_certificates|mode|ca|crl|server_name|header_files";
 
     private final Set<String> missing = new TreeSet<>();
     private final Set<String> found = new TreeSet<>();
@@ -52,9 +52,12 @@ class ExamplesTest {
         Files.move(issued.key(), folder.resolve("server.key"));
         Files.copy(authority.ca(), folder.resolve("clients.pem"));
         Files.copy(authority.ca(), folder.resolve("servers.pem"));
+        Files.copy(authority.ca(), folder.resolve("collector-ca.pem"));
         Files.move(authority.revoke(), folder.resolve("clients.crl"));
-        Files.setPosixFilePermissions(
-                Files.writeString(folder.resolve("token"), "secret"), PosixFilePermissions.fromString("rw-------"));
+        for (String secret : List.of("token", "collector.key")) {
+            Files.setPosixFilePermissions(
+                    Files.writeString(folder.resolve(secret), "secret"), PosixFilePermissions.fromString("rw-------"));
+        }
         String text = Files.readString(Generated.ROOT.resolve("config/isthmus.yaml"))
                 .replaceAll("(?m)^#: ", "")
                 .replaceAll("(?m)^( *)# (( *)(- )?(" + WITH_FILES + "|access):)", "$1$2");
@@ -66,6 +69,8 @@ class ExamplesTest {
         missing.removeAll(found);
         // It excludes jwks_url.
         missing.remove(".authentication.jwt.jwks_file");
+        // It excludes url.
+        missing.remove(".payload_log.file");
         // The same section as that of a listener.
         missing.removeIf(key -> key.startsWith(".admin.tls."));
         assertThat(missing).isEmpty();

@@ -26,6 +26,9 @@ public enum Transport {
     EPOLL(EpollServerSocketChannel.class, EpollSocketChannel.class, EpollDatagramChannel.class),
     NIO(NioServerSocketChannel.class, NioSocketChannel.class, NioDatagramChannel.class);
 
+    /** The state of an open connection in Linux's {@code tcp_states.h}. */
+    private static final int TCP_ESTABLISHED = 1;
+
     private final Class<? extends ServerSocketChannel> serverChannel;
     private final Class<? extends SocketChannel> clientChannel;
     private final Class<? extends DatagramChannel> datagramChannel;
@@ -64,6 +67,14 @@ public enum Transport {
                 : NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE);
         channel.config().setOption(ChannelOption.SO_KEEPALIVE, true);
         channel.config().setOption(idle, seconds);
+    }
+
+    /**
+     * Whether the peer has closed a TCP connection, as the kernel knows before the event loop has read it. Only epoll
+     * tells; false for other transports.
+     */
+    public static boolean closedByPeer(Channel channel) {
+        return channel instanceof EpollSocketChannel socket && socket.tcpInfo().state() != TCP_ESTABLISHED;
     }
 
     public Class<? extends ServerSocketChannel> serverChannel() {

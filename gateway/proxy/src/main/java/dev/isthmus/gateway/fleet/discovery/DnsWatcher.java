@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet.discovery;
 
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.net.Repeats;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,7 +59,7 @@ final class DnsWatcher implements Registration {
             loop.execute(() -> names.forEach(name -> name.lookup.close()));
         } catch (RejectedExecutionException e) {
             // The loop has terminated and closed the resolvers' channels.
-            LOG.debug("the event loop of the DNS resolver has terminated", e);
+            LOG.debug("the event loop of the DNS resolver has terminated");
         }
     }
 
@@ -111,11 +112,14 @@ final class DnsWatcher implements Registration {
                 return;
             }
             if (failures == 0) {
-                LOG.warn(
-                        "'{}' could not be resolved, its last {} servers stay in use: {}",
-                        lookup.name(),
-                        servers.size(),
-                        cause.getMessage());
+                LOG.atWarn()
+                        .addMarker(Repeats.MARKER)
+                        .addKeyValue("server", lookup.name())
+                        .log(
+                                "'{}' could not be resolved, its last {} servers stay in use; check DNS: {}",
+                                lookup.name(),
+                                servers.size(),
+                                cause.getMessage());
             }
             failures = Math.min(failures + 1, MAX_DOUBLINGS);
             reschedule(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failures - 1))));

@@ -243,7 +243,7 @@ final class GrpcConnectionPool {
             if (settings.tls() != null) {
                 settings.tls().addHttp2(channel, settings.connectTimeout());
             }
-            connection.join(channel.pipeline());
+            connection.join(channel.pipeline(), settings);
         }
     }
 }

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
+import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -8,6 +10,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -47,8 +50,22 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         return channel.eventLoop();
     }
 
+    /** How it is used now. */
+    ConnectionUse use() {
+        boolean idle = exchange == null;
+        return new ConnectionUse(
+                "HTTP/1.1",
+                idle ? 0 : 1,
+                idle && !used() ? null : Duration.ofNanos(idle ? Math.max(0, pool.nanoTime() - idleSince) : 0));
+    }
+
     boolean active() {
         return channel.isActive();
+    }
+
+    /** Whether it is active, as far as the kernel knows: servers close idle connections at any time. */
+    boolean open() {
+        return channel.isActive() && !Transport.closedByPeer(channel);
     }
 
     /** Begins an exchange, which keeps ownership of the request. */

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.upstream.DescribedServer;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamTransport;
@@ -86,7 +87,8 @@ final class RestConnectionPool {
     /** Sends the exchange on an idle or a new connection, or queues it. */
     void acquire(Exchange exchange) {
         RestConnection idleConnection = idle.pollLast();
-        while (idleConnection != null && !idleConnection.active()) {
+        // A safe request is sent again if its connection was closed.
+        while (idleConnection != null && !(exchange.safe() ? idleConnection.active() : idleConnection.open())) {
             idleConnection = idle.pollLast();
         }
         if (idleConnection != null && idleConnection.stale() && !exchange.safe()) {
@@ -236,12 +238,14 @@ final class RestConnectionPool {
             if (settings.tls() != null) {
                 settings.tls().addHttp1(channel, settings.connectTimeout());
             }
-            connection = new RestConnection(RestConnectionPool.this, channel, reads);
+            RestConnection added = new RestConnection(RestConnectionPool.this, channel, reads);
+            connection = added;
+            settings.connections().add(new DescribedServer(settings, channel, added::use));
             channel.pipeline()
                     .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
                     // Not HttpClientCodec: it is needed only for HEAD and CONNECT, which are never sent.
                     .addLast(new HttpResponseDecoder(http), new HttpRequestEncoder())
-                    .addLast(connection);
+                    .addLast(added);
         }
     }
 }

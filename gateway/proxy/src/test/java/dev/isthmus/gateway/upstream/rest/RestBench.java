@@ -86,6 +86,15 @@ final class RestBench implements AutoCloseable {
         return bench.send(reply -> upstream.infer(call, model, message, reply));
     }
 
+    /** An inference that begins on the event loop right after this. */
+    RecordedReply inferAfter(RestUpstream upstream, Runnable before) {
+        var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));
+        return bench.send(reply -> {
+            before.run();
+            return upstream.infer(bench.call(), MODEL, message, reply);
+        });
+    }
+
     /** An inference that is cancelled right after it has begun. */
     void cancelledInfer(RestUpstream upstream) {
         var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream.rest;
 import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.Endpoint;
@@ -17,8 +18,12 @@ import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -135,6 +140,32 @@ class RestConnectionTest {
             server.awaitConnectionClosed();
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
             assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    /** The event loop is busy while the server closes the connection, and has the next request before it has read that. */
+    @Test
+    void connection_closedJustBeforeARequest_isReplaced() throws Exception {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            RecordedReply reply = rest.inferAfter(upstream, () -> closedByServer(server));
+            assertThat(RestBench.text(reply)).isEqualTo("{}");
+            assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    /** Closes the server's connections, and returns when the gateway's kernel knows. */
+    private static void closedByServer(FakeRestServer server) {
+        String closeWait = String.format(":%04X 08 ", server.endpoint().port());
+        try {
+            server.closeConnections();
+            await().until(() -> (Files.readString(Path.of("/proc/net/tcp"))
+                            + Files.readString(Path.of("/proc/net/tcp6")))
+                    .contains(closeWait));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Stream;
@@ -15,8 +13,8 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.util.AsciiString;
 import java.util.Map;
 
-/** REST over one HTTP/2 stream. */
-final class Http2RestExchange implements Http2Exchange, ResponseWriter {
+/** An exchange whose response is a body, over one HTTP/2 stream. */
+final class Http2HttpExchange implements Http2Exchange, ResponseWriter {
     private static final AsciiString STATUS = AsciiString.cached(":status");
     private static final String CONTENT_LENGTH = "content-length";
     private static final String CONTENT_TYPE = "content-type";
@@ -26,14 +24,13 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
 
     private final Http2Stream stream;
     private final Channel channel;
-    private final RestExchange exchange;
+    private final HttpExchange exchange;
     private int withheld;
 
-    Http2RestExchange(
-            Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
+    Http2HttpExchange(Http2Stream stream, Channel channel, Http2Head head, ListenerContext listener) {
         this.stream = stream;
         this.channel = channel;
-        this.exchange = new RestExchange(this, settings, context, calls);
+        this.exchange = listener.exchange(this, head, head.connection(), channel);
     }
 
     void open(Http2Head head) {
@@ -72,7 +69,7 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
 
     @Override
     public void failCall(OipException failure) {
-        exchange.shutDown(failure);
+        exchange.failCall(failure);
     }
 
     @Override

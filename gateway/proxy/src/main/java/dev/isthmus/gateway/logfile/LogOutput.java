@@ -1,37 +1,46 @@
-package dev.isthmus.gateway.accesslog;
+package dev.isthmus.gateway.logfile;
 
-import dev.isthmus.gateway.settings.AccessLogConfig;
-import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
 
 /** Where lines are written to: a file, which is renamed when it is full, or standard output. Used by one thread. */
-final class LogOutput implements AutoCloseable {
+public final class LogOutput implements AutoCloseable {
     private final @Nullable Path file;
     private final int rotateAt;
     private final int keep;
     private @Nullable OutputStream open;
     private long length;
+    /** False for devices, pipes and symbolic links, which must not be renamed. */
+    private boolean rotates;
 
-    LogOutput(AccessLogConfig config) {
-        file = config.file();
-        rotateAt = config.rotateAt();
-        keep = config.keep();
+    /**
+     * Opens nothing before there is a line.
+     *
+     * @param file null for standard output
+     * @param rotateAt size in bytes at which the file is renamed
+     * @param keep number of renamed files that are kept
+     */
+    public LogOutput(@Nullable Path file, int rotateAt, int keep) {
+        this.file = file;
+        this.rotateAt = rotateAt;
+        this.keep = keep;
     }
 
     /**
-     * Writes complete lines (borrowed).
+     * Writes complete lines: the first {@code count} bytes of an array.
      *
      * @throws IOException if they may not have been written; the next call opens the file again
      */
-    void write(ByteBuf lines) throws IOException {
-        int bytes = lines.readableBytes();
-        if (file != null && length > 0 && length + bytes > rotateAt) {
+    public void write(byte[] lines, int count) throws IOException {
+        if (file != null && rotates && length > 0 && length + count > rotateAt) {
             close();
             rotate(file);
         }
@@ -41,9 +50,9 @@ final class LogOutput implements AutoCloseable {
             open = out;
         }
         try {
-            lines.getBytes(lines.readerIndex(), out, bytes);
+            out.write(lines, 0, count);
             out.flush();
-            length += bytes;
+            length += count;
         } catch (IOException e) {
             close();
             throw e;
@@ -55,9 +64,27 @@ final class LogOutput implements AutoCloseable {
         if (file == null) {
             return System.out;
         }
+        boolean cut = isCut(file);
         OutputStream out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        rotates = Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS);
         length = Files.size(file);
+        if (cut) {
+            out.write('\n');
+            length++;
+        }
         return out;
+    }
+
+    /** Whether the last line is not complete, as after a full disk. */
+    private static boolean isCut(Path file) throws IOException {
+        if (!Files.isRegularFile(file) || Files.size(file) == 0) {
+            return false;
+        }
+        try (SeekableByteChannel channel = Files.newByteChannel(file)) {
+            ByteBuffer last = ByteBuffer.allocate(1);
+            channel.position(channel.size() - 1).read(last);
+            return last.get(0) != '\n';
+        }
     }
 
     private void rotate(Path full) throws IOException {

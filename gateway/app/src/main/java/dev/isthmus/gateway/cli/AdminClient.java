@@ -1,0 +1,172 @@
+package dev.isthmus.gateway.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.time.Duration;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+/** A client of a gateway's admin address. Blocks. */
+final class AdminClient implements AutoCloseable {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+    private static final int ERROR = 400;
+
+    private final URI admin;
+    private final @Nullable String token;
+    private final HttpClient client;
+
+    /** @throws AdminException if a file cannot be used */
+    AdminClient(RemoteOptions options) throws AdminException {
+        admin = options.admin();
+        try {
+            token = options.token() == null
+                    ? null
+                    : Files.readString(options.token()).strip();
+            HttpClient.Builder builder = HttpClient.newBuilder()
+                    .version(HttpClient.Version.HTTP_1_1)
+                    .connectTimeout(TIMEOUT);
+            if (options.authority() != null) {
+                builder.sslContext(trusting(options.authority()));
+            }
+            client = builder.build();
+        } catch (IOException | GeneralSecurityException e) {
+            throw new AdminException("a file cannot be used: " + e, e);
+        }
+    }
+
+    /** The gateway cannot be asked, or refused; the message says what to do. */
+    static final class AdminException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        AdminException(String message, @Nullable Throwable cause) {
+            super(message, cause);
+        }
+    }
+
+    private static SSLContext trusting(Path file) throws IOException, GeneralSecurityException {
+        KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+        store.load(null, null);
+        try (InputStream in = Files.newInputStream(file)) {
+            for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(in)) {
+                store.setCertificateEntry("ca-" + store.size(), each);
+            }
+        }
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(store);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, trust.getTrustManagers(), null);
+        return context;
+    }
+
+    /** The JSON document at a path. */
+    JsonNode get(String path) throws AdminException, InterruptedException {
+        return json(send(path, "GET"));
+    }
+
+    /** As {@link #get}, also for a response that is an error, such as "not ready". */
+    Answer ask(String path) throws AdminException, InterruptedException {
+        HttpResponse<String> response = exchange(path, "GET");
+        requireToken(response);
+        return new Answer(response.statusCode() < ERROR, json(response));
+    }
+
+    /** The text at a path. */
+    String text(String path) throws AdminException, InterruptedException {
+        return send(path, "GET").body();
+    }
+
+    /** Does what the path says, and returns the response's document. */
+    JsonNode post(String path) throws AdminException, InterruptedException {
+        return json(send(path, "POST"));
+    }
+
+    /** Encodes a text as one segment of a path. */
+    static String segment(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    /**
+     * A response.
+     *
+     * @param ok whether its status is below 400
+     */
+    record Answer(boolean ok, JsonNode document) {}
+
+    private HttpResponse<String> send(String path, String method) throws AdminException, InterruptedException {
+        HttpResponse<String> response = exchange(path, method);
+        requireToken(response);
+        if (response.statusCode() >= ERROR) {
+            throw new AdminException(
+                    method + " " + admin + path + ": " + response.statusCode() + " " + error(response), null);
+        }
+        return response;
+    }
+
+    private HttpResponse<String> exchange(String path, String method) throws AdminException, InterruptedException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(admin.resolve(path))
+                .timeout(TIMEOUT)
+                .method(method, HttpRequest.BodyPublishers.noBody());
+        if (token != null) {
+            request.header("Authorization", "Bearer " + token);
+        }
+        try {
+            return client.send(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
+        } catch (ConnectException e) {
+            throw new AdminException(
+                    "nothing accepts connections at " + admin + "; 'admin' in the configuration sets the address,"
+                            + " --admin names it here",
+                    e);
+        } catch (IOException e) {
+            throw new AdminException(admin + ": " + e, e);
+        }
+    }
+
+    private void requireToken(HttpResponse<String> response) throws AdminException {
+        if (response.statusCode() == 401) {
+            throw new AdminException(
+                    token == null
+                            ? admin + " needs a token: name its file with --token-file"
+                            : admin + " does not accept the token",
+                    null);
+        }
+    }
+
+    private static String error(HttpResponse<String> response) {
+        try {
+            return JSON.readTree(response.body()).path("error").asText(response.body());
+        } catch (JsonProcessingException e) {
+            return response.body();
+        }
+    }
+
+    private JsonNode json(HttpResponse<String> response) throws AdminException {
+        try {
+            return JSON.readTree(response.body());
+        } catch (JsonProcessingException e) {
+            throw new AdminException(admin + " is not the admin address of a gateway: JSON is expected", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+}

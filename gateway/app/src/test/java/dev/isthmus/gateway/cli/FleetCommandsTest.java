@@ -1,0 +1,211 @@
+package dev.isthmus.gateway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.logging.CapturedLog;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.TestAuthority;
+import dev.isthmus.gateway.settings.TestConfigs;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The commands that ask a running gateway, and the completion of commands. */
+class FleetCommandsTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String CONFIG = """
+            listeners: [{port: 0}]
+            admin: {port: 0, token_file: token%s}
+            health: {warm_up: 0s}
+            local: {embedded_models: true}
+            upstreams: {gone: {protocol: grpc, endpoints: ["%s"]}}
+            models:
+              digits:
+                targets: [{name: old, upstream: local, weight: 100}, {name: new, upstream: gone, weight: 0}]
+                ramp: {target: new, steps: [1%%], interval: 10m}
+                shadow: [{upstream: gone}]
+            default_upstream: local
+            """;
+
+    @TempDir
+    Path folder = Path.of(".");
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private Gateway start(String tls) throws Exception {
+        Path token = Files.writeString(folder.resolve("token"), "a-long-secret\n");
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
+        String yaml = CONFIG.formatted(tls, "127.0.0.1:" + TestConfigs.unusedEndpoint().port());
+        return Gateway.start(ConfigLoader.parse("test.yaml", yaml, folder));
+    }
+
+    private int run(String... arguments) {
+        out.getBuffer().setLength(0);
+        err.getBuffer().setLength(0);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err, true)), arguments);
+    }
+
+    private int ask(Gateway gateway, String command, String... further) {
+        List<String> arguments = new ArrayList<>(List.of(
+                command,
+                "--admin",
+                "http://127.0.0.1:" + gateway.adminAddress().orElseThrow().getPort()));
+        arguments.addAll(List.of(further));
+        return run(arguments.toArray(String[]::new));
+    }
+
+    @Test
+    void servers_areListedWithTheirHealth() throws Exception {
+        try (Gateway gateway = start("")) {
+            await().untilAsserted(() -> {
+                assertThat(ask(gateway, "servers")).as(err.toString()).isZero();
+                assertThat(out.toString().lines())
+                        .anyMatch(line -> line.matches("UPSTREAM +SERVER +READY +EJECTED +MODELS +REASON"))
+                        .anyMatch(line -> line.matches("gone +127.0.0.1:\\d+ +no +no +0/0 +upstream 'gone' is not .*"))
+                        .anyMatch(line -> line.matches("local +local +yes +no +1/1"));
+            });
+        }
+    }
+
+    @Test
+    void models_areListedWithTheirServers() throws Exception {
+        try (Gateway gateway = start("")) {
+            await().untilAsserted(() -> {
+                assertThat(ask(gateway, "models")).as(err.toString()).isZero();
+                assertThat(out.toString().lines()).anyMatch(line -> line.matches("digits +1 +READY +local local"));
+            });
+        }
+    }
+
+    @Test
+    void json_isTheDocumentOfTheAdminAddress() throws Exception {
+        try (Gateway gateway = start("")) {
+            assertThat(ask(gateway, "shadows", "-o", "json")).isZero();
+            JsonNode shadows = JSON.readTree(out.toString());
+            assertThat(shadows.path(0).path("shadow").asText()).isEqualTo("gone");
+            assertThat(ask(gateway, "shadows")).isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.startsWith("digits  gone"));
+        }
+    }
+
+    @Test
+    void health_isTheExitCode() throws Exception {
+        try (Gateway gateway = start("")) {
+            await().untilAsserted(() -> assertThat(ask(gateway, "health")).isZero());
+            assertThat(out.toString()).isEqualToIgnoringNewLines("ready");
+            gateway.close();
+            assertThat(ask(gateway, "health")).isEqualTo(1);
+            assertThat(err.toString()).contains("nothing accepts connections at http://127.0.0.1:");
+        }
+    }
+
+    @Test
+    void logLevel_isSetForATime_withTheToken() throws Exception {
+        try (CapturedLog log = new CapturedLog();
+                Gateway gateway = start("")) {
+            assertThat(ask(gateway, "logging")).as(err.toString()).isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.matches("fleet +info *"));
+            assertThat(ask(gateway, "logging", "--logger", "fleet")).isEqualTo(2);
+            String token = folder.resolve("token").toString();
+            assertThat(ask(
+                            gateway, "logging", "--level", "debug", "--logger", "fleet", "--for", "5m", "--token-file",
+                            token))
+                    .as(err.toString())
+                    .isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.matches("fleet +debug +20\\S+Z +info"));
+            assertThat(log.line("log level of fleet is debug for 5m")).isNotEmpty();
+            assertThat(ask(gateway, "logging", "--level", "loud", "--token-file", token))
+                    .isEqualTo(1);
+            assertThat(err.toString()).contains("one of error, warn, info, debug, default is expected, got 'loud'");
+        }
+    }
+
+    @Test
+    void ramp_isChangedWithTheToken() throws Exception {
+        try (Gateway gateway = start("")) {
+            assertThat(ask(gateway, "ramps")).isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.matches("digits +new +running +1.000 % .*"));
+            assertThat(ask(gateway, "ramps", "--model", "digits", "--do", "rollback"))
+                    .isEqualTo(1);
+            assertThat(err.toString()).contains("name its file with --token-file");
+            String token = folder.resolve("token").toString();
+            assertThat(ask(gateway, "ramps", "--model", "digits", "--do", "rollback", "--token-file", token))
+                    .as(err.toString())
+                    .isZero();
+            assertThat(out.toString()).contains("rolled_back");
+            assertThat(ask(gateway, "ramps", "--model", "other / one", "--do", "pause", "--token-file", token))
+                    .isEqualTo(1);
+            assertThat(err.toString()).contains("404").contains("other / one");
+            assertThat(ask(gateway, "ramps", "--model", "digits")).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void adminOverTls_isVerified() throws Exception {
+        TestAuthority authority = new TestAuthority(folder, "ca");
+        TestAuthority.Issued issued = authority.issue("server", "localhost");
+        String tls = ", tls: {certificates: [{certificate: '%s', key: '%s'}]}"
+                .formatted(issued.certificate(), issued.key());
+        try (Gateway gateway = start(tls)) {
+            String url = "https://localhost:" + gateway.adminAddress().orElseThrow().getPort();
+            assertThat(run("ramps", "--admin", url)).isEqualTo(1);
+            assertThat(run("ramps", "--admin", url, "--ca-file", authority.ca().toString()))
+                    .as(err.toString())
+                    .isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"127.0.0.1:9901", "ftp://a", "http://", "http://a:1/path", "http://a?b", "http://a b"})
+    void addressThatIsNone_isRefused(String url) {
+        assertThat(run("servers", "--admin", url)).isEqualTo(2);
+        assertThat(err.toString()).contains("--admin: http://HOST:PORT").contains("'" + url + "'");
+    }
+
+    @Test
+    void formatThatIsNone_isRefused() {
+        assertThat(run("servers", "-o", "xml")).isEqualTo(2);
+        assertThat(err.toString()).contains("table or json is expected, got 'xml'");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, isthmus se, serve servers", "2, isthmus ramps --a, --admin", "1, isthmus trai, ''"})
+    void bash_completes(int at, String typed, String expected) throws Exception {
+        assertThat(run("completion", "bash")).isZero();
+        Path script = Files.writeString(
+                folder.resolve("completion.bash"),
+                out + "COMP_WORDS=(" + typed + "); COMP_CWORD=" + at + "; _isthmus; echo \"${COMPREPLY[*]}\"\n");
+        Process bash = new ProcessBuilder("bash", script.toString())
+                .redirectErrorStream(true)
+                .start();
+        String printed = new String(bash.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(bash.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(printed.strip()).isEqualTo(expected);
+    }
+
+    @Test
+    void completionOfOtherShells() {
+        assertThat(run("completion", "zsh")).isZero();
+        assertThat(out.toString()).startsWith("autoload").contains("complete -o default -F _isthmus isthmus");
+        assertThat(run("completion", "fish")).isZero();
+        assertThat(out.toString()).contains("complete -c isthmus -n '__fish_seen_subcommand_from ramps' -l admin -r");
+        assertThat(run("completion", "csh")).isEqualTo(2);
+        assertThat(err.toString()).contains("bash, zsh or fish is expected, got 'csh'");
+    }
+}

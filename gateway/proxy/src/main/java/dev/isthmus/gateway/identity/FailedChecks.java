@@ -1,0 +1,55 @@
+package dev.isthmus.gateway.identity;
+
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.LoadingCache;
+import dev.isthmus.gateway.limit.RateBucket;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How many checks of signatures that fail an address may cause: 100 at once, and 20 per second. They cost the event
+ * loop half a millisecond each; successful ones are not counted. Thread-safe.
+ */
+final class FailedChecks {
+    static final int AT_ONCE = 100;
+    static final int PER_SECOND = 20;
+    private static final long BURST_NANOS =
+            Duration.ofSeconds(1).multipliedBy(AT_ONCE).dividedBy(PER_SECOND).toNanos();
+
+    private static final int MAX_ADDRESSES = 10_000;
+    /** The key of senders without an IP address. */
+    private static final String NO_ADDRESS = "";
+
+    private final LongSupplier nanoTime;
+    private final LoadingCache<Object, RateBucket> addresses;
+
+    FailedChecks(LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
+        this.addresses = Caffeine.newBuilder()
+                .maximumSize(MAX_ADDRESSES)
+                .expireAfterAccess(Duration.ofNanos(BURST_NANOS))
+                .ticker(nanoTime::getAsLong)
+                .executor(Runnable::run)
+                .build(address -> new RateBucket(PER_SECOND, BURST_NANOS, nanoTime.getAsLong()));
+    }
+
+    /**
+     * A check begins, and counts as failed; if it succeeds, that is to be refunded.
+     *
+     * @throws CredentialException if the address has caused too many failures
+     */
+    RateBucket begin(@Nullable SocketAddress sender) throws CredentialException {
+        Object address = sender instanceof InetSocketAddress inet && inet.getAddress() != null
+                ? inet.getAddress()
+                : NO_ADDRESS;
+        RateBucket bucket = Objects.requireNonNull(addresses.get(address));
+        if (bucket.take(1, nanoTime.getAsLong()) > 0) {
+            throw new CredentialException(CredentialFailure.TOO_MANY_FAILURES);
+        }
+        return bucket;
+    }
+}

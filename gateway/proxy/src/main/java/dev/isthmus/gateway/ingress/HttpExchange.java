@@ -1,0 +1,52 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+
+/** One request and its response, the same over all versions of HTTP. */
+interface HttpExchange {
+
+    /** Begins the request whose head was received. */
+    void open(RequestHead head, Channel channel);
+
+    /** Rejects the request before it becomes a call. */
+    void reject(OipException refusal);
+
+    /**
+     * Receives the next part of the body.
+     *
+     * @param chunk taken
+     */
+    void data(ByteBuf chunk);
+
+    /** The body is complete. */
+    void end();
+
+    /** Whether reading of the body is paused. */
+    boolean paused();
+
+    /** Whether the body should be contiguous in memory. */
+    default boolean inOnePiece() {
+        return false;
+    }
+
+    /** Whether the whole response was written, or never will be. */
+    boolean responded();
+
+    /** The client timed out: cancels what is in flight, and responds. */
+    void timedOut(TimeoutRule rule);
+
+    /** Fails the request, if it has no response yet: cancels what is in flight, and responds. */
+    void failCall(OipException failure);
+
+    /** The connection accepts more of the response. */
+    void writabilityChanged();
+
+    /** The response has been sent, or the connection has ended. */
+    void written();
+
+    /** The client disconnected. */
+    void cancel();
+}

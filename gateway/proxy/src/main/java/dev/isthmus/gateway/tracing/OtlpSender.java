@@ -1,0 +1,109 @@
+package dev.isthmus.gateway.tracing;
+
+import dev.isthmus.gateway.settings.SecretFile;
+import dev.isthmus.gateway.settings.TracingConfig;
+import dev.isthmus.gateway.settings.WatchedFiles;
+import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
+import io.opentelemetry.api.metrics.MeterProvider;
+import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
+import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporterBuilder;
+import io.opentelemetry.sdk.common.CompletableResultCode;
+import io.opentelemetry.sdk.common.export.RetryPolicy;
+import io.opentelemetry.sdk.trace.data.SpanData;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** Sends spans over OTLP with OpenTelemetry's exporter. Used by one thread; blocks. */
+final class OtlpSender implements SpanExport.SpanSender {
+    /** Held, so that its level is not collected. What it says is said once a minute by {@link SpanExport}. */
+    private static final Logger LIBRARY = Logger.getLogger("io.opentelemetry");
+
+    private static final int MAX_HEADER_BYTES = 8192;
+    private static final long GRACE_MILLIS = 1000;
+
+    private final TracingConfig config;
+    private final @Nullable WatchedFiles ca;
+    private OtlpHttpSpanExporter exporter;
+
+    /** Connects when there are spans. */
+    OtlpSender(TracingConfig config) {
+        LIBRARY.setLevel(Level.OFF);
+        this.config = config;
+        ca = config.ca() == null ? null : new WatchedFiles(List.of(config.ca()), false);
+        exporter = connect();
+    }
+
+    private OtlpHttpSpanExporter connect() {
+        OtlpHttpSpanExporterBuilder builder = OtlpHttpSpanExporter.builder()
+                .setEndpoint(config.endpoint())
+                .setTimeout(config.timeout())
+                .setConnectTimeout(config.timeout())
+                .setRetryPolicy(RetryPolicy.getDefault())
+                .setCompression("gzip")
+                .setMeterProvider(MeterProvider.noop())
+                .setHeaders(this::headers);
+        Path file = config.ca();
+        if (file != null && ca != null) {
+            ca.loading();
+            builder.setTrustedCertificates(content(file));
+        }
+        return builder.build();
+    }
+
+    private static byte[] content(Path file) {
+        try {
+            return Files.readAllBytes(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(file + " cannot be read", e);
+        }
+    }
+
+    private Map<String, String> headers() {
+        Map<String, String> headers = new HashMap<>();
+        config.headerFiles().forEach((name, file) -> headers.put(name, secret(file)));
+        return headers;
+    }
+
+    private static String secret(Path file) {
+        try (InputStream in = Files.newInputStream(file)) {
+            String exposure = SecretFile.exposure(file);
+            if (exposure != null) {
+                throw new IllegalStateException(file + " " + exposure);
+            }
+            return new String(in.readNBytes(MAX_HEADER_BYTES), StandardCharsets.ISO_8859_1).strip();
+        } catch (IOException e) {
+            throw new UncheckedIOException(file + " cannot be read", e);
+        }
+    }
+
+    @Override
+    public @Nullable String send(List<SpanData> spans) {
+        if (ca != null && ca.check() == FileChange.CHANGED) {
+            exporter.close();
+            exporter = connect();
+        }
+        CompletableResultCode result = exporter.export(spans);
+        result.join(config.timeout().toMillis() + GRACE_MILLIS, TimeUnit.MILLISECONDS);
+        if (result.isSuccess()) {
+            return null;
+        }
+        Throwable cause = result.getFailureThrowable();
+        return cause == null ? "no response in time" : cause.getMessage() == null ? cause.toString() : cause.getMessage();
+    }
+
+    @Override
+    public void close() {
+        exporter.close();
+    }
+}

@@ -1,0 +1,175 @@
+package dev.isthmus.gateway.tracing;
+
+import dev.isthmus.gateway.net.RepeatedFailures;
+import dev.isthmus.gateway.settings.TracingConfig;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.common.AttributesBuilder;
+import io.opentelemetry.sdk.resources.Resource;
+import io.opentelemetry.sdk.trace.data.SpanData;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The spans that wait for the collector, and the thread that sends them, so that a slow collector delays no call. If
+ * the queue is full, a span is dropped and counted. Thread-safe.
+ */
+final class SpanExport implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(SpanExport.class);
+    private static final int MAX_BATCH = 512;
+    private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    private static final long CLOSE_MILLIS = 5000;
+    /** The identity of this process among the gateways of one name. */
+    private static final String INSTANCE = UUID.randomUUID().toString();
+
+    private final Resource resource;
+    private final String endpoint;
+    private final BlockingQueue<SpanData> queue;
+    private final AtomicInteger queued = new AtomicInteger();
+    private final SpanCounters counters;
+    private final Thread thread;
+    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
+    private volatile boolean closed;
+
+    /** Sends spans to the collector. Used by one thread. */
+    interface SpanSender extends AutoCloseable {
+        /** Sends spans and blocks until that has succeeded or failed; returns why it has failed, null otherwise. */
+        @Nullable
+        String send(List<SpanData> spans);
+
+        @Override
+        void close();
+    }
+
+    private record SpanCounters(Counter sent, Counter full, Counter failed, Counter closed) {
+        static SpanCounters of(MeterRegistry meters) {
+            return new SpanCounters(
+                    Counter.builder("isthmus.trace.spans")
+                            .description("Spans that the collector has accepted")
+                            .register(meters),
+                    dropped(meters, "full"),
+                    dropped(meters, "collector"),
+                    dropped(meters, "closed"));
+        }
+
+        private static Counter dropped(MeterRegistry meters, String reason) {
+            return Counter.builder("isthmus.trace.dropped.spans")
+                    .description("Spans that did not reach the collector: full (too many wait), collector (it is gone, "
+                            + "too slow or refuses them), closed (the call ended after a reload)")
+                    .tag("reason", reason)
+                    .register(meters);
+        }
+    }
+
+    /** @param sender created by the thread that sends, as that takes time */
+    SpanExport(
+            TracingConfig config, String version, MeterRegistry meters, Function<TracingConfig, SpanSender> sender) {
+        resource = resource(config, version);
+        endpoint = config.endpoint();
+        queue = new ArrayBlockingQueue<>(config.queue());
+        counters = SpanCounters.of(meters);
+        thread = new DefaultThreadFactory("isthmus-traces", true).newThread(() -> run(sender.apply(config)));
+        thread.start();
+    }
+
+    /** Starts the thread; sends nothing before there is a span. */
+    static SpanExport start(TracingConfig config, String version, MeterRegistry meters) {
+        return new SpanExport(config, version, meters, OtlpSender::new);
+    }
+
+    private static Resource resource(TracingConfig config, String version) {
+        AttributesBuilder own = Attributes.builder();
+        own.put("service.name", config.serviceName());
+        own.put("service.version", version);
+        own.put("service.instance.id", INSTANCE);
+        config.resource().forEach(own::put);
+        return Resource.getDefault().merge(Resource.create(own.build()));
+    }
+
+    /** Describes the gateway. */
+    Resource resource() {
+        return resource;
+    }
+
+    /** Takes a span that has ended. Never blocks. */
+    void add(SpanData span) {
+        if (closed) {
+            counters.closed().increment();
+        } else if (!queue.offer(span)) {
+            counters.full().increment();
+        } else if (queued.incrementAndGet() == MAX_BATCH) {
+            LockSupport.unpark(thread);
+        }
+    }
+
+    private void run(SpanSender sender) {
+        try (sender) {
+            while (!closed) {
+                LockSupport.parkNanos(this, INTERVAL_NANOS);
+                sendAll(sender);
+            }
+            sendAll(sender);
+        }
+    }
+
+    private void sendAll(SpanSender sender) {
+        List<SpanData> batch = new ArrayList<>();
+        while (queue.drainTo(batch, MAX_BATCH) > 0) {
+            queued.addAndGet(-batch.size());
+            send(sender, batch);
+            batch.clear();
+        }
+    }
+
+    private void send(SpanSender sender, List<SpanData> batch) {
+        String failure = failure(sender, List.copyOf(batch));
+        if (failure == null) {
+            counters.sent().increment(batch.size());
+            return;
+        }
+        counters.failed().increment(batch.size());
+        if (failures.first("collector")) {
+            LOG.warn(
+                    "tracing: spans are lost, because {} does not accept them ({}); calls are not affected",
+                    endpoint,
+                    failure);
+        }
+    }
+
+    private static @Nullable String failure(SpanSender sender, List<SpanData> batch) {
+        try {
+            return sender.send(batch);
+        } catch (RuntimeException fault) {
+            return fault.toString();
+        }
+    }
+
+    /** Sends what is left, for at most five seconds. Later spans are dropped. Idempotent. */
+    @Override
+    public void close() {
+        closed = true;
+        LockSupport.unpark(thread);
+        boolean interrupted = false;
+        try {
+            thread.join(CLOSE_MILLIS);
+        } catch (InterruptedException e) {
+            interrupted = true;
+        }
+        thread.interrupt();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,40 @@
+package dev.isthmus.gateway.tracing;
+
+import dev.isthmus.gateway.call.AttemptTarget;
+import dev.isthmus.gateway.call.Operation;
+import io.opentelemetry.api.trace.SpanKind;
+
+/** What a span describes. */
+sealed interface SpanSubject {
+    SpanSubject OF_CALL = new OfCall();
+
+    SpanKind kind();
+
+    /** A call of a client; its context describes it. */
+    record OfCall() implements SpanSubject {
+        @Override
+        public SpanKind kind() {
+            return SpanKind.SERVER;
+        }
+    }
+
+    /** One attempt of a call or copy. */
+    record OfAttempt(Operation operation, AttemptTarget target) implements SpanSubject {
+        @Override
+        public SpanKind kind() {
+            return SpanKind.CLIENT;
+        }
+    }
+
+    /**
+     * A copy of a call.
+     *
+     * @param shadow the shadow's label
+     */
+    record OfCopy(String shadow) implements SpanSubject {
+        @Override
+        public SpanKind kind() {
+            return SpanKind.INTERNAL;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+package dev.isthmus.gateway.tracing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.TracingConfig;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.trace.SpanContext;
+import io.opentelemetry.api.trace.SpanKind;
+import io.opentelemetry.sdk.resources.Resource;
+import io.opentelemetry.sdk.trace.data.SpanData;
+import io.opentelemetry.sdk.trace.data.StatusData;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Spans that wait for a collector. */
+class SpanExportTest {
+    private static final TracingConfig CONFIG =
+            TestConfigs.with(TracingConfig.DEFAULT, Map.of("endpoint", "http://a/v1/traces", "queue", 10));
+
+    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    private final List<SpanData> sent = Collections.synchronizedList(new ArrayList<>());
+
+    /** Sends nothing before it may. */
+    private final class SlowSender implements SpanExport.SpanSender {
+        private final CountDownLatch begun = new CountDownLatch(1);
+        private final CountDownLatch allowed = new CountDownLatch(1);
+        private final @Nullable String failure;
+
+        SlowSender(@Nullable String failure) {
+            this.failure = failure;
+        }
+
+        @Override
+        public @Nullable String send(List<SpanData> spans) {
+            begun.countDown();
+            try {
+                allowed.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return "interrupted";
+            }
+            sent.addAll(spans);
+            return failure;
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private SpanExport export(SlowSender sender) {
+        return new SpanExport(CONFIG, "1", meters, config -> sender);
+    }
+
+    private static SpanData span(int number) {
+        return new FinishedSpan(
+                "s" + number,
+                SpanKind.SERVER,
+                SpanContext.getInvalid(),
+                SpanContext.getInvalid(),
+                StatusData.unset(),
+                1,
+                2,
+                Attributes.empty(),
+                Resource.empty());
+    }
+
+    private double dropped(String reason) {
+        return meters.get("isthmus.trace.dropped.spans")
+                .tag("reason", reason)
+                .counter()
+                .count();
+    }
+
+    private double accepted() {
+        return meters.get("isthmus.trace.spans").counter().count();
+    }
+
+    @Test
+    void slowCollector_fillsTheQueue_andTheRestIsDroppedAndCounted() throws Exception {
+        SlowSender sender = new SlowSender(null);
+        try (SpanExport export = export(sender)) {
+            export.add(span(0));
+            sender.begun.await();
+            for (int i = 1; i <= 15; i++) {
+                export.add(span(i));
+            }
+            assertThat(dropped("full")).isEqualTo(5);
+            sender.allowed.countDown();
+            await().until(() -> accepted() == 11);
+        }
+        assertThat(sent).extracting(SpanData::getName).startsWith("s0", "s1").endsWith("s10");
+        assertThat(dropped("collector")).isZero();
+    }
+
+    @Test
+    void spansThatTheCollectorRefuses_areCounted() {
+        SlowSender sender = new SlowSender("status 400");
+        sender.allowed.countDown();
+        try (SpanExport export = export(sender)) {
+            export.add(span(0));
+            export.add(span(1));
+            await().until(() -> dropped("collector") == 2);
+        }
+        assertThat(accepted()).isZero();
+    }
+
+    @Test
+    void close_sendsWhatIsLeft_andLaterSpansAreDropped() {
+        SlowSender sender = new SlowSender(null);
+        sender.allowed.countDown();
+        SpanExport export = export(sender);
+        for (int i = 0; i < 10; i++) {
+            export.add(span(i));
+        }
+        export.close();
+        assertThat(sent).hasSize(10);
+        export.add(span(10));
+        export.close();
+        assertThat(dropped("closed")).isEqualTo(1);
+    }
+
+    @Test
+    void faultOfTheSender_isAFailure() {
+        try (SpanExport export = new SpanExport(CONFIG, "1", meters, config -> new SpanExport.SpanSender() {
+            @Override
+            public @Nullable String send(List<SpanData> spans) {
+                throw new IllegalStateException("broken");
+            }
+
+            @Override
+            public void close() {}
+        })) {
+            export.add(span(0));
+            await().until(() -> dropped("collector") == 1);
+            export.add(span(1));
+            await().until(() -> dropped("collector") == 2);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+package dev.isthmus.gateway.settings;
+
+import java.time.Duration;
+import java.util.List;
+
+/** Web pages of other origins that may use a listener. */
+@Doc("Web pages of other origins that may use this listener (CORS). Without this section browsers refuse them.")
+public record CorsConfig(
+        @Doc("Origins of the pages: scheme://host, with :port if it is not the scheme's own; a host *.SUFFIX stands"
+                + " for all hosts below it, a port * for any, and * alone for all origins.")
+        @Required
+        @NotEmpty
+        List<OriginPattern> origins,
+
+        @Doc("Request headers that pages may set, in addition to those that the gateway reads.") @HeaderName
+        List<String> headers,
+
+        @Doc("Response headers that pages may read, in addition to those of the gateway.") @HeaderName
+        List<String> exposedHeaders,
+
+        @Doc("Time for which browsers may keep the answer to a preflight request.") @OrZero
+        Duration maxAge,
+
+        @Doc("Whether pages may send cookies and client certificates. Not with the origin *.")
+        boolean credentials) {
+    public static final CorsConfig DEFAULT =
+            new CorsConfig(List.of(), List.of(), List.of(), Duration.ofMinutes(10), false);
+
+    public CorsConfig {
+        origins = List.copyOf(origins);
+        headers = List.copyOf(headers);
+        exposedHeaders = List.copyOf(exposedHeaders);
+    }
+}

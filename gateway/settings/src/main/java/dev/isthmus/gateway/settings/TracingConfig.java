@@ -1,0 +1,56 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Distributed traces. */
+@Doc("Distributed traces, sent to an OpenTelemetry collector: a span for each call, each try at a server and each copy "
+        + "for a shadow.")
+public record TracingConfig(
+        @Doc("URL that spans are sent to, OTLP over HTTP: http://127.0.0.1:4318/v1/traces.") @Required
+        String endpoint,
+
+        @Doc("Share of the calls that are sampled, where no caller has decided.") @Share
+        double sample,
+
+        @Doc("The decision of a caller that sends a traceparent. respected: its calls are sampled if it says so. "
+                + "ignored: 'sample' decides about all calls.")
+        ParentDecision parent,
+
+        @Doc("Name of the gateway in traces (service.name).") String serviceName,
+
+        @Doc("Further attributes of the gateway in traces, such as deployment.environment.name.")
+        Map<String, String> resource,
+
+        @Doc("Headers of requests to the collector, each with a file that has its value, such as an API key. Read for "
+                + "each request. A file must not be readable or writable by others, nor writable by its group.")
+        @HeaderName
+        Map<String, Path> headerFiles,
+
+        @Doc("PEM file with the certificates of the issuers that are trusted. Default: those that the Java runtime "
+                + "trusts. Read again when it changes.")
+        @Nullable
+        Path ca,
+
+        @Doc("Time for a request to the collector, with its repetitions.")
+        Duration timeout,
+
+        @Doc("Number of spans that wait for the collector. More are dropped.")
+        @Range(min = 1, max = 1_000_000)
+        int queue) {
+    public static final TracingConfig DEFAULT = new TracingConfig(
+            "", 0.01, ParentDecision.RESPECTED, "isthmus", Map.of(), Map.of(), null, Duration.ofSeconds(10), 2048);
+
+    public TracingConfig {
+        resource = Map.copyOf(resource);
+        headerFiles = Map.copyOf(headerFiles);
+    }
+
+    /** Whether callers decide that their calls are sampled. */
+    public enum ParentDecision {
+        RESPECTED,
+        IGNORED
+    }
+}

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
+import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
@@ -154,7 +155,7 @@ public final class Gateway implements AutoCloseable {
         this.loops = loops;
         state = new GatewayState(new AllocationProbe(allocator), warm);
         BufferAllocators.trim(allocator, loops);
-        GatewayTelemetry telemetry = new GatewayTelemetry(metrics.registry());
+        GatewayTelemetry telemetry = new GatewayTelemetry(metrics);
         telemetry.configure(config.logging());
         OpenConnections connections = new OpenConnections();
         ScheduledExecutorService closer =
@@ -186,6 +187,7 @@ public final class Gateway implements AutoCloseable {
                 this::forget);
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(metrics.registry()).show(connections);
+        EventLoopMetrics.register(loops, metrics.registry());
         listeners = new Listeners(
                 transport,
                 loops,
@@ -200,6 +202,7 @@ public final class Gateway implements AutoCloseable {
         telemetry.addTo(adminRoutes);
         new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
         current = Generation.first(config, resources);
+        state.show(metrics.registry(), this::ready);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {

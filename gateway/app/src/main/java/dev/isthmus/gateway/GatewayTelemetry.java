@@ -8,6 +8,8 @@ import dev.isthmus.gateway.logging.LoggingPages;
 import dev.isthmus.gateway.logging.ProcessLog;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.MetricsExports;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LoggingConfig;
@@ -25,20 +27,25 @@ final class GatewayTelemetry implements AutoCloseable {
     private final ServerErrors errors = new ServerErrors();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;
+    private final MetricsExports exports;
 
     /** Reports nothing but metrics until it is configured. */
-    GatewayTelemetry(MeterRegistry meters) {
+    GatewayTelemetry(ProcessMetrics metrics) {
+        MeterRegistry meters = metrics.registry();
         tracing = new ReloadableTracing(meters, Version.current());
         calls = new CallMetrics(meters);
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
         payloadLog = new ReloadablePayloadLog(meters);
+        exports = new MetricsExports(metrics);
     }
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */
     void configure(GatewayConfig config) {
         tracing.configure(config.tracing(), config.headers().forwarded());
         accessLog.configure(config.accessLog());
+        calls.limit(config.metrics().maxSeries());
+        exports.configure(config.metrics().otlp());
         payloadLog.configure(config.payloadLog());
         configure(config.logging());
     }
@@ -84,6 +91,7 @@ final class GatewayTelemetry implements AutoCloseable {
     @Override
     public void close() {
         accessLog.close();
+        exports.close();
         tracing.close();
         payloadLog.close();
         if (log != null) {

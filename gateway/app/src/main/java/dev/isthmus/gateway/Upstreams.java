@@ -89,7 +89,7 @@ final class Upstreams implements AutoCloseable {
             });
             LocalConfig local = config.local();
             if (local != null) {
-                leases.put(GatewayConfig.LOCAL, pool.lease(local, () -> new LocalUpstream(local(local))));
+                leases.put(GatewayConfig.LOCAL, pool.lease(local, () -> new LocalUpstream(local(local), resources.clusterResources().meters())));
             }
         } catch (RuntimeException e) {
             close();

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.fleet.ClusterMetrics.BreakerState;
 import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.oip.ErrorCode;
@@ -71,6 +72,7 @@ final class CircuitBreakers {
     }
 
     private void changed(CircuitBreaker.State state) {
+        metrics.breakerChanged(known(state));
         switch (state) {
             case OPEN -> {
                 openedMillis = clock.millis();
@@ -135,12 +137,21 @@ final class CircuitBreakers {
     }
 
     /** The breaker's state as a gauge: 0 closed, 1 half-open, 2 open. */
+    @SuppressWarnings("EnumOrdinal") // the numbers are promised
     int state() {
-        return switch (breaker.getState()) {
-            case CLOSED, DISABLED, METRICS_ONLY -> 0;
-            case HALF_OPEN -> 1;
-            case OPEN, FORCED_OPEN -> 2;
+        return known(breaker.getState()).ordinal();
+    }
+
+    private static BreakerState known(CircuitBreaker.State state) {
+        return switch (state) {
+            case CLOSED, DISABLED, METRICS_ONLY -> BreakerState.CLOSED;
+            case HALF_OPEN -> BreakerState.HALF_OPEN;
+            case OPEN, FORCED_OPEN -> BreakerState.OPEN;
         };
+    }
+
+    int maxCalls() {
+        return maxRequests;
     }
 
     int activeCalls() {

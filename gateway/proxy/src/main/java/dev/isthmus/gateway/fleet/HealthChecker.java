@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.fleet.ReplicaCounts.CheckResult;
 import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.oip.ModelRef;
@@ -29,6 +30,7 @@ final class HealthChecker implements AutoCloseable {
     private final PeriodicProbe probe;
     private final ModelHealthChecker models;
     private final HealthThreshold threshold;
+    private long probedAt;
     private boolean failedBefore;
 
     HealthChecker(
@@ -64,6 +66,7 @@ final class HealthChecker implements AutoCloseable {
     }
 
     private void probeReadiness() {
+        probedAt = resources.nanoTime().getAsLong();
         replica.server().serverReady(call(), new HealthReply());
     }
 
@@ -72,6 +75,8 @@ final class HealthChecker implements AutoCloseable {
         if (probe.closed()) {
             return;
         }
+        CheckResult result = healthy ? CheckResult.READY : responded ? CheckResult.NOT_READY : CheckResult.FAILED;
+        replica.counts().checked(result, resources.nanoTime().getAsLong() - probedAt);
         if (!healthy) {
             // A different server may replace it at this address.
             replica.described(false);

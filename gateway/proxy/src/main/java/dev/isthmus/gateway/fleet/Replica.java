@@ -19,6 +19,7 @@ final class Replica {
     private final SlowStart slowStart;
     private final ReplicaLoad load = new ReplicaLoad();
     private final LatencyEstimate latency = new LatencyEstimate();
+    private final ReplicaCounts counts = new ReplicaCounts();
     private volatile ReplicaReadiness readiness = ReplicaReadiness.UNKNOWN;
     private volatile boolean described;
 
@@ -51,6 +52,10 @@ final class Replica {
 
     LatencyEstimate latency() {
         return latency;
+    }
+
+    ReplicaCounts counts() {
+        return counts;
     }
 
     Ejection ejection() {
@@ -95,6 +100,7 @@ final class Replica {
     /** @param nanos from the start to the first response message, or to the failure */
     void ended(CallOutcome outcome, long nanos) {
         load.ended();
+        counts.requested(outcome, nanos);
         long now = nanoTime.getAsLong();
         latency.measure(nanos, outcome == CallOutcome.ANSWERED, now);
         switch (outcome) {

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.CloseCause;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionDrain.DrainStep;
 import dev.isthmus.gateway.net.ConnectionPolicy;
@@ -9,10 +10,12 @@ import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
+import java.io.IOException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -22,9 +25,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The timer of a client's connection. It periodically checks what has progressed since the last check, so that requests
- * need neither timers nor clock reads of their own. It also ends the connection when the gateway drains.
+ * need neither timers nor clock reads of their own. It also ends the connection when the gateway drains, and reports why
+ * the connection was closed. The first handler of its pipeline.
  */
-final class ConnectionTimer extends ChannelInboundHandlerAdapter {
+final class ConnectionTimer extends ChannelDuplexHandler {
     private static final Logger LOG = LoggerFactory.getLogger(ConnectionTimer.class);
     /** Time for the first byte of a connection when the gateway drains. */
     private static final long UNUSED_SECONDS = 1;
@@ -41,6 +45,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
 
     private boolean handshakeTimedOut;
     private boolean logged;
+    private @Nullable CloseCause cause;
 
     /** A protocol handler that knows what the connection is waiting for. */
     interface ProtocolHandler {
@@ -153,15 +158,43 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     }
 
     @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+        policy.events().opened();
+        ctx.fireChannelActive();
+    }
+
+    @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
         if (checks != null) {
             checks.cancel(false);
         }
     }
 
+    /** Not called if the client closes the connection. */
+    @Override
+    public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
+        closing(connections.drain().draining() ? CloseCause.DRAIN : CloseCause.GATEWAY);
+        ctx.close(promise);
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable failure) {
+        if (failure instanceof IOException) {
+            closing(CloseCause.CLIENT);
+        }
+        ctx.fireExceptionCaught(failure);
+    }
+
+    private void closing(CloseCause reason) {
+        if (cause == null) {
+            cause = reason;
+        }
+    }
+
     @Override
     public void channelInactive(ChannelHandlerContext ctx) {
         handlerRemoved(ctx);
+        policy.events().closed(cause == null ? CloseCause.CLIENT : cause);
         ctx.fireChannelInactive();
     }
 
@@ -195,6 +228,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
 
     private void expired(Channel channel, TimeoutRule rule) {
         policy.events().timedOut(rule);
+        closing(CloseCause.TIMEOUT);
         if (!logged) {
             logged = true;
             LOG.debug(

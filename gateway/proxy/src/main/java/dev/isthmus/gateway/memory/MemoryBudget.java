@@ -63,11 +63,12 @@ public final class MemoryBudget {
                 .baseUnit("bytes")
                 .register(meters);
         Gauge.builder("isthmus.memory.limit", this, budget -> budget.limit)
-                .description("Limit of memory that calls may hold")
+                .description("Memory that calls may hold (limits.max_buffered)")
                 .baseUnit("bytes")
                 .register(meters);
         Gauge.builder("isthmus.buffers.pinned", pinned, LongSupplier::getAsLong)
-                .description("Direct memory that buffers in use take, filled or not")
+                .description("Direct memory that buffers in use take, filled or not; above three quarters (with the default"
+                        + " limits.max_buffered) more is refused")
                 .baseUnit("bytes")
                 .register(meters);
     }

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.net.Repeats;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.SocketAddress;
+import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,29 +16,35 @@ import org.slf4j.LoggerFactory;
 public final class Http2AbuseMetrics {
     private static final Logger LOG = LoggerFactory.getLogger(Http2AbuseMetrics.class);
 
-    private final MeterRegistry registry;
+    private final Map<AbuseRule, Counter> clients;
+    private final Map<AbuseRule, Counter> upstreams;
 
     public Http2AbuseMetrics(MeterRegistry registry) {
-        this.registry = registry;
+        clients = counters(registry, "client");
+        upstreams = counters(registry, "upstream");
     }
 
     /** The listener for client connections. */
     public AbuseListener ofClients() {
-        return (peer, rule, what) -> closed("client", "a client", peer, rule, what);
+        return (peer, rule, what) -> closed(clients, "a client", peer, rule, what);
     }
 
     /** The listener for connections to an upstream's servers. */
     public AbuseListener ofUpstream(String name) {
-        return (peer, rule, what) -> closed("upstream", "upstream '" + name + "'", peer, rule, what);
+        return (peer, rule, what) -> closed(upstreams, "upstream '" + name + "'", peer, rule, what);
     }
 
-    private void closed(String side, String whose, SocketAddress peer, AbuseRule rule, String what) {
-        Counter.builder("isthmus.http2.abuse")
+    private static Map<AbuseRule, Counter> counters(MeterRegistry registry, String side) {
+        return LabelledCounters.of(AbuseRule.class, rule -> Counter.builder("isthmus.http2.abuse")
                 .description("HTTP/2 connections closed because the peer exceeded an abuse limit")
                 .tag("side", side)
                 .tag("rule", rule.label())
-                .register(registry)
-                .increment();
+                .register(registry));
+    }
+
+    private static void closed(
+            Map<AbuseRule, Counter> counters, String whose, SocketAddress peer, AbuseRule rule, String what) {
+        LabelledCounters.increment(counters, rule);
         LOG.atWarn()
                 .addMarker(Repeats.MARKER)
                 .addKeyValue("peer", peer)

@@ -90,11 +90,8 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
         }
     }
 
-    private void ended(@Nullable Throwable failure, Channel channel, String host) {
+    private void failed(Throwable failure, Channel channel, String host) {
         meters.ofUpstream(HandshakeResult.of(failure));
-        if (failure == null) {
-            return;
-        }
         String reason = HandshakeFailure.reason(failure);
         LOG.atWarn()
                 .addMarker(Repeats.MARKER)
@@ -108,11 +105,18 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
         private final TlsServer server;
         private final SslHandler handler;
         private final boolean http2;
+        private long since = System.nanoTime();
 
         HandshakeObserver(TlsServer server, SslHandler handler, boolean http2) {
             this.server = server;
             this.handler = handler;
             this.http2 = http2;
+        }
+
+        @Override
+        public void channelActive(ChannelHandlerContext ctx) {
+            since = System.nanoTime();
+            ctx.fireChannelActive();
         }
 
         @Override
@@ -126,9 +130,18 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
                     ctx.fireExceptionCaught(failure);
                     ctx.close();
                 }
-                server.tls().ended(failure, ctx.channel(), server.host());
+                ended(failure, ctx.channel());
             }
             ctx.fireUserEventTriggered(event);
+        }
+
+        private void ended(@Nullable Throwable failure, Channel channel) {
+            if (failure == null) {
+                String version = handler.engine().getSession().getProtocol();
+                server.tls().meters.ofUpstream(version, System.nanoTime() - since);
+            } else {
+                server.tls().failed(failure, channel, server.host());
+            }
         }
     }
 }

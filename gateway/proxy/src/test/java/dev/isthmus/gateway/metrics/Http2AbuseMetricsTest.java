@@ -42,6 +42,10 @@ class Http2AbuseMetricsTest {
             assertThat(event.getFormattedMessage()).contains("header_block: much; ");
             assertThat(event.getMarkerList()).contains(Repeats.MARKER);
         });
-        assertThat(registry.get("isthmus.http2.abuse").counter().count()).isEqualTo(1);
+        assertThat(registry.get("isthmus.http2.abuse")
+                        .tags("side", "client", "rule", "header_block")
+                        .counter()
+                        .count())
+                .isEqualTo(1);
     }
 }

@@ -55,9 +55,7 @@ final class ConfigChecks {
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
-        if (config.tracing() != null) {
-            new TracingChecks(this, yaml, positions).run(config.tracing());
-        }
+        collectors();
         if (config.payloadLog() != null) {
             new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
         }
@@ -67,6 +65,16 @@ final class ConfigChecks {
             reference(positions.of(config, "default_upstream"), "default_upstream", other);
         }
         anythingToServe();
+    }
+
+    private void collectors() {
+        CollectorChecks collectors = new CollectorChecks(this, yaml, positions);
+        if (config.metrics().otlp() != null) {
+            collectors.run(CollectorChecks.CollectorSection.of(config.metrics().otlp()));
+        }
+        if (config.tracing() != null) {
+            collectors.run(CollectorChecks.CollectorSection.of(config.tracing()));
+        }
     }
 
     /** Checks that an upstream of this name exists. */

@@ -30,6 +30,8 @@ public record GatewayConfig(
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
+        MetricsConfig metrics,
+
         @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
         @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
@@ -79,6 +81,7 @@ public record GatewayConfig(
                 RampsConfig.DEFAULT,
                 LoggingConfig.DEFAULT,
                 null,
+                MetricsConfig.DEFAULT,
                 null,
                 null,
                 Map.of(),
@@ -117,6 +120,7 @@ public record GatewayConfig(
                 otherRamps,
                 logging,
                 accessLog,
+                metrics,
                 tracing,
                 payloadLog,
                 upstreams,

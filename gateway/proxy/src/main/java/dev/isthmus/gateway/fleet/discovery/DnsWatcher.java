@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +29,8 @@ final class DnsWatcher implements Registration {
     private final long refresh;
     private final Consumer<List<DiscoveredServer>> listener;
     private final CompletableFuture<Void> first = new CompletableFuture<>();
+    private final LongAdder succeeded = new LongAdder();
+    private final LongAdder failed = new LongAdder();
     private int unresolved;
     private volatile boolean closed;
 
@@ -50,6 +53,11 @@ final class DnsWatcher implements Registration {
     @Override
     public CompletableFuture<Void> first() {
         return first;
+    }
+
+    @Override
+    public long lookUps(boolean success) {
+        return (success ? succeeded : failed).sum();
     }
 
     @Override
@@ -99,6 +107,7 @@ final class DnsWatcher implements Registration {
         @Override
         public void found(List<DiscoveredServer> found, long seconds) {
             failures = 0;
+            succeeded.increment();
             servers = found;
             if (!closed) {
                 publish();
@@ -111,6 +120,7 @@ final class DnsWatcher implements Registration {
             if (closed) {
                 return;
             }
+            DnsWatcher.this.failed.increment();
             if (failures == 0) {
                 LOG.atWarn()
                         .addMarker(Repeats.MARKER)

@@ -9,6 +9,8 @@ import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.upstream.DescribedServer;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.gateway.upstream.ConnectionCounts;
+import dev.isthmus.gateway.upstream.ConnectionCounts.ServerCloseCause;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -131,7 +133,14 @@ final class GrpcConnection implements ConnectionListener {
         if (received) {
             watch();
         } else {
+            closing(ServerCloseCause.UNRESPONSIVE);
             http2.closeWith(pool.texts().failures().pingTimeout(rules.pingTimeout()));
+        }
+    }
+
+    private void closing(ServerCloseCause cause) {
+        if (channel != null) {
+            ConnectionCounts.closing(channel, cause);
         }
     }
 
@@ -144,6 +153,7 @@ final class GrpcConnection implements ConnectionListener {
 
     @Override
     public void goingAway(long errorCode) {
+        closing(ServerCloseCause.SERVER);
         if (settingsReceived) {
             pool.drain(this);
             http2.goAway();

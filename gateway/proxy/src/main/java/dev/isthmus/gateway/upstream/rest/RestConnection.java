@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.upstream.ConnectionCounts;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -161,6 +162,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     @Override
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
         if (event instanceof IdleStateEvent && exchange == null) {
+            ConnectionCounts.closing(channel, ConnectionCounts.ServerCloseCause.IDLE);
             channel.close();
         }
     }

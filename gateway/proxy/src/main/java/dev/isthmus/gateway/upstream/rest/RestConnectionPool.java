@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.DescribedServer;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -39,6 +40,7 @@ final class RestConnectionPool {
     private final Bootstrap bootstrap;
     private final PoolLimits limits;
     private final UpstreamFailures failures;
+    private final ConnectionCounts counts;
     private final LongSupplier nanoTime;
     private final Deque<RestConnection> idle = new ArrayDeque<>();
     private final Deque<Exchange> waiting = new ArrayDeque<>();
@@ -52,11 +54,13 @@ final class RestConnectionPool {
             Bootstrap bootstrap,
             PoolLimits limits,
             UpstreamFailures failures,
+            ConnectionCounts counts,
             LongSupplier nanoTime) {
         this.settings = settings;
         this.bootstrap = bootstrap;
         this.limits = limits;
         this.failures = failures;
+        this.counts = counts;
         this.nanoTime = nanoTime;
     }
 
@@ -65,11 +69,12 @@ final class RestConnectionPool {
             UpstreamSettings settings,
             PoolLimits limits,
             UpstreamFailures failures,
+            ConnectionCounts counts,
             EventLoop loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
         Bootstrap bootstrap = UpstreamTransport.of(settings, loop, allocator);
-        return new RestConnectionPool(settings, bootstrap, limits, failures, nanoTime);
+        return new RestConnectionPool(settings, bootstrap, limits, failures, counts, nanoTime);
     }
 
     String authority() {
@@ -97,7 +102,14 @@ final class RestConnectionPool {
             exchange.sendOn(idleConnection);
         } else if (full() && waiting.size() >= limits.waiting()) {
             exchange.fail(failures.overloaded(limits.connections()));
-        } else if (full()) {
+        } else {
+            exchange.waits(counts);
+            connectOrWait(exchange);
+        }
+    }
+
+    private void connectOrWait(Exchange exchange) {
+        if (full()) {
             waiting.addLast(exchange);
         } else {
             connect(exchange);
@@ -126,6 +138,7 @@ final class RestConnectionPool {
 
     /** Sends the exchange on a new connection, ahead of all waiting ones. */
     void acquireFresh(Exchange exchange) {
+        exchange.waits(counts);
         if (full()) {
             waiting.addFirst(exchange);
         } else {
@@ -145,10 +158,7 @@ final class RestConnectionPool {
     private void connect(Exchange exchange) {
         connecting++;
         var initializer = new RestChannelInitializer();
-        bootstrap
-                .clone()
-                .handler(initializer)
-                .connect()
+        counts.watch(bootstrap.clone().handler(initializer).connect())
                 .addListener(future -> tcpConnected((ChannelFuture) future, initializer.connection, exchange));
     }
 

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.net.AcceptFailures;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.StrictRequestDecoder;
 import dev.isthmus.gateway.net.Transport;
@@ -112,6 +113,7 @@ public final class AdminServer implements AutoCloseable {
                 .group(loops)
                 .channel(transport.serverChannel())
                 .childOption(ChannelOption.ALLOCATOR, BufferAllocators.shared())
+                .handler(new AcceptFailures())
                 .childHandler(new Pipeline())
                 .bind(address)
                 .sync()

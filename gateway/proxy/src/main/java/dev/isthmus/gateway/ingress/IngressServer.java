@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.AcceptFailures;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MaxMessagesRecvByteBufAllocator;
@@ -32,7 +32,7 @@ public final class IngressServer implements AutoCloseable {
     }
 
     /** Counts the connections of a listening channel, on its event loop. */
-    private static final class AcceptCounter extends ChannelInboundHandlerAdapter {
+    private static final class AcceptCounter extends AcceptFailures {
         private long count;
 
         @Override

@@ -7,8 +7,10 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MaxMessagesRecvByteBufAllocator;
+import io.netty.channel.SingleThreadEventLoop;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 
@@ -99,16 +101,26 @@ public final class IngressServer implements AutoCloseable {
 
     /** Closes when no connection was accepted since the last check. */
     private void closeAfter(long before, long since) {
-        channel.eventLoop()
-                .schedule(
-                        () -> {
-                            if (accepted.count == before || System.nanoTime() - since > MAX_NANOS) {
-                                channel.close();
-                            } else {
-                                closeAfter(accepted.count, since);
-                            }
-                        },
-                        CHECK_MILLIS,
-                        TimeUnit.MILLISECONDS);
+        Runnable check = () -> {
+            if (accepted.count == before || System.nanoTime() - since > MAX_NANOS) {
+                channel.close();
+            } else {
+                closeAfter(accepted.count, since);
+            }
+        };
+        channel.eventLoop().schedule(() -> afterPoll(check), CHECK_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /**
+     * Runs a task when the event loop has polled its sockets again. On a busy machine the time of a scheduled task may
+     * come before that.
+     */
+    private void afterPoll(Runnable task) {
+        EventLoop loop = channel.eventLoop();
+        if (loop instanceof SingleThreadEventLoop one) {
+            one.executeAfterEventLoopIteration(() -> loop.execute(task));
+        } else {
+            loop.execute(task);
+        }
     }
 }

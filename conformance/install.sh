@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|browser|kube-apiserver|helm ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|prometheus|browser|kube-apiserver|helm ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -108,6 +108,15 @@ sslyze() {
   "$1/bin/pip" install -q -c "$here/constraints_sslyze.txt" sslyze==6.3.1
 }
 
+prometheus() {
+  # Debian's package, unpacked: bin/prometheus and bin/promtool.
+  cd "$1"
+  apt-get download -q prometheus >&2 || { apt-get update -q >&2 && apt-get download -q prometheus >&2; }
+  dpkg -x prometheus_*.deb package
+  ln -s package/usr/bin bin
+  rm prometheus_*.deb
+}
+
 # The Kubernetes API server, and the etcd that it stores in. Compiles for minutes.
 kube-apiserver() {
   local version=k8s.io/component-base/version
@@ -131,6 +140,7 @@ check() { # what a component needs at run time, each time: packages may be remov
     grpc-go) need go golang-go "Go 1.19 or later builds the grpc-go client" ;;
     grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
     h2spec | grpcurl | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
+    prometheus) need apt-get apt "Prometheus is Debian's package" ;;
     kube-apiserver)
       need go golang-go "Go 1.26 or later builds kube-apiserver"
       need dpkg dpkg "kube-apiserver stores in etcd, which is unpacked from Debian's package"
@@ -157,10 +167,10 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | browser | kube-apiserver | helm) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | prometheus | browser | kube-apiserver | helm) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | browser | kube-apiserver | helm) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | kube-apiserver | helm) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

@@ -58,7 +58,8 @@ public class AccessLogBenchmark {
     /** Configures the log. */
     @Setup
     public void start() throws Exception {
-        GatewayConfig config = ConfigLoader.parse("bench.yaml", CONFIG, Files.createTempDirectory("isthmus-access-log"));
+        GatewayConfig config =
+                ConfigLoader.parse("bench.yaml", CONFIG, Files.createTempDirectory("isthmus-access-log"));
         log.configure(config.accessLog());
     }
 

@@ -42,7 +42,7 @@ final class BackgroundThread implements AutoCloseable {
                 outcome.failed(e);
                 return;
             } catch (RuntimeException | LinkageError fault) {
-                LOG.error("a task of the local backend failed", fault);
+                LOG.error("internal error in a task of the local backend; please report it", fault);
                 outcome.failed(new OipException(ErrorCode.INTERNAL, "internal error", fault));
                 return;
             }

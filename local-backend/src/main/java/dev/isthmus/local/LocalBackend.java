@@ -103,6 +103,20 @@ public final class LocalBackend implements AutoCloseable {
         return models.all().keySet();
     }
 
+    /** The number of queued requests. */
+    public int queued() {
+        return executor.waiting();
+    }
+
+    /** The number of threads that run a model. */
+    public int busyThreads() {
+        return executor.busy();
+    }
+
+    public LocalSettings settings() {
+        return settings;
+    }
+
     /** Whether all models configured for the start are loaded, except those unloaded since. */
     public boolean ready() {
         return wanted.stream().allMatch(name -> ready(ModelRef.of(name)));

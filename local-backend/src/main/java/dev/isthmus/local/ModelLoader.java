@@ -82,7 +82,7 @@ final class ModelLoader {
             }
             problems.put(ModelVersions.WHOLE, e.message());
         } catch (RuntimeException fault) {
-            LOG.error("model '{}' could not be loaded", name, fault);
+            LOG.error("internal error in loading model '{}'; please report it", name, fault);
             problems.put(ModelVersions.WHOLE, INTERNAL);
         }
         publish(name, before, fresh, problems);
@@ -98,10 +98,10 @@ final class ModelLoader {
         }
         if (!problems.isEmpty()) {
             OipException failure = failure(name, problems, !before.served().isEmpty());
-            LOG.error("{}", failure.message());
+            LOG.atError().addKeyValue("model", name).log("{}", failure.message());
             throw failure;
         }
-        LOG.info("model '{}' is loaded, versions {}", name, fresh.keySet());
+        LOG.atInfo().addKeyValue("model", name).log("model '{}' is loaded, versions {}", name, fresh.keySet());
     }
 
     private static OipException failure(String name, Map<Long, String> problems, boolean kept) {
@@ -134,11 +134,15 @@ final class ModelLoader {
             }
         } catch (OipException e) {
             if (e.getCause() != null) {
-                LOG.warn("model '{}' version {}: {}", source.name(), source.version(), e.message(), e.getCause());
+                LOG.debug("model '{}' version {}: {}", source.name(), source.version(), e.message(), e.getCause());
             }
             throw e;
         } catch (RuntimeException | LinkageError fault) {
-            LOG.error("model '{}' version {} could not be loaded", source.name(), source.version(), fault);
+            LOG.error(
+                    "internal error in loading model '{}' version {}; please report it",
+                    source.name(),
+                    source.version(),
+                    fault);
             throw new OipException(ErrorCode.FAILED_PRECONDITION, INTERNAL, fault);
         }
     }
@@ -150,6 +154,6 @@ final class ModelLoader {
             throw new OipException(ErrorCode.NOT_FOUND, "model '" + name + "' is not loaded");
         }
         models.put(name, before.unloaded());
-        LOG.info("model '{}' is unloaded", name);
+        LOG.atInfo().addKeyValue("model", name).log("model '{}' is unloaded", name);
     }
 }

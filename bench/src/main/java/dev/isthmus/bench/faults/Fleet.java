@@ -96,8 +96,8 @@ final class Fleet {
     }
 
     private KubernetesApi startKubernetes() throws IOException, BenchException, InterruptedException {
-        KubernetesApi api = KubernetesApi.start(
-                children, home, folder.resolve("cluster"), freePort(), freePort(), freePort());
+        KubernetesApi api =
+                KubernetesApi.start(children, home, folder.resolve("cluster"), freePort(), freePort(), freePort());
         for (int pod : pods) {
             api.add(pod);
         }

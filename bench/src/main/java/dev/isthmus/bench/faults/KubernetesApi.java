@@ -21,7 +21,6 @@ import java.security.KeyPairGenerator;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.Base64;
-import java.util.List;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
@@ -85,7 +84,8 @@ final class KubernetesApi {
         return awaitReady(server, folder, port);
     }
 
-    private static Path installed(Children children, Path home) throws IOException, BenchException, InterruptedException {
+    private static Path installed(Children children, Path home)
+            throws IOException, BenchException, InterruptedException {
         Child script = children.start(
                 "install",
                 new ProcessBuilder(home.resolve("conformance/install.sh").toString(), "kube-apiserver"));
@@ -114,7 +114,8 @@ final class KubernetesApi {
             Thread.sleep(200);
             try {
                 // It creates its certificate itself.
-                KubernetesApi api = Files.exists(folder.resolve("apiserver.key")) ? new KubernetesApi(folder, port) : null;
+                KubernetesApi api =
+                        Files.exists(folder.resolve("apiserver.key")) ? new KubernetesApi(folder, port) : null;
                 if (api != null && api.send("GET", "/readyz", "").statusCode() == 200) {
                     return api;
                 }
@@ -153,7 +154,8 @@ final class KubernetesApi {
                 .formatted(port, certificate(), folder.resolve("token"));
     }
 
-    private HttpResponse<String> send(String method, String path, String body) throws IOException, InterruptedException {
+    private HttpResponse<String> send(String method, String path, String body)
+            throws IOException, InterruptedException {
         return client.send(
                 HttpRequest.newBuilder(URI.create("https://127.0.0.1:" + port + path))
                         .timeout(Duration.ofSeconds(30))
@@ -179,7 +181,10 @@ final class KubernetesApi {
 
     /** A pod is deleted: it still serves, and terminates. */
     void terminate(int podPort) throws IOException, InterruptedException, BenchException {
-        request("PUT", SLICES + "/pod-" + podPort, slice(podPort, "\"ready\":false,\"serving\":true,\"terminating\":true"));
+        request(
+                "PUT",
+                SLICES + "/pod-" + podPort,
+                slice(podPort, "\"ready\":false,\"serving\":true,\"terminating\":true"));
     }
 
     /** A pod has ended. */
@@ -200,9 +205,7 @@ final class KubernetesApi {
     static InetAddress address() throws IOException {
         return NetworkInterface.networkInterfaces()
                 .flatMap(NetworkInterface::inetAddresses)
-                .filter(each -> each instanceof Inet4Address
-                        && !each.isLoopbackAddress()
-                        && !each.isLinkLocalAddress())
+                .filter(each -> each instanceof Inet4Address && !each.isLoopbackAddress() && !each.isLinkLocalAddress())
                 .findFirst()
                 .orElseThrow(() -> new IOException("an IPv4 address other than loopback is expected on this machine"));
     }

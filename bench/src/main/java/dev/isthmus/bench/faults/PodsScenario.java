@@ -38,8 +38,6 @@ record PodsScenario() implements Scenario {
                 replaced[0]++;
             }
         });
-        return Verdict.of(
-                context.failed() == 0 && replaced[0] > 0,
-                replaced[0] + " pods replaced");
+        return Verdict.of(context.failed() == 0 && replaced[0] > 0, replaced[0] + " pods replaced");
     }
 }

@@ -28,12 +28,7 @@ public final class Children implements AutoCloseable {
      * @param prefix a command that starts it, such as {@code prlimit} with its options; empty for none
      */
     public Child java(
-            String name,
-            List<String> prefix,
-            List<String> flags,
-            String classPath,
-            String main,
-            List<String> arguments)
+            String name, List<String> prefix, List<String> flags, String classPath, String main, List<String> arguments)
             throws IOException {
         List<String> command = new ArrayList<>(prefix);
         command.add(ProcessHandle.current().info().command().orElse("java"));

@@ -39,7 +39,8 @@ final class DrainSequence {
         connections.start(DrainStep.DRAINING);
         if (!connections.awaitClosed(timeout)) {
             LOG.warn(
-                    "draining: the timeout has expired; open connections: {}; failing active calls: {}",
+                    "draining: the timeout has expired; open connections: {}; failing active calls: {}; raise drain.timeout"
+                            + " if calls may last longer",
                     connections.open(),
                     calls.getAsLong());
             end();

@@ -4,17 +4,21 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.identity.Authenticator;
+import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
+import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.RampStateFile;
+import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -44,6 +48,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
+import java.util.random.RandomGenerator;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -153,48 +159,40 @@ public final class Gateway implements AutoCloseable {
         this.loops = loops;
         state = new GatewayState(new AllocationProbe(allocator), warm);
         BufferAllocators.trim(allocator, loops);
-        GatewayTelemetry telemetry = new GatewayTelemetry(metrics.registry());
+        MeterRegistry meters = metrics.registry();
+        GatewayTelemetry telemetry = new GatewayTelemetry(metrics);
+        telemetry.configure(config.logging());
+        OpenConnections connections = new OpenConnections();
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
-        MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
-        ramps = new Ramps(
-                metrics.registry(),
-                System::nanoTime,
-                InstantSource.system(),
-                closer,
-                RampStateFile.store(config.ramps().stateFile()));
-        shadows = new ShadowRuntime(
-                metrics.registry(),
-                () -> ThreadLocalRandom.current().nextLong(),
-                System::nanoTime,
-                ramps::differed,
-                ShadowLimits.DEFAULT);
+        MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
+        RampStateStore states = RampStateFile.store(config.ramps().stateFile());
+        ramps = new Ramps(meters, System::nanoTime, InstantSource.system(), closer, states);
+        RandomGenerator random = () -> ThreadLocalRandom.current().nextLong();
+        shadows = new ShadowRuntime(meters, random, System::nanoTime, ramps::differed, ShadowLimits.DEFAULT);
         resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
-                Upstreams.UpstreamResources.real(loops.next(), allocator, metrics.registry(), tls, state::isStopping),
+                Upstreams.UpstreamResources.real(
+                        loops.next(), allocator, meters, tls, connections.table(), state::isStopping),
                 SelectionState.of(System::nanoTime),
-                new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
+                new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, ramps, memory),
                 telemetry,
                 closer,
                 DRAIN_TIMEOUT,
                 state,
                 this::forget);
-        OpenConnections connections = new OpenConnections();
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
-        new ConnectionMetrics(metrics.registry()).show(connections);
-        listeners = new Listeners(
-                transport,
-                loops,
-                allocator,
-                new ListenerContext(
-                        new CurrentStack(this::current),
-                        () -> current().entry().settings().get(),
-                        connections,
-                        memory),
-                tls);
+        new ConnectionMetrics(meters).show(connections);
+        EventLoopMetrics.register(loops, meters);
+        Supplier<IngressSettings> settings = () -> current().entry().settings().get();
+        ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
+        listeners = new Listeners(transport, loops, allocator, entry, tls);
         new AdminPages(this, metrics).addTo(adminRoutes);
+        telemetry.addTo(adminRoutes);
+        new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
         current = Generation.first(config, resources);
+        state.show(meters, this::ready);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
@@ -265,8 +263,10 @@ public final class Gateway implements AutoCloseable {
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
-        Authenticator identity =
-                Authenticator.renewed(old.authenticator(), config.authentication(), resources.telemetry().access());
+        Authenticator identity = Authenticator.renewed(
+                old.authenticator(),
+                config.authentication(),
+                resources.telemetry().access());
         Generation next;
         Listeners.Change change;
         try {
@@ -373,7 +373,10 @@ public final class Gateway implements AutoCloseable {
             return;
         }
         state.stopping();
-        LOG.info("stopping: {}; active calls: {}", why, resources.telemetry().calls().inFlight());
+        LOG.info(
+                "stopping: {}; active calls: {}",
+                why,
+                resources.telemetry().calls().inFlight());
         listeners.close();
         drain.end();
         if (admin != null) {
@@ -385,11 +388,11 @@ public final class Gateway implements AutoCloseable {
         resources.pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);
-        resources.telemetry().close();
         current.traffic().close();
         Authenticator.closeUnless(null, current.authenticator());
         shadows.close();
         metrics.close();
         LOG.info("stopped");
+        resources.telemetry().close();
     }
 }

@@ -2,6 +2,8 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.memory.AllocationProbe;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,22 @@ final class GatewayState implements GatewayReadiness {
     GatewayState(AllocationProbe allocations, BooleanSupplier warm) {
         this.allocations = allocations;
         this.warm = warm;
+    }
+
+    /** Registers the gauges of the state. */
+    void show(MeterRegistry registry, BooleanSupplier ready) {
+        for (LifecyclePhase each : LifecyclePhase.values()) {
+            Gauge.builder("isthmus.state", this, state -> state.phase.get() == each ? 1 : 0)
+                    .description("1 for what the gateway does at present")
+                    .tag("state", each.label)
+                    .register(registry);
+        }
+        Gauge.builder("isthmus.warm", this, state -> state.warm.getAsBoolean() ? 1 : 0)
+                .description("1 if the warm-up has ended, or there is none")
+                .register(registry);
+        Gauge.builder("isthmus.ready", this, state -> state.obstacle() == null && ready.getAsBoolean() ? 1 : 0)
+                .description("1 if the gateway reports itself ready")
+                .register(registry);
     }
 
     void serving() {

@@ -1,13 +1,22 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
+import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.diagnosis.ServerErrors;
+import dev.isthmus.gateway.logging.LoggingPages;
+import dev.isthmus.gateway.logging.ProcessLog;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.MetricsExports;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** What reports on calls: traces, metrics and logs. Outlives configurations. Thread-safe. */
 final class GatewayTelemetry implements AutoCloseable {
@@ -15,24 +24,42 @@ final class GatewayTelemetry implements AutoCloseable {
     private final CallMetrics calls;
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
+    private final ServerErrors errors = new ServerErrors();
+    private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
+    private final ReloadablePayloadLog payloadLog;
+    private final MetricsExports exports;
 
     /** Reports nothing but metrics until it is configured. */
-    GatewayTelemetry(MeterRegistry meters) {
+    GatewayTelemetry(ProcessMetrics metrics) {
+        MeterRegistry meters = metrics.registry();
         tracing = new ReloadableTracing(meters, Version.current());
         calls = new CallMetrics(meters);
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
+        payloadLog = new ReloadablePayloadLog(meters);
+        exports = new MetricsExports(metrics);
     }
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */
     void configure(GatewayConfig config) {
         tracing.configure(config.tracing(), config.headers().forwarded());
         accessLog.configure(config.accessLog());
+        calls.limit(config.metrics().maxSeries());
+        exports.configure(config.metrics().otlp());
+        payloadLog.configure(config.payloadLog());
+        configure(config.logging());
+    }
+
+    /** Applies the settings of the process log, which has lines before there is anything else to configure. */
+    void configure(LoggingConfig config) {
+        if (log != null) {
+            log.configure(config);
+        }
     }
 
     /** To be notified of each call, in this order. */
     List<CallObserver> observers() {
-        return List.of(tracing, calls, access, accessLog);
+        return List.of(tracing, calls, access, accessLog, errors);
     }
 
     CallMetrics calls() {
@@ -43,10 +70,32 @@ final class GatewayTelemetry implements AutoCloseable {
         return access;
     }
 
+    /** Logs what calls send and get. */
+    ReloadablePayloadLog payloads() {
+        return payloadLog;
+    }
+
+    /** The last errors of each server. */
+    ServerErrors errors() {
+        return errors;
+    }
+
+    /** Adds the pages that show and change what is logged. */
+    void addTo(AdminRoutes routes) {
+        if (log != null) {
+            new LoggingPages(log).addTo(routes);
+        }
+    }
+
     /** Writes what is left. May block. */
     @Override
     public void close() {
         accessLog.close();
+        exports.close();
         tracing.close();
+        payloadLog.close();
+        if (log != null) {
+            log.flush();
+        }
     }
 }

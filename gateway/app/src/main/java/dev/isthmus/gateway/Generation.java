@@ -130,11 +130,11 @@ final class Generation {
             InferRules rules = rules(config);
             CallerAccess access = access();
             Transcoder transcoder = new Transcoder(rules.limits());
-            traffic = new RoutePolicyTable(
-                    routes, concurrency(config), transcoder, resources.traffic(), previous);
+            traffic = new RoutePolicyTable(routes, concurrency(config), transcoder, resources.traffic(), previous);
             FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
             Service stack = ProxyStack.of(
                     observers(),
+                    resources.telemetry().payloads(),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
                     config.headers().forwarded().contains("x-request-id"),
                     routes,
@@ -157,7 +157,8 @@ final class Generation {
 
     /** The first generation of a gateway. As the constructor, but creates what identifies callers. */
     static Generation first(GatewayConfig config, SharedResources resources) throws ConfigException {
-        Authenticator authenticator = Authenticator.renewed(null, config.authentication(), resources.telemetry().access());
+        Authenticator authenticator = Authenticator.renewed(
+                null, config.authentication(), resources.telemetry().access());
         try {
             return new Generation(1, config, resources, false, authenticator, null);
         } catch (RuntimeException e) {
@@ -215,7 +216,11 @@ final class Generation {
                 .filter(ListenerExposure::isOpen)
                 .map(Listener::label)
                 .collect(Collectors.toUnmodifiableSet());
-        return new CallerAccess(authenticator, open, AccessPolicy.of(config), resources.telemetry().access());
+        return new CallerAccess(
+                authenticator,
+                open,
+                AccessPolicy.of(config),
+                resources.telemetry().access());
     }
 
     /** The headers that are forwarded: without credentials, if so configured, and callers' names that clients sent. */
@@ -274,7 +279,9 @@ final class Generation {
         String key = route.key();
         // Configured models have a key of their own; discovered ones get one for their metrics.
         boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
-        return found && catalogue.lists(model.name()) ? resources.telemetry().calls().named(model.name(), key) : key;
+        return found && catalogue.lists(model.name())
+                ? resources.telemetry().calls().named(model.name(), key)
+                : key;
     }
 
     /** The keys of all routes. */
@@ -374,7 +381,8 @@ final class Generation {
 
     private void expire() {
         LOG.warn(
-                "configuration {}: {} calls exceed the drain timeout, and fail if their upstream was removed",
+                "configuration {}: {} calls exceed the five minutes after its replacement, and fail if their upstream was"
+                        + " removed",
                 number,
                 holders);
         close();

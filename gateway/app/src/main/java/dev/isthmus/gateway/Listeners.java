@@ -114,10 +114,13 @@ final class Listeners implements AutoCloseable {
 
         private static void warn(Listener listener) {
             if (ListenerExposure.isOpen(listener) && !ListenerExposure.isLoopback(listener)) {
-                LOG.warn(
-                        "listener {} is open: whoever reaches it may send requests without a credential{}",
-                        listener.label(),
-                        listener.management() == ManagementAccess.ALLOW ? ", and change servers" : "");
+                LOG.atWarn()
+                        .addKeyValue("listener", listener.label())
+                        .log(
+                                "listener {} is open: whoever reaches it may send requests without a credential{}; a"
+                                        + " section 'authentication' closes it",
+                                listener.label(),
+                                listener.management() == ManagementAccess.ALLOW ? ", and change servers" : "");
             }
         }
 

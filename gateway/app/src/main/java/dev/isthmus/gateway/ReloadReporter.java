@@ -39,8 +39,8 @@ final class ReloadReporter {
      */
     ReloadResult rejected(boolean invalid, List<String> problems) {
         LOG.error(
-                "the new configuration was rejected; the previous one stays in effect:\n{}",
-                String.join("\n", problems));
+                "the new configuration was rejected; the previous one stays in effect; correct it: {}",
+                String.join("; ", problems));
         metrics.rejected();
         return new ReloadResult.Rejected(invalid, problems);
     }

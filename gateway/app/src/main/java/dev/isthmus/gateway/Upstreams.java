@@ -10,6 +10,7 @@ import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery;
 import dev.isthmus.gateway.fleet.kubernetes.ServiceDiscovery;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.KubernetesConfig;
@@ -55,12 +56,14 @@ final class Upstreams implements AutoCloseable {
      * @param kubernetes watches Services, as others resolve names
      * @param tls where TLS contexts are made
      * @param checked the models checked on each server
+     * @param connections where open connections are listed
      */
     record UpstreamResources(
             ClusterResources clusterResources,
             KubernetesDiscovery kubernetes,
             TlsRegistry tls,
-            CheckedModels checked) {
+            CheckedModels checked,
+            ConnectionTable connections) {
 
         /**
          * With the system clock and this machine's name servers; no models are checked yet. Not to be called on a loop.
@@ -72,11 +75,12 @@ final class Upstreams implements AutoCloseable {
                 ByteBufAllocator allocator,
                 MeterRegistry meters,
                 TlsRegistry tls,
+                ConnectionTable connections,
                 BooleanSupplier ending) {
             ClusterResources clusterResources = ClusterResources.real(
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop, null), ending);
             var kubernetes = new KubernetesDiscovery(loop, System.getenv(), clusterResources.random());
-            return new UpstreamResources(clusterResources, kubernetes, tls, new CheckedModels());
+            return new UpstreamResources(clusterResources, kubernetes, tls, new CheckedModels(), connections);
         }
 
         /** Those of an upstream: its Services are watched, its names resolved. */
@@ -116,7 +120,13 @@ final class Upstreams implements AutoCloseable {
             });
             LocalConfig local = config.local();
             if (local != null) {
-                leases.put(GatewayConfig.LOCAL, pool.lease(local, () -> new LocalUpstream(local(local))));
+                leases.put(
+                        GatewayConfig.LOCAL,
+                        pool.lease(
+                                local,
+                                () -> new LocalUpstream(
+                                        local(local),
+                                        resources.clusterResources().meters())));
             }
         } catch (RuntimeException e) {
             close();
@@ -156,6 +166,7 @@ final class Upstreams implements AutoCloseable {
                     remote.maxBodySize(),
                     remote.returned(),
                     abuse,
+                    resources.connections(),
                     clusterResources.ending());
             return switch (config.protocol()) {
                 case GRPC -> new GrpcUpstream(settings, capabilities, clusterResources.allocator());
@@ -181,7 +192,12 @@ final class Upstreams implements AutoCloseable {
                     cluster.resolved().get(remaining, TimeUnit.NANOSECONDS);
                 }
             } catch (ExecutionException | TimeoutException e) {
-                LOG.warn("upstream '{}': not all names and Services were resolved within the connect timeout", name);
+                LOG.atWarn()
+                        .addKeyValue("upstream", name)
+                        .log(
+                                "upstream '{}': not all names and Services were resolved within the connect timeout; check"
+                                        + " its endpoints, DNS and the API server",
+                                name);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }

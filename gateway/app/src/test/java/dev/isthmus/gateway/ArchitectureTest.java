@@ -132,6 +132,8 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.fleet",
                         "dev.isthmus.gateway.catalogue..",
                         "dev.isthmus.gateway.metrics..",
+                        "dev.isthmus.gateway.logging..",
+                        "dev.isthmus.gateway.payloadlog..",
                         "dev.isthmus.gateway.reload..",
                         "dev.isthmus.gateway.shadow..",
                         "dev.isthmus.gateway.ramp..",

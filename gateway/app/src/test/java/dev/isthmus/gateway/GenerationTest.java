@@ -8,6 +8,8 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -41,10 +43,12 @@ class GenerationTest {
     private final Ramps ramps = new Ramps(meters, System::nanoTime, closer);
     private final ShadowRuntime shadows =
             new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
+    private final ProcessMetrics process = new ProcessMetrics("1", "0");
     private final Semaphore closed = new Semaphore(0);
 
     @AfterEach
     void end() {
+        process.close();
         ramps.close();
         shadows.close();
         closer.shutdownNow();
@@ -53,7 +57,7 @@ class GenerationTest {
     }
 
     private Generation generation(Duration patience) {
-        GatewayTelemetry telemetry = new GatewayTelemetry(new SimpleMeterRegistry());
+        GatewayTelemetry telemetry = new GatewayTelemetry(process);
         return new Generation(
                 1,
                 GatewayConfig.embedded(),
@@ -65,6 +69,7 @@ class GenerationTest {
                                 ByteBufAllocator.DEFAULT,
                                 new SimpleMeterRegistry(),
                                 new TlsRegistry(new SimpleMeterRegistry()),
+                                new ConnectionTable(),
                                 () -> false),
                         SelectionState.of(System::nanoTime),
                         new RoutePolicyTable.PolicyResources(

@@ -97,7 +97,7 @@ final class Devices {
         } catch (OrtException failure) {
             // A model that no device supports fails again, with its own reason.
             PlacedSession placed = open(DevicePlacement.CPU, opener);
-            LOG.warn("model {} runs on the CPU: {}", model, cuda.unavailableReason(0, text(failure)), failure);
+            LOG.warn("model {} runs on the CPU: {}", model, cuda.unavailableReason(0, text(failure)));
             return placed;
         }
     }

@@ -300,7 +300,9 @@ public final class OnnxModel {
             if (!preallocated || !RunFailure.shape(e)) {
                 throw e;
             }
-            LOG.warn("model {} has outputs of other shapes than it declares; they are no longer preallocated", ref);
+            LOG.atWarn()
+                    .addKeyValue("model", ref.name())
+                    .log("model {} has outputs of other shapes than it declares; they are no longer preallocated", ref);
             preallocating = false;
         }
         return fetched(request, inputs, handle, allocator);

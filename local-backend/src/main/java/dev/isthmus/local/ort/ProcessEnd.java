@@ -35,7 +35,9 @@ public final class ProcessEnd {
                 LOG.warn("ONNX Runtime has created a second environment; the process may crash at shutdown");
             }
         } catch (Throwable e) {
-            LOG.warn("ONNX Runtime's environment cannot be retained; the process may crash at shutdown", e);
+            LOG.warn(
+                    "ONNX Runtime's environment cannot be retained; the process may crash at shutdown: {}",
+                    e.toString());
         }
         Runtime.getRuntime().addShutdownHook(new Thread(ProcessEnd::await, "isthmus-local-end"));
     }

@@ -57,7 +57,7 @@ final class Telemetry {
         try {
             environment.setTelemetry(false);
         } catch (OrtException refused) {
-            LOG.warn("ONNX Runtime may send telemetry", refused);
+            LOG.warn("ONNX Runtime may send telemetry; set {}=1 to prevent it: {}", VARIABLE, refused.toString());
         }
     }
 }

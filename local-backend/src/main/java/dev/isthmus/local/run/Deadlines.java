@@ -7,6 +7,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.Marker;
+import org.slf4j.MarkerFactory;
 
 /**
  * Timers that are usually cancelled before they expire. Setting and cancelling are a few writes under a lock: the
@@ -15,6 +17,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Deadlines implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Deadlines.class);
+    private static final Marker REPEATS = MarkerFactory.getMarker("repeats");
     private static final long FOREVER = Long.MAX_VALUE;
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -40,7 +43,10 @@ final class Deadlines implements Runnable {
             try {
                 task.run();
             } catch (RuntimeException fault) {
-                LOG.error("a deadline's task failed", fault);
+                LOG.atError()
+                        .addMarker(REPEATS)
+                        .setCause(fault)
+                        .log("internal error in the task of a deadline; please report it");
             }
         }
 

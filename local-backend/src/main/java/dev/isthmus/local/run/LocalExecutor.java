@@ -56,6 +56,16 @@ public final class LocalExecutor implements AutoCloseable {
         return thread;
     }
 
+    /** The number of queued requests. */
+    public int waiting() {
+        return queues.waiting();
+    }
+
+    /** The number of threads that run a model. */
+    public int busy() {
+        return queues.busy();
+    }
+
     /** Prepares for a loaded model, so that unsupported settings are logged at once. */
     public void prepare(OnnxModel model) {
         queues.of(model);

@@ -10,6 +10,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.Marker;
+import org.slf4j.MarkerFactory;
 
 /**
  * One request from queue to outcome. It ends exactly once, by calling its callback from any thread: with the response
@@ -19,6 +21,7 @@ import org.slf4j.LoggerFactory;
  */
 final class LocalRun implements Cancellable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalRun.class);
+    private static final Marker REPEATS = MarkerFactory.getMarker("repeats");
 
     private final ModelQueue queue;
     private final RunRequest submission;
@@ -108,7 +111,10 @@ final class LocalRun implements Cancellable {
         try {
             submission.callback().done(response);
         } catch (RuntimeException fault) {
-            LOG.error("{}: the callback of a response failed", queue.name(), fault);
+            LOG.atError()
+                    .addMarker(REPEATS)
+                    .setCause(fault)
+                    .log("{}: internal error in the callback of a response; please report it", queue.name());
         }
     }
 
@@ -128,7 +134,10 @@ final class LocalRun implements Cancellable {
         try {
             submission.callback().failed(failure);
         } catch (RuntimeException fault) {
-            LOG.error("{}: the callback of a failure failed", queue.name(), fault);
+            LOG.atError()
+                    .addMarker(REPEATS)
+                    .setCause(fault)
+                    .log("{}: internal error in the callback of a failure; please report it", queue.name());
         }
         return true;
     }

@@ -82,6 +82,26 @@ final class RunQueues {
         }
     }
 
+    /** The number of queued requests. */
+    int waiting() {
+        lock.lock();
+        try {
+            return waiting;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The number of threads that run a model. */
+    int busy() {
+        lock.lock();
+        try {
+            return busy;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     static OipException closing() {
         return new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing");
     }

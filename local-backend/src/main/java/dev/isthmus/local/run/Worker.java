@@ -11,6 +11,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.Marker;
+import org.slf4j.MarkerFactory;
 
 /**
  * The loop of one thread: takes a request, or several that share a run, runs the model, and completes the requests. No
@@ -18,6 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Worker implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
+    private static final Marker REPEATS = MarkerFactory.getMarker("repeats");
 
     private final RunQueues queues;
     private final List<LocalRun> taken = new ArrayList<>();
@@ -85,7 +88,11 @@ final class Worker implements Runnable {
         if (outputs != null) {
             run.complete(outputs);
         } else if (failure != null && run.fail(failure) && failure.code() == ErrorCode.INTERNAL) {
-            LOG.error("run of model {} failed", model.ref(), failure);
+            LOG.atError()
+                    .addMarker(REPEATS)
+                    .addKeyValue("model", model.ref().name())
+                    .setCause(failure)
+                    .log("run of model {} failed; the cause says where", model.ref());
         }
     }
 
@@ -113,7 +120,11 @@ final class Worker implements Runnable {
                         .run(handle(), joined.getFirst().submission().allocator());
             }
         } catch (Throwable fault) {
-            LOG.debug("model {}: a batch of {} requests failed, each runs alone", model.ref(), joined.size(), fault);
+            LOG.debug(
+                    "model {}: a batch of {} requests failed, each runs alone: {}",
+                    model.ref(),
+                    joined.size(),
+                    fault.toString());
         }
         finish(shared);
         for (int i = 0; i < joined.size(); i++) {

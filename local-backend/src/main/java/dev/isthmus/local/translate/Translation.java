@@ -24,6 +24,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.Marker;
+import org.slf4j.MarkerFactory;
 
 /**
  * A model's translator: converts a request's inputs to the model's, and the model's outputs to the response. Its
@@ -32,6 +34,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Translation implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Translation.class);
+    private static final Marker REPEATS = MarkerFactory.getMarker("repeats");
 
     /** Runs the translated model. */
     @FunctionalInterface
@@ -240,7 +243,11 @@ public final class Translation implements AutoCloseable {
     }
 
     private OipException failed(String where, @Nullable Throwable fault) {
-        LOG.error("the translator of model {} failed: {}", source.model(), where, fault);
+        LOG.atError()
+                .addMarker(REPEATS)
+                .addKeyValue("model", source.model().name())
+                .setCause(fault)
+                .log("the translator of model {} failed; correct it: {}", source.model(), where);
         if (fault instanceof InterruptedException) {
             Thread.currentThread().interrupt();
         }
@@ -264,7 +271,7 @@ public final class Translation implements AutoCloseable {
         try {
             jar.close();
         } catch (UncheckedIOException e) {
-            LOG.warn("the jars of model {} could not be closed", model.getName(), e);
+            LOG.warn("the jars of model {} could not be closed: {}", model.getName(), e.toString());
         }
     }
 }

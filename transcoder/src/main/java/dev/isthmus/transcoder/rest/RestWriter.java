@@ -50,13 +50,7 @@ public final class RestWriter {
             requireJson(request, peer);
             tensors(json, "inputs", request.inputs(), forms, true);
             if (!request.outputs().isEmpty()) {
-                json.key("outputs").open('[');
-                for (RequestedOutput output : request.outputs()) {
-                    json.open('{').key("name").text(output.name());
-                    ParametersWriter.write(json, output.parameters(), binary && !output.shared() ? "binary_data" : "");
-                    json.close('}');
-                }
-                json.close(']');
+                outputs(json, request.outputs(), binary);
             }
             json.close('}');
             return body(allocator, json.take(), request.inputs(), forms);
@@ -64,6 +58,41 @@ public final class RestWriter {
             json.release();
             request.release();
         }
+    }
+
+    /**
+     * Writes a request in this form, for whoever reads all that the protocol documents allow.
+     *
+     * @param request taken
+     */
+    public static RestBody request(ByteBufAllocator allocator, InferRequest request, OutputForms forms) {
+        JsonWriter json = new JsonWriter(allocator);
+        try {
+            json.open('{');
+            if (!request.id().isEmpty()) {
+                json.key("id").text(request.id());
+            }
+            ParametersWriter.write(json, request.parameters(), "");
+            tensors(json, "inputs", request.inputs(), forms, true);
+            if (!request.outputs().isEmpty()) {
+                outputs(json, request.outputs(), false);
+            }
+            json.close('}');
+            return body(allocator, json.take(), request.inputs(), forms);
+        } finally {
+            json.release();
+            request.release();
+        }
+    }
+
+    private static void outputs(JsonWriter json, List<RequestedOutput> outputs, boolean binary) {
+        json.key("outputs").open('[');
+        for (RequestedOutput output : outputs) {
+            json.open('{').key("name").text(output.name());
+            ParametersWriter.write(json, output.parameters(), binary && !output.shared() ? "binary_data" : "");
+            json.close('}');
+        }
+        json.close(']');
     }
 
     /**

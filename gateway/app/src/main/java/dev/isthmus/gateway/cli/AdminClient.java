@@ -40,9 +40,8 @@ final class AdminClient implements AutoCloseable {
             token = options.token() == null
                     ? null
                     : Files.readString(options.token()).strip();
-            HttpClient.Builder builder = HttpClient.newBuilder()
-                    .version(HttpClient.Version.HTTP_1_1)
-                    .connectTimeout(TIMEOUT);
+            HttpClient.Builder builder =
+                    HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT);
             if (options.authority() != null) {
                 builder.sslContext(trusting(options.authority()));
             }

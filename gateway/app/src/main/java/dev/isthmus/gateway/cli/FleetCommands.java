@@ -23,7 +23,8 @@ final class FleetCommands {
 
         @Override
         public List<String> description() {
-            return List.of("Lists the servers of a running gateway, with their health and the reason if they are not ready.");
+            return List.of(
+                    "Lists the servers of a running gateway, with their health and the reason if they are not ready.");
         }
 
         @Override
@@ -88,7 +89,8 @@ final class FleetCommands {
             table.print(console.out());
             for (JsonNode failure : document.path("failures")) {
                 console.err()
-                        .println("not listed: upstream " + failure.path("upstream").asText() + " "
+                        .println("not listed: upstream "
+                                + failure.path("upstream").asText() + " "
                                 + failure.path("server").asText() + ": "
                                 + failure.path("reason").asText());
             }
@@ -215,7 +217,8 @@ final class FleetCommands {
 
         @Override
         int print(JsonNode document, Console console) {
-            TextTable table = new TextTable("MODEL", "TARGET", "STATE", "SHARE", "STEP", "ANSWERED", "ERRORS", "REASON");
+            TextTable table =
+                    new TextTable("MODEL", "TARGET", "STATE", "SHARE", "STEP", "ANSWERED", "ERRORS", "REASON");
             for (JsonNode ramp : document) {
                 table.row(
                         ramp.path("model").asText(),

@@ -72,6 +72,7 @@ record GatewayProcess(
     }
 
     private static void warm(WarmUp warmUp, Gateway gateway, PrintWriter out) {
+        warmUp.show(gateway.meters());
         Duration limit = gateway.config().health().warmUp();
         if (limit.isZero()) {
             warmUp.begin(limit, () -> {});

@@ -23,11 +23,13 @@ public final class IsthmusCommand {
             new ConfigCommands.Diff(),
             new ConfigCommands.Schema(),
             new KeyCommand(),
+            new ReplayCommand(),
             new FleetCommands.HealthCommand(),
             new FleetCommands.ServersCommand(),
             new FleetCommands.ModelsCommand(),
             new FleetCommands.RampsCommand(),
             new FleetCommands.ShadowsCommand(),
+            new LoggingCommand(),
             new CompletionCommand(IsthmusCommand::commands));
 
     private IsthmusCommand() {}

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.logging.ProcessLog;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,6 +27,7 @@ final class ProcessTermination {
         boolean term = name.equals(SIGTERM);
         if (signalled.getAndSet(true)) {
             LOG.warn("{}, the second signal: ending at once", name);
+            ProcessLog.ofProcess().ifPresent(ProcessLog::flush);
             Runtime.getRuntime().halt(term ? KILLED_BY_TERM : KILLED_BY_INT);
         }
         // SIGINT comes from a terminal, where no load balancer watches the readiness.

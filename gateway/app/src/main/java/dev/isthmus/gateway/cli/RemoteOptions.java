@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  *     the JDK
  * @param json whether the output is JSON
  */
-record RemoteOptions(URI admin, @Nullable Path token, @Nullable Path authority, boolean json) {
+record RemoteOptions(
+        URI admin, @Nullable Path token, @Nullable Path authority, boolean json) {
     private static final String DEFAULT_ADMIN = "http://127.0.0.1:9901";
     private static final String TABLE = "table";
     private static final String JSON = "json";

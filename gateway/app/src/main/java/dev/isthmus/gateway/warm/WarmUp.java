@@ -1,7 +1,11 @@
 package dev.isthmus.gateway.warm;
 
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.TimeGauge;
 import java.time.Duration;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,10 +24,24 @@ public final class WarmUp {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private volatile boolean finished;
+    private volatile int requests;
+    private volatile long nanos;
 
     /** Whether it has finished. Thread-safe. */
     public boolean finished() {
         return finished;
+    }
+
+    /** Registers its gauges. */
+    public void show(MeterRegistry registry) {
+        TimeGauge.builder("isthmus.warm.up.duration", this, TimeUnit.NANOSECONDS, warmUp -> warmUp.nanos)
+                .strongReference(true)
+                .description("Duration of the warm-up; 0 if it has not ended, or there was none")
+                .register(registry);
+        Gauge.builder("isthmus.warm.up.requests", this, warmUp -> warmUp.requests)
+                .strongReference(true)
+                .description("Requests of the warm-up, which no other metric counts")
+                .register(registry);
     }
 
     /**
@@ -50,12 +68,13 @@ public final class WarmUp {
         try {
             FutureTask<Integer> exercise = new FutureTask<>(() -> exercise(start + limit.toNanos()));
             Thread.ofPlatform().group(THREADS).daemon().name("isthmus-exercise").start(exercise);
-            int requests = exercise.get();
-            LOG.info("warm-up finished: {} requests in {} ms", requests, (System.nanoTime() - start) / NANOS_PER_MILLI);
+            requests = exercise.get();
+            nanos = System.nanoTime() - start;
+            LOG.info("warm-up finished: {} requests in {} ms", requests, nanos / NANOS_PER_MILLI);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception e) {
-            LOG.warn("the warm-up failed; the first requests will take longer", e);
+            LOG.warn("the warm-up failed, and the first requests take longer; please report it", e);
         } finally {
             // Collect the warm-up's garbage now rather than while the first clients are served.
             System.gc();

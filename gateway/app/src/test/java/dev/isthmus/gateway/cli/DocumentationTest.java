@@ -54,6 +54,8 @@ class DocumentationTest {
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/operating.md: needs Kubernetes",
+            "docs/guides/operating.md: needs a token file",
+            "docs/guides/operating.md: needs a token file",
             "docs/guides/tls.md: needs Kubernetes");
 
     /** Has the folder {@code tls} of the pages' configurations. */

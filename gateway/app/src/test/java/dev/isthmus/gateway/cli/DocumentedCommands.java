@@ -52,8 +52,7 @@ final class DocumentedCommands implements AutoCloseable {
         List<String> words = words(command);
         return switch (words.get(0)) {
             case "isthmus", "./isthmus" -> isthmus(words.subList(1, words.size()));
-            case "grpcurl" ->
-                GrpcurlCommand.of(words).run(gateway().addresses().get(0));
+            case "grpcurl" -> GrpcurlCommand.of(words).run(gateway().addresses().get(0));
             default -> bash(command);
         };
     }
@@ -74,7 +73,10 @@ final class DocumentedCommands implements AutoCloseable {
         return isthmusCommand(arguments);
     }
 
-    private String isthmusCommand(List<String> arguments) {
+    private String isthmusCommand(List<String> arguments) throws Exception {
+        if (arguments.contains("--to")) {
+            gateway();
+        }
         StringWriter out = new StringWriter();
         Console console = new Console(new PrintWriter(out), new PrintWriter(out));
         int code = IsthmusCommand.run(
@@ -86,7 +88,13 @@ final class DocumentedCommands implements AutoCloseable {
     }
 
     private String resolved(String argument) {
-        return argument.endsWith(".yaml") ? folder.resolve(argument).toString() : argument;
+        Gateway served = gateway;
+        if (served != null && argument.endsWith("//" + DATA_ADDRESS)) {
+            return "http://127.0.0.1:" + served.addresses().get(0).getPort();
+        }
+        return argument.endsWith(".yaml") || argument.endsWith(".jsonl")
+                ? folder.resolve(argument).toString()
+                : argument;
     }
 
     private void serve(String text, Path where) throws Exception {

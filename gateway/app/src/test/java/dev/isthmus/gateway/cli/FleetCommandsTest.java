@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.logging.CapturedLog;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -50,7 +51,8 @@ class FleetCommandsTest {
     private Gateway start(String tls) throws Exception {
         Path token = Files.writeString(folder.resolve("token"), "a-long-secret\n");
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
-        String yaml = CONFIG.formatted(tls, "127.0.0.1:" + TestConfigs.unusedEndpoint().port());
+        String yaml = CONFIG.formatted(
+                tls, "127.0.0.1:" + TestConfigs.unusedEndpoint().port());
         return Gateway.start(ConfigLoader.parse("test.yaml", yaml, folder));
     }
 
@@ -115,6 +117,35 @@ class FleetCommandsTest {
     }
 
     @Test
+    void logLevel_isSetForATime_withTheToken() throws Exception {
+        try (CapturedLog log = new CapturedLog();
+                Gateway gateway = start("")) {
+            assertThat(ask(gateway, "logging")).as(err.toString()).isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.matches("fleet +info *"));
+            assertThat(ask(gateway, "logging", "--logger", "fleet")).isEqualTo(2);
+            String token = folder.resolve("token").toString();
+            assertThat(ask(
+                            gateway,
+                            "logging",
+                            "--level",
+                            "debug",
+                            "--logger",
+                            "fleet",
+                            "--for",
+                            "5m",
+                            "--token-file",
+                            token))
+                    .as(err.toString())
+                    .isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.matches("fleet +debug +20\\S+Z +info"));
+            assertThat(log.line("log level of fleet is debug for 5m")).isNotEmpty();
+            assertThat(ask(gateway, "logging", "--level", "loud", "--token-file", token))
+                    .isEqualTo(1);
+            assertThat(err.toString()).contains("one of error, warn, info, debug, default is expected, got 'loud'");
+        }
+    }
+
+    @Test
     void ramp_isChangedWithTheToken() throws Exception {
         try (Gateway gateway = start("")) {
             assertThat(ask(gateway, "ramps")).isZero();
@@ -138,10 +169,11 @@ class FleetCommandsTest {
     void adminOverTls_isVerified() throws Exception {
         TestAuthority authority = new TestAuthority(folder, "ca");
         TestAuthority.Issued issued = authority.issue("server", "localhost");
-        String tls = ", tls: {certificates: [{certificate: '%s', key: '%s'}]}"
-                .formatted(issued.certificate(), issued.key());
+        String tls =
+                ", tls: {certificates: [{certificate: '%s', key: '%s'}]}".formatted(issued.certificate(), issued.key());
         try (Gateway gateway = start(tls)) {
-            String url = "https://localhost:" + gateway.adminAddress().orElseThrow().getPort();
+            String url =
+                    "https://localhost:" + gateway.adminAddress().orElseThrow().getPort();
             assertThat(run("ramps", "--admin", url)).isEqualTo(1);
             assertThat(run("ramps", "--admin", url, "--ca-file", authority.ca().toString()))
                     .as(err.toString())

@@ -20,7 +20,8 @@ class BrowserTest {
         TestAuthority.Issued issued = new TestAuthority(folder, "authority").issue("server", "localhost", "127.0.0.1");
         String tls = ", tls: {certificates: [{certificate: \"%s\", key: \"%s\"}]}"
                 .formatted(issued.certificate(), issued.key());
-        try (Gateway gateway = TestGateways.start("""
+        try (Gateway gateway = TestGateways.start(
+                """
                 listeners: [PLAIN, SECURED]
                 default_upstream: local
                 local: {embedded_models: true}

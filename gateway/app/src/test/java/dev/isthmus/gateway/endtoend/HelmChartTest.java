@@ -116,7 +116,8 @@ class HelmChartTest {
                     """);
             Path access = cluster.kubeconfig();
             // The API server does not know the kind ServiceMonitor.
-            assertThat(release(access, "install", "--dry-run=server").complaint()).isEmpty();
+            assertThat(release(access, "install", "--dry-run=server").complaint())
+                    .isEmpty();
             Script.Outcome installed = release(access, "install");
             assertThat(installed.complaint()).isEmpty();
             // Pod Security warns if the pods would be refused.
@@ -153,10 +154,15 @@ class HelmChartTest {
     private static void podIsAccepted(KubernetesCluster cluster, JsonNode deployment) throws Exception {
         JsonNode template = deployment.path("spec").path("template");
         ObjectNode pod = JSON.createObjectNode();
-        ((ObjectNode) pod.put("apiVersion", "v1").put("kind", "Pod").set("metadata", template.path("metadata").deepCopy()))
+        ((ObjectNode) pod.put("apiVersion", "v1")
+                        .put("kind", "Pod")
+                        .set("metadata", template.path("metadata").deepCopy()))
                 .set("spec", template.path("spec"));
         ((ObjectNode) pod.path("metadata")).put("name", "isthmus");
-        assertThat(cluster.request("POST", "/api/v1/namespaces/gateways/pods?dryRun=All", pod.toString().replace("'", "\\u0027"))
+        assertThat(cluster.request(
+                                "POST",
+                                "/api/v1/namespaces/gateways/pods?dryRun=All",
+                                pod.toString().replace("'", "\\u0027"))
                         .path("spec")
                         .path("serviceAccountName")
                         .asText())
@@ -182,7 +188,8 @@ class HelmChartTest {
         return cluster.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", """
                         {'spec': {'user': 'system:serviceaccount:gateways:isthmus', 'resourceAttributes':
                           {'verb': '%s', 'namespace': '%s', 'group': '%s', 'resource': '%s'}}}
-                        """.formatted(verb, namespace, group, what))
+                        """.formatted(
+                                verb, namespace, group, what))
                 .path("status")
                 .path("allowed")
                 .asBoolean();

@@ -48,13 +48,15 @@ final class KubernetesCluster implements AutoCloseable {
         Files.writeString(folder.resolve("tokens.csv"), ADMIN + ",admin,admin,\"system:masters\"\n");
         String clients = "http://127.0.0.1:" + etcdPort;
         String peer = "http://127.0.0.1:" + RealServer.freePort();
-        etcd = start("etcd", List.of(
-                "--data-dir=" + folder.resolve("etcd"),
-                "--listen-client-urls=" + clients,
-                "--advertise-client-urls=" + clients,
-                "--listen-peer-urls=" + peer,
-                "--initial-advertise-peer-urls=" + peer,
-                "--initial-cluster=default=" + peer));
+        etcd = start(
+                "etcd",
+                List.of(
+                        "--data-dir=" + folder.resolve("etcd"),
+                        "--listen-client-urls=" + clients,
+                        "--advertise-client-urls=" + clients,
+                        "--listen-peer-urls=" + peer,
+                        "--initial-advertise-peer-urls=" + peer,
+                        "--initial-cluster=default=" + peer));
         try {
             startApiServer();
         } catch (Throwable e) {
@@ -87,21 +89,23 @@ final class KubernetesCluster implements AutoCloseable {
     }
 
     void startApiServer() throws IOException {
-        Process started = start("kube-apiserver", List.of(
-                "--etcd-servers=http://127.0.0.1:" + etcdPort,
-                "--bind-address=127.0.0.1",
-                "--secure-port=" + port,
-                "--tls-cert-file=" + certificate.certificate(),
-                "--tls-private-key-file=" + certificate.key(),
-                "--cert-dir=" + folder,
-                "--endpoint-reconciler-type=none",
-                "--service-cluster-ip-range=10.96.0.0/16",
-                "--service-account-issuer=https://kubernetes.default.svc",
-                "--service-account-key-file=" + certificate.certificate(),
-                "--service-account-signing-key-file=" + certificate.key(),
-                "--token-auth-file=" + folder.resolve("tokens.csv"),
-                "--authorization-mode=RBAC",
-                "--profiling=false"));
+        Process started = start(
+                "kube-apiserver",
+                List.of(
+                        "--etcd-servers=http://127.0.0.1:" + etcdPort,
+                        "--bind-address=127.0.0.1",
+                        "--secure-port=" + port,
+                        "--tls-cert-file=" + certificate.certificate(),
+                        "--tls-private-key-file=" + certificate.key(),
+                        "--cert-dir=" + folder,
+                        "--endpoint-reconciler-type=none",
+                        "--service-cluster-ip-range=10.96.0.0/16",
+                        "--service-account-issuer=https://kubernetes.default.svc",
+                        "--service-account-key-file=" + certificate.certificate(),
+                        "--service-account-signing-key-file=" + certificate.key(),
+                        "--token-auth-file=" + folder.resolve("tokens.csv"),
+                        "--authorization-mode=RBAC",
+                        "--profiling=false"));
         apiServer = started;
         await().atMost(START).pollInterval(Duration.ofMillis(200)).until(() -> {
             if (!started.isAlive()) {
@@ -244,12 +248,12 @@ final class KubernetesCluster implements AutoCloseable {
         try {
             return NetworkInterface.networkInterfaces()
                     .flatMap(NetworkInterface::inetAddresses)
-                    .filter(each -> each instanceof Inet4Address
-                            && !each.isLoopbackAddress()
-                            && !each.isLinkLocalAddress())
+                    .filter(each ->
+                            each instanceof Inet4Address && !each.isLoopbackAddress() && !each.isLinkLocalAddress())
                     .findFirst()
-                    .orElseThrow(() -> new IllegalStateException(
-                            "this machine has no IPv4 address but loopback, which Kubernetes does not take as endpoint"))
+                    .orElseThrow(
+                            () -> new IllegalStateException(
+                                    "this machine has no IPv4 address but loopback, which Kubernetes does not take as endpoint"))
                     .getHostAddress();
         } catch (IOException e) {
             throw new IllegalStateException(e);

@@ -54,7 +54,11 @@ class KubernetesTest {
 
     @BeforeEach
     void prepare(TestInfo test) throws Exception {
-        namespace = test.getTestMethod().orElseThrow().getName().toLowerCase(Locale.ROOT).replace('_', '-');
+        namespace = test.getTestMethod()
+                .orElseThrow()
+                .getName()
+                .toLowerCase(Locale.ROOT)
+                .replace('_', '-');
         cluster.create(namespace, "triton");
         writeToken(cluster.token(namespace, "first"));
         log.start();
@@ -109,9 +113,11 @@ class KubernetesTest {
     }
 
     private static void awaitPorts(Gateway gateway, Integer... ports) {
-        Set<String> expected =
-                Stream.of(ports).map(port -> KubernetesCluster.address() + ":" + port).collect(Collectors.toSet());
-        await().atMost(PATIENCE).untilAsserted(() -> assertThat(servers(gateway)).isEqualTo(expected));
+        Set<String> expected = Stream.of(ports)
+                .map(port -> KubernetesCluster.address() + ":" + port)
+                .collect(Collectors.toSet());
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(servers(gateway)).isEqualTo(expected));
     }
 
     private List<String> warnings() {
@@ -151,7 +157,8 @@ class KubernetesTest {
         try (Gateway gateway = gateway(service())) {
             awaitPorts(gateway, port(pods.get(0)), port(pods.get(1)));
             TestGateways.awaitReady(gateway);
-            try (SteadyCalls calls = new SteadyCalls(gateway.addresses().getFirst().getPort())) {
+            try (SteadyCalls calls =
+                    new SteadyCalls(gateway.addresses().getFirst().getPort())) {
                 calls.awaitMore(CALLS);
                 for (int i = 0; i < pods.size(); i++) {
                     Gateway next = pod();
@@ -178,7 +185,8 @@ class KubernetesTest {
         Gateway pod = pod();
         cluster.slice(namespace, "triton", "a", port(pod), PodState.READY);
         try (Gateway gateway = gateway(service());
-                SteadyCalls calls = new SteadyCalls(gateway.addresses().getFirst().getPort())) {
+                SteadyCalls calls =
+                        new SteadyCalls(gateway.addresses().getFirst().getPort())) {
             awaitPorts(gateway, port(pod));
             calls.awaitMore(CALLS);
             cluster.stopApiServer();

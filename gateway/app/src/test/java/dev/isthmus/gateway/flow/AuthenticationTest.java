@@ -331,9 +331,7 @@ class AuthenticationTest {
 
     private Stage stage(String yaml, FakeGrpcServer of) throws Exception {
         return Stage.with(ConfigLoader.parse(
-                "test.yaml",
-                yaml.replace("PORT", Integer.toString(of.endpoint().port())),
-                folder));
+                "test.yaml", yaml.replace("PORT", Integer.toString(of.endpoint().port())), folder));
     }
 
     private static GrpcClient stream(Stage stage, String credential) {
@@ -414,7 +412,11 @@ class AuthenticationTest {
             int refused = 0;
             // More than the limit, and what it allows in 20 s.
             for (int i = 0; i < 600 && refused != 429; i++) {
-                String payload = TestIssuer.claims("carol" + i).build().toPayload().toBase64URL().toString();
+                String payload = TestIssuer.claims("carol" + i)
+                        .build()
+                        .toPayload()
+                        .toBase64URL()
+                        .toString();
                 String token = parts[0] + "." + payload + "." + parts[2];
                 refused = client.post(INFER, Infer.json("i", 1), "Authorization: Bearer " + token)
                         .response()
@@ -495,7 +497,9 @@ class AuthenticationTest {
             Http1Client.Response refused =
                     client.post(INFER, json, "X-Api-Key: " + BOB).response();
             expectRefused(refused, 400, "input 'x': shared memory is not enabled");
-            assertThat(client.post(INFER, json, "X-Api-Key: " + ALICE).response().status())
+            assertThat(client.post(INFER, json, "X-Api-Key: " + ALICE)
+                            .response()
+                            .status())
                     .isEqualTo(200);
             GrpcClient bob = grpc(stage, "ModelInfer", "Bearer " + BOB, message.toByteArray());
             assertThat(bob.status().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);

@@ -56,8 +56,7 @@ final class FakeCollector implements AutoCloseable {
     static FakeCollector over(KeyedCertificate keyed) throws IOException, GeneralSecurityException {
         KeyStore store = KeyStore.getInstance("PKCS12");
         store.load(null, null);
-        store.setKeyEntry(
-                "server", keyed.key(), new char[0], keyed.chain().toArray(new X509Certificate[0]));
+        store.setKeyEntry("server", keyed.key(), new char[0], keyed.chain().toArray(new X509Certificate[0]));
         KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         keys.init(store, new char[0]);
         SSLContext context = SSLContext.getInstance("TLS");

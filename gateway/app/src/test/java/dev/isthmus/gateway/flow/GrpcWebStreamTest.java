@@ -75,8 +75,7 @@ class GrpcWebStreamTest {
 
     @Test
     void response_arrivesBeforeTheStreamEnds_andEndsWithTheConnection() throws Exception {
-        try (Http1Client client =
-                new GrpcWebClient(stage.port(), HttpVersion.HTTP_1_1, GrpcWebForm.BINARY).connect()) {
+        try (Http1Client client = new GrpcWebClient(stage.port(), HttpVersion.HTTP_1_1, GrpcWebForm.BINARY).connect()) {
             client.post(METHOD, REQUEST, "Content-Type: " + TYPE);
             assertThat(client.head().headers()).containsEntry("transfer-encoding", "chunked");
             assertThat(client.chunk()).contains("one");

@@ -132,8 +132,7 @@ class TracingTest {
 
     private static Http1Client.Response infer(Stage stage, String model, String... headers) throws Exception {
         try (Http1Client client = stage.http1()) {
-            Http1Client.Response response = client.post(
-                            "/v2/models/" + model + "/infer", Infer.json("a", 1), headers)
+            Http1Client.Response response = client.post("/v2/models/" + model + "/infer", Infer.json("a", 1), headers)
                     .response();
             return response;
         }
@@ -249,8 +248,9 @@ class TracingTest {
             List<Span> spans = collector.spans(3);
             Span call = one(spans, SPAN_KIND_SERVER);
             List<Span> attempts = FakeCollector.all(spans, SPAN_KIND_CLIENT);
-            assertThat(attempts).hasSize(2).allSatisfy(each -> assertThat(FakeCollector.parentId(each))
-                    .isEqualTo(FakeCollector.id(call)));
+            assertThat(attempts)
+                    .hasSize(2)
+                    .allSatisfy(each -> assertThat(FakeCollector.parentId(each)).isEqualTo(FakeCollector.id(call)));
             Span failed = attempts.getFirst();
             assertThat(failed.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_ERROR);
             assertThat(attributes(failed))
@@ -287,7 +287,8 @@ class TracingTest {
             assertThat(infer(stage, "m").status()).isEqualTo(503);
             client.send("GET /%22%0a/no?secret HTTP/1.1\r\nHost: a\r\n\r\n");
             assertThat(client.response().status()).isEqualTo(404);
-            await().until(() -> FakeCollector.all(collector.spans(), SPAN_KIND_SERVER).size() == 2);
+            await().until(() ->
+                    FakeCollector.all(collector.spans(), SPAN_KIND_SERVER).size() == 2);
             Span failed = named("POST /v2/models/{model}/infer");
             Span refused = named("GET");
             assertThat(failed.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_ERROR);
@@ -350,8 +351,8 @@ class TracingTest {
                     .orElseThrow();
             assertThat(attributes(attempt)).containsEntry("isthmus.upstream", "rest");
             assertThat(restHeader(Stage.posted(rest).head(), "traceparent")).contains(FakeCollector.id(attempt));
-            assertThat(spans).allSatisfy(each -> assertThat(FakeCollector.traceId(each))
-                    .isEqualTo(FakeCollector.traceId(call)));
+            assertThat(spans)
+                    .allSatisfy(each -> assertThat(FakeCollector.traceId(each)).isEqualTo(FakeCollector.traceId(call)));
         }
     }
 
@@ -379,18 +380,22 @@ class TracingTest {
     void callThatItsClientCancels_endsItsSpans() throws Exception {
         FakeGrpcServer silent = FakeGrpcServer.silent();
         GatewayConfig config = config(
-                tracing(Map.of()), Map.of("upstreams", Map.of("grpc", Stage.grpc(silent, ServerDialect.GENERIC)),
-                        "models", Map.of("m", ModelConfig.of("grpc"))));
+                tracing(Map.of()),
+                Map.of(
+                        "upstreams",
+                        Map.of("grpc", Stage.grpc(silent, ServerDialect.GENERIC)),
+                        "models",
+                        Map.of("m", ModelConfig.of("grpc"))));
         try (silent;
                 Stage stage = Stage.with(config)) {
             GrpcClient client = inferOverGrpc(stage, "m", new Metadata());
-            await().until(() -> silent.opened.stream().anyMatch(call -> call.method().equals("ModelInfer")));
+            await().until(() ->
+                    silent.opened.stream().anyMatch(call -> call.method().equals("ModelInfer")));
             client.cancel();
             List<Span> spans = collector.spans(2);
             assertThat(attributes(one(spans, SPAN_KIND_CLIENT))).containsEntry("error.type", "CANCELLED");
             assertThat(one(spans, SPAN_KIND_SERVER).getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_UNSET);
-            assertThat(attributes(one(spans, SPAN_KIND_SERVER)))
-                    .containsEntry("rpc.response.status_code", "CANCELLED");
+            assertThat(attributes(one(spans, SPAN_KIND_SERVER))).containsEntry("rpc.response.status_code", "CANCELLED");
         }
     }
 
@@ -401,8 +406,8 @@ class TracingTest {
         AccessLogConfig log = TestConfigs.with(AccessLogConfig.DEFAULT, Map.of("file", file));
         try (Stage stage = Stage.with(config(tracing(Map.of("sample", 0.0)), Map.of("accessLog", log)))) {
             infer(stage, "m");
-            String traceparent = String.valueOf(
-                    FakeGrpcServer.next(grpc.opened).headers().get(key("traceparent")));
+            String traceparent =
+                    String.valueOf(FakeGrpcServer.next(grpc.opened).headers().get(key("traceparent")));
             await().until(() -> Files.exists(file)
                     && Files.readString(file).contains("\"trace_id\":\"" + traceparent.substring(3, 35) + "\""));
         }
@@ -630,13 +635,15 @@ class TracingTest {
                 Map.of("upstreams", Map.of("rest", triton), "models", Map.of("r", ModelConfig.of("rest"))));
         try (Stage stage = Stage.with(config);
                 Http1Client client = stage.http1()) {
-            client.post("/v2/models/r/versions/3/generate", "{\"text_input\":\"a\"}").response();
+            client.post("/v2/models/r/versions/3/generate", "{\"text_input\":\"a\"}")
+                    .response();
             List<Span> spans = collector.spans(2);
             assertThat(one(spans, SPAN_KIND_SERVER).getName())
                     .isEqualTo("POST /v2/models/{model}/versions/{version}/generate");
-            assertThat(spans).allSatisfy(span -> assertThat(attributes(span))
-                    .containsEntry("gen_ai.operation.name", "text_completion")
-                    .containsEntry("gen_ai.request.model", "r"));
+            assertThat(spans)
+                    .allSatisfy(span -> assertThat(attributes(span))
+                            .containsEntry("gen_ai.operation.name", "text_completion")
+                            .containsEntry("gen_ai.request.model", "r"));
         }
     }
 }

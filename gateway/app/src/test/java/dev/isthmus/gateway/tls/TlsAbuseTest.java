@@ -82,13 +82,10 @@ class TlsAbuseTest {
         SETTINGS("control_frames", turn -> RawFrames.settings()),
         WINDOW_UPDATES("control_frames", turn -> RawFrames.windowUpdate(0, 1)),
         PRIORITIES(
-                "control_frames",
-                turn -> frame(Http2FrameTypes.PRIORITY, 0, 1, Unpooled.wrappedBuffer(new byte[5]))),
+                "control_frames", turn -> frame(Http2FrameTypes.PRIORITY, 0, 1, Unpooled.wrappedBuffer(new byte[5]))),
         EMPTY_DATA(
                 "control_frames",
-                turn -> turn == 0
-                        ? RawFrames.call(1, "ModelInfer")
-                        : RawFrames.data(1, Unpooled.EMPTY_BUFFER, false)),
+                turn -> turn == 0 ? RawFrames.call(1, "ModelInfer") : RawFrames.data(1, Unpooled.EMPTY_BUFFER, false)),
         CONTINUATIONS(
                 "header_block",
                 turn -> frame(
@@ -100,6 +97,7 @@ class TlsAbuseTest {
         HEADER_BOMB("header_block", turn -> frame(Http2FrameTypes.HEADERS, 5, 2 * turn + 1, bomb()));
 
         private final String rule;
+
         @SuppressWarnings("ImmutableEnumChecker") // it has no state
         private final IntFunction<ByteBuf> turns;
 
@@ -116,7 +114,12 @@ class TlsAbuseTest {
             byte[] value = "v".repeat(3_900).getBytes(StandardCharsets.US_ASCII);
             ByteBuf block = Unpooled.buffer();
             // A literal with incremental indexing: a name of one byte, a value of 127 + 3773 bytes.
-            block.writeByte(0x40).writeByte(1).writeByte('a').writeByte(0x7f).writeByte(0xbd).writeByte(0x1d);
+            block.writeByte(0x40)
+                    .writeByte(1)
+                    .writeByte('a')
+                    .writeByte(0x7f)
+                    .writeByte(0xbd)
+                    .writeByte(0x1d);
             block.writeBytes(value);
             while (block.writerIndex() < 16_000) {
                 block.writeByte(0x80 | 62);
@@ -155,7 +158,8 @@ class TlsAbuseTest {
     /** Each byte of the connection in a TLS record of its own, and the message in DATA frames of one byte. */
     @Test
     void smallRecordsAndFrames_areServed() throws Exception {
-        byte[] message = ModelReadyRequest.newBuilder().setName("simple").build().toByteArray();
+        byte[] message =
+                ModelReadyRequest.newBuilder().setName("simple").build().toByteArray();
         ByteBuf framed = Unpooled.buffer().writeByte(0).writeInt(message.length).writeBytes(message);
         try (SSLSocket socket = TlsStage.connect(client, TlsStage.port(gateway), null, "h2");
                 RawHttp2Connection connection = RawHttp2Connection.over(socket)) {
@@ -184,8 +188,8 @@ class TlsAbuseTest {
                 "Transfer-Encoding: chunked~~100000001~a~0~~",
             })
     void ambiguousMessage_isRefused_andNothingAfterItIsServed(String fields) throws Exception {
-        String message = "POST /v2/models/simple/infer HTTP/1.1~Host: a~" + fields
-                + "GET /v2/health/live HTTP/1.1~Host: a~~";
+        String message =
+                "POST /v2/models/simple/infer HTTP/1.1~Host: a~" + fields + "GET /v2/health/live HTTP/1.1~Host: a~~";
         byte[] bytes = message.replace("~", "\r\n").getBytes(StandardCharsets.ISO_8859_1);
         for (int record : List.of(1, bytes.length)) {
             try (SSLSocket socket = TlsStage.connect(client, TlsStage.port(gateway), null, "http/1.1")) {

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.admin.AdminRoutes.RouteMatch;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.Unpooled;
@@ -16,8 +17,10 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.QueryStringDecoder;
+import io.netty.handler.timeout.ReadTimeoutException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
@@ -25,6 +28,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * One operator connection. Requests are handled one at a time, on a thread that may block; a client that pipelines is
@@ -90,7 +94,8 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
                             tail,
                             uri.parameters(),
                             request.headers().get(HttpHeaderNames.ACCEPT, ""),
-                            request.content().toString(StandardCharsets.UTF_8)),
+                            request.content().toString(StandardCharsets.UTF_8),
+                            ctx.channel()::isActive),
                     token.isNeeded(method.equals(AdminRoutes.POST), uri.rawPath()),
                     request.headers().get(HttpHeaderNames.AUTHORIZATION));
         } catch (IllegalArgumentException malformed) {
@@ -122,16 +127,39 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         } catch (OipException refused) {
             return AdminResponse.error(refused.code().httpStatus(), refused.message());
         } catch (RuntimeException fault) {
-            LOG.error("admin request failed", fault);
+            LOG.atError()
+                    .addMarker(Repeats.MARKER)
+                    .setCause(fault)
+                    .log("internal error in a request to the admin address; please report it");
             return AdminResponse.error(500, "internal error");
         }
     }
 
     private void handOver(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
+        Path file = response.file();
+        boolean reusable = file != null && new FileTransfer(ctx, response, file).send(keepAlive);
         try {
-            ctx.executor().execute(() -> respond(ctx, response, keepAlive));
+            ctx.executor().execute(() -> {
+                if (file == null) {
+                    respond(ctx, response, keepAlive);
+                } else {
+                    sent(ctx, reusable);
+                }
+            });
         } catch (RejectedExecutionException ended) {
-            LOG.debug("the event loop terminated before an admin response was sent", ended);
+            LOG.debug("the gateway ended before an admin response was sent");
+        }
+    }
+
+    /** Whether a request is being handled. */
+    boolean busy() {
+        return busy;
+    }
+
+    private void sent(ChannelHandlerContext ctx, boolean reusable) {
+        busy = false;
+        if (!reusable) {
+            ctx.close();
         }
     }
 
@@ -159,11 +187,11 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        if (cause instanceof IOException) {
-            LOG.debug("admin connection failed", cause);
-        } else {
-            LOG.warn("admin connection failed: {}", cause.toString());
-        }
+        boolean ended = cause instanceof IOException || cause instanceof ReadTimeoutException;
+        LOG.atLevel(ended ? Level.DEBUG : Level.WARN)
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("peer", ctx.channel().remoteAddress())
+                .log("the connection of an operator failed; check the client: {}", cause.toString());
         ctx.close();
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.admin;
 
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 
 /**
  * A request to the admin listener.
@@ -10,5 +11,7 @@ import java.util.Map;
  * @param query the query parameters
  * @param accept the header field; empty if it is missing
  * @param body at most 64 KiB, decoded as UTF-8
+ * @param connected whether the client still waits for the response
  */
-public record AdminRequest(String tail, Map<String, List<String>> query, String accept, String body) {}
+public record AdminRequest(
+        String tail, Map<String, List<String>> query, String accept, String body, BooleanSupplier connected) {}

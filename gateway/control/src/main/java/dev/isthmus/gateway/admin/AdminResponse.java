@@ -3,11 +3,30 @@ package dev.isthmus.gateway.admin;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import java.nio.file.Path;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
-/** A response of the admin listener. */
-public record AdminResponse(int status, String contentType, String body) {
+/**
+ * A response of the admin listener.
+ *
+ * @param file sent in place of the body, and then deleted; null for none
+ */
+public record AdminResponse(
+        int status,
+        String contentType,
+        String body,
+        @Nullable Path file) {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+
+    private AdminResponse(int status, String contentType, String body) {
+        this(status, contentType, body, null);
+    }
+
+    /** A file, which is deleted when it was sent or could not be. */
+    public static AdminResponse temporaryFile(String contentType, Path file) {
+        return new AdminResponse(200, contentType, "", file);
+    }
 
     /** A JSON document of maps, lists, strings, numbers, booleans and Jackson nodes. */
     public static AdminResponse json(int status, Object document) {

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.tls.ServerTls;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
@@ -144,13 +145,31 @@ public final class AdminServer implements AutoCloseable {
             if (tls != null) {
                 accepted.pipeline().addLast(tls.timedHandler());
             }
+            AdminConnection connection = new AdminConnection(routes, access, token, executor);
             accepted.pipeline()
                     .addLast(
-                            new ReadTimeoutHandler(READ_TIMEOUT_SECONDS, TimeUnit.SECONDS),
+                            new ReadTimeout(connection),
                             new StrictRequestDecoder(MAX_LINE, MAX_HEADERS),
                             new HttpResponseEncoder(),
                             new HttpObjectAggregator(MAX_BODY),
-                            new AdminConnection(routes, access, token, executor));
+                            connection);
+        }
+    }
+
+    /** A client that sends nothing while it waits for a response is not late. */
+    private static final class ReadTimeout extends ReadTimeoutHandler {
+        private final AdminConnection connection;
+
+        ReadTimeout(AdminConnection connection) {
+            super(READ_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+            this.connection = connection;
+        }
+
+        @Override
+        protected void readTimedOut(ChannelHandlerContext ctx) throws Exception {
+            if (!connection.busy()) {
+                super.readTimedOut(ctx);
+            }
         }
     }
 }

@@ -13,12 +13,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The token required for changes, and beyond loopback for reading. Its file is read for each of them, so that the file and its permissions can be
- * changed at any time.
+ * The token required for changes and diagnosis, and beyond loopback for reading. Its file is read for each of them, so
+ * that the file and its permissions can be changed at any time.
  */
 final class AdminToken {
     private static final String SCHEME = "Bearer ";
     private static final int MAX_BYTES = 4096;
+    private static final String DIAGNOSIS = "/debug/";
     private static final Set<String> PROBES = Set.of("/live", "/ready");
 
     private final @Nullable Path file;
@@ -27,7 +28,7 @@ final class AdminToken {
     /**
      * The token of an address.
      *
-     * @param file null rejects all changes
+     * @param file null rejects all changes, and diagnosis
      * @param reads whether requests that change nothing need it, too
      */
     AdminToken(@Nullable Path file, boolean reads) {
@@ -35,9 +36,9 @@ final class AdminToken {
         this.reads = reads;
     }
 
-    /** Whether a request needs it: one that changes something, or reads more than a probe does. */
+    /** Whether a request needs it: one that changes something, diagnoses, or reads more than a probe does. */
     boolean isNeeded(boolean changes, String path) {
-        return changes || (reads && !PROBES.contains(path));
+        return changes || path.startsWith(DIAGNOSIS) || (reads && !PROBES.contains(path));
     }
 
     /**
@@ -50,8 +51,8 @@ final class AdminToken {
         if (file == null) {
             throw new OipException(
                     ErrorCode.PERMISSION_DENIED,
-                    "changes are disabled: admin.token_file is not configured; set it to a file with the token that"
-                            + " changes require");
+                    "changes and diagnosis are disabled: admin.token_file is not configured; set it to a file with the"
+                            + " token that they require");
         }
         if (authorization == null || !authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())) {
             throw new OipException(

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.OnDemandChecks;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -154,7 +155,10 @@ public final class Catalogue implements AutoCloseable {
             indexes.publish();
         } catch (RuntimeException e) {
             // Otherwise the executor would silently cancel the task.
-            LOG.error("polling the servers for the catalogue failed", e);
+            LOG.atError()
+                    .addMarker(Repeats.MARKER)
+                    .setCause(e)
+                    .log("internal error in the catalogue; please report it");
         }
     }
 

@@ -79,7 +79,8 @@ public final class ConfigWatcher implements AutoCloseable {
         try {
             reload.run();
         } catch (RuntimeException fault) {
-            LOG.error("reload failed", fault);
+            LOG.error(
+                    "internal error in a reload; the previous configuration stays in effect; please report it", fault);
         }
     }
 

@@ -140,6 +140,11 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
         started.check(read.count(), now, timeouts, expired);
     }
 
+    /** Nanoseconds since the connection had a stream, as far as the last {@link #checkTime} knows. */
+    public long idleNanos(long now) {
+        return timers == null || openStreams() > 0 ? 0 : Math.max(0, now - timers.idleSince());
+    }
+
     FrameTurns frames() {
         return Objects.requireNonNull(frames, "the connection has no channel");
     }

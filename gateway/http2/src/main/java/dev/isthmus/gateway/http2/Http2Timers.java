@@ -27,6 +27,11 @@ final class Http2Timers {
         this.idleSince = now;
     }
 
+    /** When the last stream ended, as far as the last check knows. */
+    long idleSince() {
+        return idleSince;
+    }
+
     /** @param readsNow number of reads so far */
     void check(long readsNow, long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
         if (readsNow != reads) {

@@ -1,7 +1,8 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.net.RepeatedFailures;
+import dev.isthmus.gateway.logfile.LogOutput;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -47,13 +48,11 @@ final class AccessLog implements AutoCloseable {
     /** Of the thread. */
     private final TakenLines taken = new TakenLines();
 
-    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
-
     /** Starts the thread; opens no file before there is a line. */
     AccessLog(AccessLogConfig config, MeterRegistry meters) {
         this.config = config;
         sampler = new CallSampler(config, () -> ThreadLocalRandom.current().nextDouble());
-        output = new LogOutput(config);
+        output = new LogOutput(config.file(), config.rotateAt(), config.keep());
         written = Counter.builder("isthmus.access.log.lines")
                 .description("Lines written to the access log")
                 .register(meters);
@@ -124,12 +123,14 @@ final class AccessLog implements AutoCloseable {
     }
 
     private void warn(IOException failure) {
-        if (failures.first("io_error")) {
-            LOG.warn(
-                    "access log: lines are lost, because {} cannot be written ({}); free space or change 'access_log'",
-                    config.file(),
-                    failure.toString());
-        }
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("file", config.file())
+                .log(
+                        "access log: lines are lost, because {} cannot be written ({}); free space or change"
+                                + " 'access_log'",
+                        config.file(),
+                        failure.toString());
     }
 
     /** Writes what is left, for at most five seconds. Later lines are dropped. Idempotent. */

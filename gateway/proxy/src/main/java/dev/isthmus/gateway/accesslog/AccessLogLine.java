@@ -10,7 +10,6 @@ import dev.isthmus.gateway.metrics.OperationKind;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the line of one call. Members without a value are left out; docs/reference/access-log.md describes them. Any

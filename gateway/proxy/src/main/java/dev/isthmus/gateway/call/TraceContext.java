@@ -38,8 +38,8 @@ public record TraceContext(String traceId, String parentId, int flags) {
         if (version < 0 || flags < 0 || !ends(traceparent, version)) {
             return null;
         }
-        boolean ids = HexIds.valid(traceparent, TRACE_ID, PARENT_ID - 1)
-                && HexIds.valid(traceparent, PARENT_ID, FLAGS - 1);
+        boolean ids =
+                HexIds.valid(traceparent, TRACE_ID, PARENT_ID - 1) && HexIds.valid(traceparent, PARENT_ID, FLAGS - 1);
         return ids
                 ? new TraceContext(
                         traceparent.substring(TRACE_ID, PARENT_ID - 1),

@@ -59,7 +59,9 @@ final class Authentication extends ForwardingService {
             return RequestSink.ENDED;
         }
         RequestSink opened = super.open(named(call, context.principal()), reply);
-        return call.operation() instanceof Operation.InferStream ? new IdentifiedStream(opened, context, reply) : opened;
+        return call.operation() instanceof Operation.InferStream
+                ? new IdentifiedStream(opened, context, reply)
+                : opened;
     }
 
     private void identify(CallContext context) {

@@ -43,6 +43,14 @@ final class CallTracking extends ForwardingService {
             context.failed(new OipException(ErrorCode.INTERNAL, "internal error", fault));
             ended(context);
             throw fault;
+        } finally {
+            routed(context);
+        }
+    }
+
+    private void routed(CallContext context) {
+        for (CallObserver observer : observers) {
+            observer.routed(context);
         }
     }
 

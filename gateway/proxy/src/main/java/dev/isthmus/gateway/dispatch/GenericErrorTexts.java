@@ -2,21 +2,21 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.net.LogRateLimiter;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
-import java.util.function.LongSupplier;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Hides upstream servers' error texts and upstreams' names from clients: they get a fixed text for each code, and the
@@ -24,16 +24,11 @@ import org.slf4j.LoggerFactory;
  */
 final class GenericErrorTexts extends ForwardingService {
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
-    private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}\\u0085\\u2028\\u2029]+");
     private static final int MAX_LOGGED = 2000;
     private static final int FIRST_SERVER_ERROR = 500;
 
-    private final LogRateLimiter lines;
-
-    /** @param nanoTime as {@link System#nanoTime()} */
-    GenericErrorTexts(Service next, LongSupplier nanoTime) {
+    GenericErrorTexts(Service next) {
         super(next);
-        this.lines = new LogRateLimiter(nanoTime);
     }
 
     @Override
@@ -59,25 +54,18 @@ final class GenericErrorTexts extends ForwardingService {
         };
     }
 
-    private void log(CallContext context, ErrorCode code, String part, String text) {
-        long suppressed = lines.next();
-        if (suppressed < 0) {
-            return;
-        }
-        String requestId = context.requestId();
-        String traceId = context.traceId();
-        String plain = CONTROL.matcher(text).replaceAll(" ");
-        String line = "error text hidden from the client: " + code
-                + (requestId.isEmpty() ? "" : ", request id " + requestId)
-                + (traceId == null ? "" : ", trace id " + traceId)
-                + (part.isEmpty() ? "" : ", message '" + CONTROL.matcher(part).replaceAll(" ") + "'")
-                + (suppressed == 0 ? "" : " (" + suppressed + " similar lines were suppressed)")
-                + ": " + (plain.length() > MAX_LOGGED ? plain.substring(0, MAX_LOGGED) : plain);
-        if (code.httpStatus() < FIRST_SERVER_ERROR) {
-            LOG.info("{}", line);
-        } else {
-            LOG.warn("{}", line);
-        }
+    private static void log(ErrorCode code, CallContext context, String part, String text) {
+        Level level = code.httpStatus() < FIRST_SERVER_ERROR ? Level.INFO : Level.WARN;
+        CallLog.of(LOG.atLevel(level), context)
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("code", code)
+                .log(
+                        "error text hidden from the client: {}{}{}{}: {}",
+                        code,
+                        context.requestId().isEmpty() ? "" : ", request id " + context.requestId(),
+                        context.traceId() == null ? "" : ", trace id " + context.traceId(),
+                        part.isEmpty() ? "" : ", message '" + part + "'",
+                        text.length() > MAX_LOGGED ? text.substring(0, MAX_LOGGED) : text);
     }
 
     /** The reply to one call, on its event loop. */
@@ -97,7 +85,7 @@ final class GenericErrorTexts extends ForwardingService {
                 return failure;
             }
             String requestId = call.context().requestId();
-            log(call.context(), failure.code(), part, failure.message());
+            log(failure.code(), call.context(), part, failure.message());
             return failure.withMessage(fixed + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
         }
 

@@ -1,10 +1,12 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.RequestSource;
@@ -340,7 +342,10 @@ final class InferCall implements Reply {
             // Of direct memory: exhaustion of the heap ends the process.
             return new OipException(ErrorCode.OVERLOADED, "out of memory for the request", thrown);
         }
-        LOG.error("inference on {} failed", infer.model(), thrown);
+        CallLog.of(LOG.atError(), call.context())
+                .addMarker(Repeats.MARKER)
+                .setCause(thrown)
+                .log("internal error in an inference on {}; please report it", infer.model());
         return new OipException(ErrorCode.INTERNAL, "internal error", thrown);
     }
 }

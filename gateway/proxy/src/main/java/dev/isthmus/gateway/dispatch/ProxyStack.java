@@ -3,6 +3,7 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.transcoder.Transcoder;
 import java.util.List;
@@ -18,6 +19,7 @@ import java.util.function.LongSupplier;
  *   <li>{@link GenericErrorTexts}: hides upstream servers' error texts, if so configured
  *   <li>{@link Authentication}: who the caller is, if so configured
  *   <li>{@link Authorization}: what the caller may do
+ *   <li>{@link ReloadablePayloadLog}: requests and responses of the calls that are logged, if so configured
  *   <li>{@link AdmissionControl}: concurrency permits, memory of requests
  *   <li>{@link Dispatcher}: selects the route; passes requests about the fleet to its service
  *   <li>{@link RouteCall}: rate limits, shadows and ramps of the route. They need the request's parameters, so
@@ -34,6 +36,7 @@ public final class ProxyStack {
      * The stack of one configuration.
      *
      * @param observers notified of each call, in this order
+     * @param payloads logs what calls send and get
      * @param genericErrors whether clients get fixed texts instead of upstream servers' error texts
      * @param forwardsIds whether servers get the ids of requests
      * @param keys names routes for metrics and logs
@@ -42,6 +45,7 @@ public final class ProxyStack {
      */
     public static Service of(
             List<CallObserver> observers,
+            ReloadablePayloadLog payloads,
             boolean genericErrors,
             boolean forwardsIds,
             RoutingTable routes,
@@ -56,8 +60,8 @@ public final class ProxyStack {
         Authorization.CallRules allowed = new Authorization.CallRules(access.policy(), access.metrics());
         Service dispatcher = new Dispatcher(routes, keys, policies, fleet, rules, transcoder, gateway, allowed);
         Service admission = new AdmissionControl(dispatcher, policies.admission());
-        Service identified = access.layers(admission, allowed);
-        Service errors = genericErrors ? new GenericErrorTexts(identified, nanoTime) : identified;
+        Service identified = access.layers(payloads.layer(admission), allowed);
+        Service errors = genericErrors ? new GenericErrorTexts(identified) : identified;
         return new RequestIds(new CallTracking(errors, observers, nanoTime), forwardsIds);
     }
 }

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
@@ -87,7 +89,10 @@ final class StreamCallFlow implements RequestSink {
         } catch (OipException refused) {
             client.message(new ReplyMessage.StreamError(refused, outline.id()));
         } catch (RuntimeException fault) {
-            LOG.error("stream of inferences on {} failed", outline.model(), fault);
+            CallLog.of(LOG.atError(), call.context())
+                    .addMarker(Repeats.MARKER)
+                    .setCause(fault)
+                    .log("internal error in a stream of inferences on {}; please report it", outline.model());
             fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
         }
     }
@@ -113,7 +118,8 @@ final class StreamCallFlow implements RequestSink {
         ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
         body.add(message);
         try {
-            request = body.prepare(routed.features(target.upstream()), target.model()).message();
+            request = body.prepare(routed.features(target.upstream()), target.model())
+                    .message();
         } finally {
             body.release();
         }

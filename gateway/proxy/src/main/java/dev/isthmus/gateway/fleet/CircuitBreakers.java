@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.fleet.ClusterMetrics.BreakerState;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -15,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Admits calls to a cluster: limits concurrent calls, and rejects calls while the circuit breaker is open. A call
@@ -69,17 +72,24 @@ final class CircuitBreakers {
     }
 
     private void changed(CircuitBreaker.State state) {
+        metrics.breakerChanged(known(state));
         switch (state) {
             case OPEN -> {
                 openedMillis = clock.millis();
-                LOG.warn(
-                        "upstream '{}': the circuit breaker is open, calls are rejected for {}",
-                        upstream,
-                        settings.open());
+                event(LOG.atWarn())
+                        .log(
+                                "upstream '{}': the circuit breaker is open, calls are rejected for {}; see why they"
+                                        + " fail: GET /debug/errors",
+                                upstream,
+                                settings.open());
             }
-            case CLOSED -> LOG.info("upstream '{}': the circuit breaker is closed again", upstream);
+            case CLOSED -> event(LOG.atInfo()).log("upstream '{}': the circuit breaker is closed again", upstream);
             default -> LOG.debug("upstream '{}': the circuit breaker is {}", upstream, state);
         }
+    }
+
+    private LoggingEventBuilder event(LoggingEventBuilder event) {
+        return event.addMarker(Repeats.MARKER).addKeyValue("upstream", upstream);
     }
 
     /**
@@ -127,12 +137,21 @@ final class CircuitBreakers {
     }
 
     /** The breaker's state as a gauge: 0 closed, 1 half-open, 2 open. */
+    @SuppressWarnings("EnumOrdinal") // the numbers are promised
     int state() {
-        return switch (breaker.getState()) {
-            case CLOSED, DISABLED, METRICS_ONLY -> 0;
-            case HALF_OPEN -> 1;
-            case OPEN, FORCED_OPEN -> 2;
+        return known(breaker.getState()).ordinal();
+    }
+
+    private static BreakerState known(CircuitBreaker.State state) {
+        return switch (state) {
+            case CLOSED, DISABLED, METRICS_ONLY -> BreakerState.CLOSED;
+            case HALF_OPEN -> BreakerState.HALF_OPEN;
+            case OPEN, FORCED_OPEN -> BreakerState.OPEN;
         };
+    }
+
+    int maxCalls() {
+        return maxRequests;
     }
 
     int activeCalls() {

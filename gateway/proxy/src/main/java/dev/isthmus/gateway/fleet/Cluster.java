@@ -84,11 +84,13 @@ public final class Cluster implements Upstream {
         this.replicas = replicas;
         this.metrics = new ClusterMetrics(name, meters);
         this.breakers = new CircuitBreakers(name, config, nanoTime, metrics);
+        RetryBudget budget = new RetryBudget(config.retry().budget(), nanoTime);
+        metrics.watch(budget);
         this.shared = new AttemptResources(
                 new UpstreamFailures(name, replicas.ending()),
                 replicas,
                 new RetryPolicy(config.retry()),
-                new RetryBudget(config.retry().budget(), nanoTime),
+                budget,
                 config.timeout(),
                 config.tryTimeout(),
                 metrics,

@@ -26,6 +26,13 @@ final class ClusterMetrics implements AutoCloseable {
         NO_SERVER
     }
 
+    /** The states of the circuit breaker, in the order of their numbers. */
+    enum BreakerState {
+        CLOSED,
+        HALF_OPEN,
+        OPEN
+    }
+
     private static final Duration[] BUCKETS =
             List.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000).stream()
                     .map(Duration::ofMillis)
@@ -36,6 +43,7 @@ final class ClusterMetrics implements AutoCloseable {
     private final Map<CallOutcome, Timer> requests = new EnumMap<>(CallOutcome.class);
     private final Map<RetryOn, Counter> retries = new EnumMap<>(RetryOn.class);
     private final Map<Rejection, Counter> rejections = new EnumMap<>(Rejection.class);
+    private final Map<BreakerState, Counter> transitions = new EnumMap<>(BreakerState.class);
     private final Counter exhausted;
 
     ClusterMetrics(String upstream, MeterRegistry registry) {
@@ -45,12 +53,29 @@ final class ClusterMetrics implements AutoCloseable {
             requests.put(outcome, timer(outcome));
         }
         for (RetryOn reason : RetryOn.values()) {
-            retries.put(reason, counter("isthmus.upstream.retries", "Retries", "reason", reason));
+            retries.put(
+                    reason,
+                    counter(
+                            "isthmus.upstream.retries",
+                            "Retries. unsent: not processed by the first server; unavailable: it refused; lost: the connection"
+                                    + " ended; timeout: try_timeout",
+                            "reason",
+                            reason));
         }
         for (Rejection reason : Rejection.values()) {
             rejections.put(
                     reason,
-                    counter("isthmus.upstream.rejected", "Calls rejected before any attempt", "reason", reason));
+                    counter(
+                            "isthmus.upstream.rejected",
+                            "Calls rejected before any try. breaker: circuit breaker open; bulkhead: max_requests of"
+                                    + " the upstream; no_server: no server",
+                            "reason",
+                            reason));
+        }
+        for (BreakerState state : BreakerState.values()) {
+            transitions.put(
+                    state,
+                    counter("isthmus.upstream.breaker.transitions", "Transitions of the circuit breaker", "to", state));
         }
         exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
                 .description("Retries that the retry budget did not allow")
@@ -59,8 +84,9 @@ final class ClusterMetrics implements AutoCloseable {
 
     private Timer timer(CallOutcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
-                .description("Duration of attempts, from the last part of the request to the first response or failure;"
-                        + " 0 if the request was never complete.")
+                .description(
+                        "Tries at a server, to the first response or the failure; 0 if the request was never complete."
+                                + " cancelled: no evidence about the server")
                 .tags(upstream.and("outcome", label(outcome)))
                 .serviceLevelObjectives(BUCKETS)::register);
     }
@@ -79,8 +105,22 @@ final class ClusterMetrics implements AutoCloseable {
                 .description("State of the circuit breaker. 0: closed, 1: half-open, 2: open")
                 .tags(upstream)::register);
         meters.add(Gauge.builder("isthmus.upstream.under.way", breakers, CircuitBreakers::activeCalls)
-                .description("Concurrent calls")
+                .description("Concurrent calls to the upstream")
                 .tags(upstream)::register);
+        meters.add(Gauge.builder("isthmus.upstream.requests.limit", breakers, CircuitBreakers::maxCalls)
+                .description("Concurrent calls that the upstream may have (max_requests)")
+                .tags(upstream)::register);
+    }
+
+    /** Registers a gauge for the retry budget. */
+    void watch(RetryBudget budget) {
+        meters.add(Gauge.builder("isthmus.upstream.retry.budget", budget, RetryBudget::available)
+                .description("Retries that the budget allows at present")
+                .tags(upstream)::register);
+    }
+
+    void breakerChanged(BreakerState state) {
+        increment(transitions.get(state));
     }
 
     void attempted(CallOutcome outcome, long nanos, TraceSpan span) {

@@ -23,6 +23,11 @@ public interface Discovery {
         /** Completes when each name has been resolved or has failed to resolve once. */
         CompletableFuture<Void> first();
 
+        /** The number of look-ups that succeeded or failed. */
+        default long lookUps(boolean success) {
+            return 0;
+        }
+
         @Override
         void close();
     }

@@ -4,6 +4,8 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.fleet.ReplicaCounts.CheckResult;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -12,6 +14,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Probes one server periodically for its readiness and that of each model. It requests the metadata first, and again
@@ -27,6 +30,7 @@ final class HealthChecker implements AutoCloseable {
     private final PeriodicProbe probe;
     private final ModelHealthChecker models;
     private final HealthThreshold threshold;
+    private long probedAt;
     private boolean failedBefore;
 
     HealthChecker(
@@ -62,6 +66,7 @@ final class HealthChecker implements AutoCloseable {
     }
 
     private void probeReadiness() {
+        probedAt = resources.nanoTime().getAsLong();
         replica.server().serverReady(call(), new HealthReply());
     }
 
@@ -70,6 +75,8 @@ final class HealthChecker implements AutoCloseable {
         if (probe.closed()) {
             return;
         }
+        CheckResult result = healthy ? CheckResult.READY : responded ? CheckResult.NOT_READY : CheckResult.FAILED;
+        replica.counts().checked(result, resources.nanoTime().getAsLong() - probedAt);
         if (!healthy) {
             // A different server may replace it at this address.
             replica.described(false);
@@ -93,14 +100,22 @@ final class HealthChecker implements AutoCloseable {
         ReplicaReadiness before = replica.readiness();
         if (!ready) {
             replica.readiness(before.with(ReplicaReadiness.ServerState.NOT_READY, reason));
-            LOG.warn("upstream '{}': {} is not ready: {}", upstream, replica.label(), reason);
+            event(LOG.atWarn(), first)
+                    .log("upstream '{}': {} is not ready and gets no calls: {}", upstream, replica.label(), reason);
             return;
         }
         if (!first) {
             replica.slowStart().restart(resources.nanoTime().getAsLong());
         }
         replica.readiness(before.with(ReplicaReadiness.ServerState.READY, ""));
-        LOG.info("upstream '{}': {} is ready", upstream, replica.label());
+        event(LOG.atInfo(), first).log("upstream '{}': {} is ready", upstream, replica.label());
+    }
+
+    /** @param first whether nothing was known of the server, which does not repeat */
+    private LoggingEventBuilder event(LoggingEventBuilder event, boolean first) {
+        return (first ? event : event.addMarker(Repeats.MARKER))
+                .addKeyValue("upstream", upstream)
+                .addKeyValue("server", replica.label());
     }
 
     @Override

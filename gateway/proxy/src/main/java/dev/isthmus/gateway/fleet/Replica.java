@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -18,6 +19,7 @@ final class Replica {
     private final SlowStart slowStart;
     private final ReplicaLoad load = new ReplicaLoad();
     private final LatencyEstimate latency = new LatencyEstimate();
+    private final ReplicaCounts counts = new ReplicaCounts();
     private volatile ReplicaReadiness readiness = ReplicaReadiness.UNKNOWN;
     private volatile boolean described;
 
@@ -50,6 +52,10 @@ final class Replica {
 
     LatencyEstimate latency() {
         return latency;
+    }
+
+    ReplicaCounts counts() {
+        return counts;
     }
 
     Ejection ejection() {
@@ -94,6 +100,7 @@ final class Replica {
     /** @param nanos from the start to the first response message, or to the failure */
     void ended(CallOutcome outcome, long nanos) {
         load.ended();
+        counts.requested(outcome, nanos);
         long now = nanoTime.getAsLong();
         latency.measure(nanos, outcome == CallOutcome.ANSWERED, now);
         switch (outcome) {
@@ -107,11 +114,15 @@ final class Replica {
         // A different server may replace it at this address.
         described = false;
         if (ejection.failed(now)) {
-            LOG.warn(
-                    "upstream '{}': {} is ejected for {} s because its calls fail",
-                    server.name(),
-                    label,
-                    TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now));
+            LOG.atWarn()
+                    .addMarker(Repeats.MARKER)
+                    .addKeyValue("upstream", server.name())
+                    .addKeyValue("server", label)
+                    .log(
+                            "upstream '{}': {} is ejected for {} s because its calls fail; see why: GET /debug/errors",
+                            server.name(),
+                            label,
+                            TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now));
             slowStart.restart(ejection.until());
         }
     }

@@ -22,8 +22,10 @@ public final class ReplicaSet implements AutoCloseable {
     private final ClusterResources resources;
     private final List<DiscoveredServer> literalAddresses = new ArrayList<>();
     private final Discovery.@Nullable Registration registration;
+    private final MembershipMeters meters;
 
-    private ReplicaSet(ReplicaMembership membership, UpstreamConfig config, ClusterResources resources) {
+    private ReplicaSet(
+            String upstream, ReplicaMembership membership, UpstreamConfig config, ClusterResources resources) {
         this.membership = membership;
         this.selection = new ReplicaSelection(config.outliers().panicThreshold(), resources.random());
         this.balancer = Balancer.of(config.balance().policy(), resources.random());
@@ -40,6 +42,7 @@ public final class ReplicaSet implements AutoCloseable {
         }
         membership.update(literalAddresses, false);
         registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
+        meters = new MembershipMeters(resources.meters(), upstream, membership, registration);
     }
 
     /**
@@ -53,7 +56,8 @@ public final class ReplicaSet implements AutoCloseable {
             ReplicaFactory factory,
             Supplier<Set<ModelRef>> models,
             ClusterResources resources) {
-        return new ReplicaSet(new ReplicaMembership(upstream, config, factory, models, resources), config, resources);
+        ReplicaMembership membership = new ReplicaMembership(upstream, config, factory, models, resources);
+        return new ReplicaSet(upstream, membership, config, resources);
     }
 
     /** Servers found by the first look-ups start at full share; later ones slow-start. */
@@ -118,6 +122,7 @@ public final class ReplicaSet implements AutoCloseable {
 
     @Override
     public void close() {
+        meters.close();
         if (registration != null) {
             registration.close();
         }

@@ -28,6 +28,11 @@ final class RetryBudget {
         this.lastFree = new AtomicLong(nanoTime.getAsLong());
     }
 
+    /** The retries that are saved up. */
+    double available() {
+        return (double) saved.get() / RETRY;
+    }
+
     /** Credits a call that was answered at the first attempt. */
     void earn() {
         long before = saved.get();

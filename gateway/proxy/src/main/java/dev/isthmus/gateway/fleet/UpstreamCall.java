@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -220,11 +222,14 @@ final class UpstreamCall implements Subscription {
     /** Whether the request itself may crash servers. */
     private boolean suspected() {
         if (lost.limitReached()) {
-            LOG.warn(
-                    "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not retried",
-                    shared.failures().upstream(),
-                    LostReplicas.LIMIT,
-                    request.model().name());
+            CallLog.of(LOG.atWarn(), call.context())
+                    .addMarker(Repeats.MARKER)
+                    .log(
+                            "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not"
+                                    + " retried; it may crash them: see their logs",
+                            shared.failures().upstream(),
+                            LostReplicas.LIMIT,
+                            request.model().name());
         }
         return lost.limitReached();
     }

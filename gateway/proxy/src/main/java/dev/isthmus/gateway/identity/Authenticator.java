@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -51,6 +52,7 @@ public final class Authenticator implements AutoCloseable {
             throws ConfigException {
         this.config = config;
         this.metrics = metrics;
+        metrics.expect(Arrays.stream(CredentialFailure.values()).map(CredentialFailure::label));
         ApiKeyConfig apiKeys = config.apiKeys();
         CertificateConfig named = config.clientCertificates();
         JwtConfig jwt = config.jwt();

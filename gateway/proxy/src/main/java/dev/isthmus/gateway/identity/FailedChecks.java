@@ -43,9 +43,8 @@ final class FailedChecks {
      * @throws CredentialException if the address has caused too many failures
      */
     RateBucket begin(@Nullable SocketAddress sender) throws CredentialException {
-        Object address = sender instanceof InetSocketAddress inet && inet.getAddress() != null
-                ? inet.getAddress()
-                : NO_ADDRESS;
+        Object address =
+                sender instanceof InetSocketAddress inet && inet.getAddress() != null ? inet.getAddress() : NO_ADDRESS;
         RateBucket bucket = Objects.requireNonNull(addresses.get(address));
         if (bucket.take(1, nanoTime.getAsLong()) > 0) {
             throw new CredentialException(CredentialFailure.TOO_MANY_FAILURES);

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.identity;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.TrustedIssuers;
@@ -107,17 +108,24 @@ final class FetchedKeys implements SigningKeySource {
             current = SigningKeys.parse(url.toString(), new String(response.body(), StandardCharsets.UTF_8));
             applied = true;
         } catch (TlsFileException e) {
-            LOG.warn("keys of tokens: jwks_ca: {}; the last good ones stay in effect", e.getMessage());
+            warn("jwks_ca: " + e.getMessage());
         } catch (ConfigException e) {
-            LOG.warn("keys of tokens: {}; the last good ones stay in effect", String.join("; ", e.problems()));
+            warn(String.join("; ", e.problems()));
         } catch (IOException e) {
-            LOG.warn("keys of tokens: {} does not respond: {}; the last good ones stay in effect", url, e.toString());
+            warn(url + " does not respond: " + e);
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();
             return;
         }
         listener.reloaded(applied);
         schedule(fetched(applied));
+    }
+
+    private void warn(String why) {
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("file", url)
+                .log("keys of tokens: the last good ones stay in effect; check the issuer: {}", why);
     }
 
     /** One for each fetch, so that a changed file of authorities is used. */

@@ -61,7 +61,7 @@ final class ReloadedFile<T> {
         try {
             current = reader.read(file);
             listener.reloaded(true);
-            LOG.info("{} was read again", file);
+            LOG.atInfo().addKeyValue("file", file).log("{} was read again", file);
         } catch (ConfigException e) {
             refused(String.join("; ", e.problems()));
         } catch (RuntimeException fault) {
@@ -72,6 +72,8 @@ final class ReloadedFile<T> {
 
     private void refused(String why) {
         listener.reloaded(false);
-        LOG.error("{} is refused, the last good content stays in effect: {}", file, why);
+        LOG.atError()
+                .addKeyValue("file", file)
+                .log("{} is refused, the last good content stays in effect; correct it: {}", file, why);
     }
 }

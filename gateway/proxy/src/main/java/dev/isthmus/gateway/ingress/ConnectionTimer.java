@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.CloseCause;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionDrain.DrainStep;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
@@ -8,10 +10,12 @@ import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
+import java.io.IOException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -21,9 +25,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The timer of a client's connection. It periodically checks what has progressed since the last check, so that requests
- * need neither timers nor clock reads of their own. It also ends the connection when the gateway drains.
+ * need neither timers nor clock reads of their own. It also ends the connection when the gateway drains, and reports why
+ * the connection was closed. The first handler of its pipeline.
  */
-final class ConnectionTimer extends ChannelInboundHandlerAdapter {
+final class ConnectionTimer extends ChannelDuplexHandler {
     private static final Logger LOG = LoggerFactory.getLogger(ConnectionTimer.class);
     /** Time for the first byte of a connection when the gateway drains. */
     private static final long UNUSED_SECONDS = 1;
@@ -40,6 +45,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
 
     private boolean handshakeTimedOut;
     private boolean logged;
+    private @Nullable CloseCause cause;
 
     /** A protocol handler that knows what the connection is waiting for. */
     interface ProtocolHandler {
@@ -49,6 +55,9 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
          * @param expired called for each expired limit
          */
         void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired);
+
+        /** How the connection is used. */
+        ConnectionUse use(long now);
 
         /** Tells the client not to send further requests, and closes the connection after the last response. */
         void drain();
@@ -73,6 +82,15 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     /** Whether the connection was closed because of the TLS handshake. */
     boolean handshakeTimedOut() {
         return handshakeTimedOut;
+    }
+
+    /** How the connection is used; to be called on its event loop. */
+    ConnectionUse use() {
+        ProtocolHandler handler = protocol;
+        if (handler != null) {
+            return handler.use(ticks());
+        }
+        return new ConnectionUse(handshakeNanos > 0 ? "TLS handshake" : "first bytes awaited", 0, null);
     }
 
     private long ticks() {
@@ -140,15 +158,43 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     }
 
     @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+        policy.events().opened();
+        ctx.fireChannelActive();
+    }
+
+    @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
         if (checks != null) {
             checks.cancel(false);
         }
     }
 
+    /** Not called if the client closes the connection. */
+    @Override
+    public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
+        closing(connections.drain().draining() ? CloseCause.DRAIN : CloseCause.GATEWAY);
+        ctx.close(promise);
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable failure) {
+        if (failure instanceof IOException) {
+            closing(CloseCause.CLIENT);
+        }
+        ctx.fireExceptionCaught(failure);
+    }
+
+    private void closing(CloseCause reason) {
+        if (cause == null) {
+            cause = reason;
+        }
+    }
+
     @Override
     public void channelInactive(ChannelHandlerContext ctx) {
         handlerRemoved(ctx);
+        policy.events().closed(cause == null ? CloseCause.CLIENT : cause);
         ctx.fireChannelInactive();
     }
 
@@ -182,6 +228,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
 
     private void expired(Channel channel, TimeoutRule rule) {
         policy.events().timedOut(rule);
+        closing(CloseCause.TIMEOUT);
         if (!logged) {
             logged = true;
             LOG.debug(

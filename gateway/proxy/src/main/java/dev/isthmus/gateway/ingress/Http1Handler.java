@@ -23,22 +23,16 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
-import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * HTTP/1.1 on one connection: one request at a time, in order. Pipelined requests, and requests of a client that does
  * not read its responses, wait undecoded in the {@link PausingDecoder}; meanwhile reading is paused.
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
-    private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
-
     private final ListenerContext listener;
     private final ClientConnection connection;
     private final BodyReadBuffer bodyBuffer;
@@ -384,7 +378,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        LOG.atLevel(cause instanceof IOException ? Level.DEBUG : Level.ERROR).log("HTTP/1.1 connection failed", cause);
+        ConnectionFailureLog.failed(ctx.channel(), cause);
         keepAlive = false;
         if (exchange == null || exchange.responded()) {
             ctx.close();

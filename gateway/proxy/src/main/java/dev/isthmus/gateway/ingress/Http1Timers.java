@@ -1,10 +1,12 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.net.BodyProgress;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.ChannelHandlerContext;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +55,15 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
             expired.accept(rule);
             handler.timedOut(ctx, rule);
         }
+    }
+
+    @Override
+    public ConnectionUse use(long now) {
+        boolean idle = handler.betweenRequests();
+        // The last check may have been before the last request.
+        boolean measured = idle && awaited == ClientWait.REQUEST && decoder.messages() == messages;
+        return new ConnectionUse(
+                "HTTP/1.1", idle ? 0 : 1, measured ? Duration.ofNanos(Math.max(0, now - since)) : Duration.ZERO);
     }
 
     @Override

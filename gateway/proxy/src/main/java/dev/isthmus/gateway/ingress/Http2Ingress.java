@@ -11,6 +11,7 @@ import dev.isthmus.gateway.http2.Http2Options;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
@@ -69,6 +70,11 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     @Override
     public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
         connection.checkTime(now, timeouts, expired);
+    }
+
+    @Override
+    public ConnectionUse use(long now) {
+        return new ConnectionUse("HTTP/2", connection.openStreams(), Duration.ofNanos(connection.idleNanos(now)));
     }
 
     @Override

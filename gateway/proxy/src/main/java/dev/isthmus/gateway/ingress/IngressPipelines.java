@@ -63,6 +63,7 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
             channel.pipeline().addLast(tls.handler()).addLast(new TlsNegotiation(tls, connection));
         }
         listener.connections().drain().add(channel);
+        listener.connections().table().add(new DescribedClient(channel, listener.name(), timer, System.nanoTime()));
         timer.start(channel);
     }
 

@@ -3,17 +3,13 @@ package dev.isthmus.gateway.ingress;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.ByteToMessageDecoder;
-import java.io.IOException;
 import java.util.List;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Detects HTTP/2 with prior knowledge by its preface, which starts with {@code PRI }; anything else is HTTP/1.1. Sets
  * up the pipeline and removes itself.
  */
 final class ProtocolDetector extends ByteToMessageDecoder {
-    private static final Logger LOG = LoggerFactory.getLogger(ProtocolDetector.class);
     private static final int PRI = 0x50524920;
 
     private final AcceptedConnection connection;
@@ -38,11 +34,7 @@ final class ProtocolDetector extends ByteToMessageDecoder {
     /** A reset before the first byte is not worth a log line above debug. */
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        if (cause instanceof IOException) {
-            LOG.debug("client connection failed", cause);
-        } else {
-            LOG.error("client connection failed", cause);
-        }
+        ConnectionFailureLog.failed(ctx.channel(), cause);
         ctx.close();
     }
 }

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.net.ConnectionPolicy;
-import dev.isthmus.gateway.net.LogRateLimiter;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.net.Repeats;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
@@ -27,7 +27,6 @@ import org.slf4j.LoggerFactory;
  */
 final class ProxyProtocolHandler extends SimpleChannelInboundHandler<HAProxyMessage> {
     private static final Logger LOG = LoggerFactory.getLogger(ProxyProtocolHandler.class);
-    private static final LogRateLimiter LINES = new LogRateLimiter(System::nanoTime);
     private static final AttributeKey<SocketAddress> CLIENT =
             AttributeKey.valueOf(ProxyProtocolHandler.class, "client");
     /** Maximum size of the TLVs of a version 2 header, in bytes. */
@@ -97,7 +96,10 @@ final class ProxyProtocolHandler extends SimpleChannelInboundHandler<HAProxyMess
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof IOException) {
-            LOG.debug("connection failed before its PROXY protocol header", cause);
+            LOG.debug(
+                    "connection of {} failed before its PROXY protocol header: {}",
+                    ctx.channel().remoteAddress(),
+                    cause.toString());
         } else {
             refuse(ctx.channel(), "expected a PROXY protocol header: " + cause.getMessage());
         }
@@ -106,14 +108,13 @@ final class ProxyProtocolHandler extends SimpleChannelInboundHandler<HAProxyMess
 
     /** Closes a connection that may not be made, and logs why. */
     static void refuse(Channel channel, String why) {
-        long suppressed = LINES.next();
-        if (suppressed >= 0) {
-            LOG.warn(
-                    "connection from {} closed: {} ({} such lines suppressed)",
-                    channel.remoteAddress(),
-                    why,
-                    suppressed);
-        }
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("peer", channel.remoteAddress())
+                .log(
+                        "connection from {} closed: {}; check 'trusted_proxies' and the proxy",
+                        channel.remoteAddress(),
+                        why);
         channel.close();
     }
 }

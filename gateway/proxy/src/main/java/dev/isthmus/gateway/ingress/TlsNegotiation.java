@@ -24,6 +24,7 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
 
     private final ServerTls tls;
     private final AcceptedConnection connection;
+    private final long since = System.nanoTime();
     private @Nullable String host;
     private boolean ended;
 
@@ -56,7 +57,7 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
             return;
         }
         ended = true;
-        tls.ended(HandshakeResult.OK);
+        tls.ended(session, System.nanoTime() - since);
         connection.secured(session);
         String protocol = handler.applicationProtocol();
         if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
@@ -78,7 +79,7 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
             } else {
                 tls.failed(cause);
             }
-            LOG.debug("client {}: TLS handshake failed", ctx.channel().remoteAddress(), cause);
+            LOG.debug("client {}: TLS handshake failed: {}", ctx.channel().remoteAddress(), cause.toString());
         }
         ctx.close();
     }

@@ -6,6 +6,7 @@ import dev.isthmus.oip.OipException;
 import io.github.resilience4j.bulkhead.Bulkhead;
 import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.Map;
@@ -47,9 +48,16 @@ public final class Admission implements AutoCloseable {
                         .build());
         this.meters = new ReplaceableMeters(meters);
         this.shed = this.meters.add(Counter.builder("isthmus.requests.shed")
-                .description("Calls refused because too many were concurrent")::register);
-        this.callerShed = this.meters.add(Counter.builder("isthmus.principal.requests.shed")
-                .description("Calls refused because too many of their caller were concurrent")::register);
+                .description("Calls refused because limits.max_requests were active")::register);
+        this.meters.add(Gauge.builder("isthmus.requests.active", this, Admission::inFlight)
+                .description("Calls that count against limits.max_requests")::register);
+        this.meters.add(Gauge.builder("isthmus.requests.limit", this, admission -> admission.limits.total())
+                .description("How many calls may be active (limits.max_requests)")::register);
+        this.callerShed = this.meters.add(
+                Counter.builder("isthmus.principal.requests.shed")
+                                .description(
+                                        "Calls refused because authentication.max_requests of their caller were active")
+                        ::register);
     }
 
     /** The limits that it was made with. */

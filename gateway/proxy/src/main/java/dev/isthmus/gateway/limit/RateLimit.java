@@ -57,7 +57,7 @@ final class RateLimit implements AutoCloseable {
 
     private Counter counter(String kind) {
         return meters.add(Counter.builder("isthmus.rate.limited")
-                .description("Calls refused because of a rate limit")
+                .description("Calls refused because of the route's rates; header is principal for a limit by caller")
                 .tags(
                         "model",
                         model,

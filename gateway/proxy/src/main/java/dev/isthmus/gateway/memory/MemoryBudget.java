@@ -63,11 +63,13 @@ public final class MemoryBudget {
                 .baseUnit("bytes")
                 .register(meters);
         Gauge.builder("isthmus.memory.limit", this, budget -> budget.limit)
-                .description("Limit of memory that calls may hold")
+                .description("Memory that calls may hold (limits.max_buffered)")
                 .baseUnit("bytes")
                 .register(meters);
         Gauge.builder("isthmus.buffers.pinned", pinned, LongSupplier::getAsLong)
-                .description("Direct memory that buffers in use take, filled or not")
+                .description(
+                        "Direct memory that buffers in use take, filled or not; above three quarters (with the default"
+                                + " limits.max_buffered) more is refused")
                 .baseUnit("bytes")
                 .register(meters);
     }
@@ -80,6 +82,18 @@ public final class MemoryBudget {
     public void limit(long bytes, long pinnedBytes) {
         limit = bytes;
         pinnedLimit = pinnedBytes;
+    }
+
+    /**
+     * What is used, in bytes.
+     *
+     * @param refused number of calls that were refused
+     */
+    public record BudgetUsage(long used, long limit, long pinnedLimit, long refused) {}
+
+    /** What is used now. */
+    public BudgetUsage usage() {
+        return new BudgetUsage(used.get(), limit, pinnedLimit, (long) refused.count());
     }
 
     /** Creates the reservation of a call, which holds nothing yet. */

@@ -5,8 +5,10 @@ import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.call.Principal;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 /** Refused requests by reason, and calls by caller. They outlive reloads. */
 public final class AccessMetrics implements CallObserver {
@@ -22,6 +24,16 @@ public final class AccessMetrics implements CallObserver {
     /** @param registry where meters are registered when they are first needed */
     public AccessMetrics(MeterRegistry registry) {
         this.registry = registry;
+        for (String source : List.of("api_keys", "jwks")) {
+            reloads(source, true);
+            reloads(source, false);
+        }
+        List.of("no_rule", "management").forEach(this::refusals);
+    }
+
+    /** Registers the counters of these reasons, so that their rates have no gaps. */
+    public void expect(Stream<String> reasons) {
+        reasons.forEach(this::refusals);
     }
 
     /** The calls of one caller. */
@@ -34,14 +46,15 @@ public final class AccessMetrics implements CallObserver {
             succeeded = calls(registry, caller, "ok");
             failed = calls(registry, caller, "error");
             bytes = Counter.builder("isthmus.principal.request.bytes")
-                    .description("Bytes of request bodies, by authenticated caller")
+                    .description("Request bodies of authenticated callers, uncompressed")
                     .tag("principal", caller)
                     .register(registry);
         }
 
         private static Counter calls(MeterRegistry registry, String caller, String result) {
             return Counter.builder("isthmus.principal.requests")
-                    .description("Calls that have ended, by authenticated caller")
+                    .description(
+                            "Calls of authenticated callers that have ended; principal is other beyond 1,000 names")
                     .tags("principal", caller, "result", result)
                     .register(registry);
         }
@@ -58,13 +71,19 @@ public final class AccessMetrics implements CallObserver {
      * @param reason one of a fixed set
      */
     public void refused(String reason) {
-        refusals.computeIfAbsent(
-                        reason,
-                        each -> Counter.builder("isthmus.access.refused")
-                                .description("Requests refused by authentication or authorization")
-                                .tag("reason", each)
-                                .register(registry))
-                .increment();
+        refusals(reason).increment();
+    }
+
+    private Counter refusals(String reason) {
+        return refusals.computeIfAbsent(
+                reason,
+                each -> Counter.builder("isthmus.access.refused")
+                        .description(
+                                "Requests, and messages of streams, refused by authentication (401; too_many_failures:"
+                                        + " 429; keys_unavailable: 503)"
+                                        + " or authorization (403: no_rule, management)")
+                        .tag("reason", each)
+                        .register(registry));
     }
 
     /**
@@ -74,11 +93,14 @@ public final class AccessMetrics implements CallObserver {
      * @param applied whether they are in effect
      */
     public void reloaded(String source, boolean applied) {
-        Counter.builder("isthmus.credential.reloads")
-                .description("Reads of keys after the start")
+        reloads(source, applied).increment();
+    }
+
+    private Counter reloads(String source, boolean applied) {
+        return Counter.builder("isthmus.credential.reloads")
+                .description("Files or URLs with keys that were read again")
                 .tags("source", source, "result", applied ? "applied" : "rejected")
-                .register(registry)
-                .increment();
+                .register(registry);
     }
 
     @Override

@@ -3,6 +3,9 @@ package dev.isthmus.gateway.metrics;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.settings.MetricsConfig;
+import dev.isthmus.oip.ErrorCode;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.EnumMap;
@@ -10,20 +13,52 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /** The meters of all calls. They outlive reloads; those of removed routes are unregistered. */
 public final class CallMetrics implements CallObserver {
     /** How many unconfigured models get meters of their own; the number of names that servers list is unbounded. */
     static final int MAX_NAMED = 200;
+    /** How many time series the meters of calls may have; beyond it calls are counted for {@link #OTHER}. */
+    private static final int MAX_SERIES = MetricsConfig.DEFAULT.maxSeries();
+    /** The route of calls for unknown models, and of those beyond the limit. Its own series have no limit. */
+    static final String OTHER = "other";
 
     private final MeterRegistry registry;
+    private final SeriesBudget budget;
+    private final RouteMeters other;
+    private final Map<ErrorCode, Counter> refused;
+    private final Counter overflow;
     private final Set<String> named = ConcurrentHashMap.newKeySet();
     private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
     private final Map<ClientProtocol, LongAdder> active = new EnumMap<>(ClientProtocol.class);
 
     /** @param registry where meters are registered when they are first needed */
     public CallMetrics(MeterRegistry registry) {
+        this(registry, MAX_SERIES);
+    }
+
+    /** @param maxSeries how many time series the meters of calls may have */
+    CallMetrics(MeterRegistry registry, int maxSeries) {
         this.registry = registry;
+        budget = new SeriesBudget(maxSeries);
+        other = new RouteMeters(registry, new SeriesBudget(Integer.MAX_VALUE), OTHER);
+        routes.put(OTHER, other);
+        Gauge.builder("isthmus.metrics.series", budget, SeriesBudget::used)
+                .description("Time series of the meters of calls")
+                .register(registry);
+        Gauge.builder("isthmus.metrics.series.limit", budget, SeriesBudget::limit)
+                .description("How many time series the meters of calls may have; calls beyond it have model=other")
+                .register(registry);
+        overflow = Counter.builder("isthmus.metrics.overflow")
+                .description("Calls counted with model=other because the meters of calls have too many time series")
+                .register(registry);
+        refused = LabelledCounters.of(
+                ErrorCode.class,
+                code -> Counter.builder("isthmus.requests.refused")
+                        .description("Calls that failed without being sent to a server, by error")
+                        .tag("code", code.name())
+                        .register(registry));
         for (ClientProtocol protocol : ClientProtocol.values()) {
             LongAdder count = new LongAdder();
             active.put(protocol, count);
@@ -32,6 +67,11 @@ public final class CallMetrics implements CallObserver {
                     .tag("protocol", protocol.label())
                     .register(registry);
         }
+    }
+
+    /** How many time series the meters may have from now on; those that exist stay. */
+    public void limit(int maxSeries) {
+        budget.limit(maxSeries);
     }
 
     /** Number of calls in flight. */
@@ -48,12 +88,34 @@ public final class CallMetrics implements CallObserver {
     }
 
     @Override
+    public void routed(CallContext call) {
+        if (call.protocol() != null) {
+            route(call.route()).began();
+        }
+    }
+
+    @Override
     public void ended(CallContext call) {
         ClientProtocol protocol = call.protocol();
-        if (protocol != null) {
-            active(protocol).decrement();
-            route(call.route()).of(protocol, OperationKind.of(call.operation())).ended(call);
+        if (protocol == null) {
+            return;
         }
+        active(protocol).decrement();
+        OperationKind kind = OperationKind.of(call.operation());
+        RouteMeters route = route(call.route());
+        route.ended();
+        if (!ended(call, route.of(protocol, kind))) {
+            overflow.increment();
+            ended(call, other.of(protocol, kind));
+        }
+        ErrorCode code = call.code();
+        if (code != null && code != ErrorCode.CANCELLED && call.upstream().isEmpty()) {
+            LabelledCounters.increment(refused, code);
+        }
+    }
+
+    private static boolean ended(CallContext call, @Nullable OperationMeters meters) {
+        return meters != null && meters.ended(call);
     }
 
     private LongAdder active(ClientProtocol protocol) {
@@ -62,7 +124,9 @@ public final class CallMetrics implements CallObserver {
 
     private RouteMeters route(String key) {
         RouteMeters existing = routes.get(key);
-        return existing == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, each)) : existing;
+        return existing == null
+                ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, budget, each))
+                : existing;
     }
 
     /**
@@ -80,14 +144,15 @@ public final class CallMetrics implements CallObserver {
     }
 
     /**
-     * Unregisters the meters of all routes except these, those of unconfigured models, and {@link
-     * CallContext#NO_ROUTE}.
+     * Unregisters the meters of all routes except these, those of unconfigured models, {@link CallContext#NO_ROUTE}
+     * and {@link #OTHER}.
      */
     public void retain(Set<String> keys) {
         routes.entrySet().removeIf(each -> {
             boolean removed = !keys.contains(each.getKey())
                     && !named.contains(each.getKey())
-                    && !each.getKey().equals(CallContext.NO_ROUTE);
+                    && !each.getKey().equals(CallContext.NO_ROUTE)
+                    && !each.getKey().equals(OTHER);
             if (removed) {
                 each.getValue().close();
             }

@@ -1,63 +1,52 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.metrics.TargetMeters.TargetLabels;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.oip.ErrorCode;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
-/**
- * Logs that calls fail with server errors, without flooding the log: the first failure, then the counts at most every
- * ten seconds, and the recovery after ten seconds without a failure. Thread-safe.
- */
+/** Logs that the calls to a target fail with server errors, and that none has failed for a minute. Thread-safe. */
 final class FailureLog {
     private static final Logger LOG = LoggerFactory.getLogger(FailureLog.class);
-    static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
+    static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    private final String what;
+    private final String model;
+    private final TargetLabels target;
     private final LongSupplier nanoTime;
-    private final LongAdder calls = new LongAdder();
     private volatile boolean failing;
     // Guarded by this.
     private long failures;
-    private long loggedFailures;
-    private long loggedNanos;
     private long lastNanos;
 
-    /** @param what the name of what fails, for log lines */
-    FailureLog(String what, LongSupplier nanoTime) {
-        this.what = what;
+    /** @param model of the route, as configured */
+    FailureLog(String model, TargetLabels target, LongSupplier nanoTime) {
+        this.model = model;
+        this.target = target;
         this.nanoTime = nanoTime;
     }
 
     void failed(ErrorCode code) {
         synchronized (this) {
-            long now = nanoTime.getAsLong();
-            lastNanos = now;
+            lastNanos = nanoTime.getAsLong();
             failures++;
-            if (!failing) {
-                failing = true;
-                LOG.warn("{}: a call failed: {}", what, code);
-            } else if (now - loggedNanos >= QUIET_NANOS) {
-                LOG.warn(
-                        "{}: {} calls failed and {} succeeded in the last {} s; the last failure: {}",
-                        what,
-                        failures - loggedFailures,
-                        calls.sumThenReset(),
-                        TimeUnit.NANOSECONDS.toSeconds(now - loggedNanos),
-                        code);
-            } else {
-                return;
-            }
-            loggedFailures = failures;
-            loggedNanos = now;
+            failing = true;
         }
+        event(LOG.atWarn())
+                .addKeyValue("code", code)
+                .log(
+                        "model '{}', target '{}' (upstream '{}'): a call failed: {}; GET /debug/errors has the texts",
+                        model,
+                        target.name(),
+                        target.upstream(),
+                        code);
     }
 
     void succeeded() {
         if (failing) {
-            calls.increment();
             recover();
         }
     }
@@ -65,10 +54,21 @@ final class FailureLog {
     private synchronized void recover() {
         if (failing && nanoTime.getAsLong() - lastNanos >= QUIET_NANOS) {
             failing = false;
-            LOG.info("{}: calls succeed again, after {} failures", what, failures);
+            event(LOG.atInfo())
+                    .log(
+                            "model '{}', target '{}' (upstream '{}'): calls succeed again, after {} failures",
+                            model,
+                            target.name(),
+                            target.upstream(),
+                            failures);
             failures = 0;
-            loggedFailures = 0;
-            calls.reset();
         }
+    }
+
+    private LoggingEventBuilder event(LoggingEventBuilder event) {
+        return event.addMarker(Repeats.MARKER)
+                .addKeyValue("model", model)
+                .addKeyValue("target", target.name())
+                .addKeyValue("upstream", target.upstream());
     }
 }

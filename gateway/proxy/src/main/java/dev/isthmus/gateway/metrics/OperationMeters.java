@@ -42,7 +42,13 @@ final class OperationMeters {
     /** The index of successful calls, after those of the error codes. */
     private static final int OK = ErrorCode.values().length;
 
+    /** The time series of the sums: three phases of two, and two sums of bytes. */
+    static final int SERIES = 3 * 2 + 2;
+    /** The time series of a timer: its buckets, that of infinity, count, sum and maximum. */
+    static final int TIMER_SERIES = BUCKETS.length + 4;
+
     private final MeterRegistry registry;
+    private final SeriesBudget budget;
     private final Tags tags;
     private final AtomicReferenceArray<@Nullable Timer> byCode = new AtomicReferenceArray<>(OK + 1);
     private final Phase reading;
@@ -51,10 +57,13 @@ final class OperationMeters {
     private final LongAdder requestBytes = new LongAdder();
     private final LongAdder responseBytes = new LongAdder();
     private final List<Meter> sums;
+    private int series = SERIES;
     private boolean closed;
 
-    OperationMeters(MeterRegistry registry, Tags tags) {
+    /** @param budget of which {@link #SERIES} were taken */
+    OperationMeters(MeterRegistry registry, SeriesBudget budget, Tags tags) {
         this.registry = registry;
+        this.budget = budget;
         this.tags = tags;
         this.reading = new Phase();
         this.waiting = new Phase();
@@ -63,8 +72,11 @@ final class OperationMeters {
                 register("read", reading),
                 register("upstream", waiting),
                 register("write", writing),
-                register("isthmus.request.bytes", "Bodies of requests, decompressed", requestBytes),
-                register("isthmus.response.bytes", "Bodies of responses, before compression", responseBytes));
+                register("isthmus.request.bytes", "Bodies of requests, uncompressed", requestBytes),
+                register(
+                        "isthmus.response.bytes",
+                        "Bodies of responses, uncompressed; 0 for health and metadata",
+                        responseBytes));
     }
 
     /** A sum and a count, enough for a mean, at the cost of two additions per call. */
@@ -83,7 +95,9 @@ final class OperationMeters {
     private Meter register(String name, Phase phase) {
         return FunctionTimer.builder(
                         "isthmus.request.phase", phase, p -> p.calls.sum(), p -> p.nanos.sum(), TimeUnit.NANOSECONDS)
-                .description("Phases of a call: reading the body, waiting for the upstream, writing the response")
+                .description(
+                        "Phases of a call. read: until the body is complete (0 for unary gRPC); upstream: from then to the first"
+                                + " response, with transcoding, waits and tries; write: from then to the end of the response")
                 .tags(tags.and("phase", name))
                 .register(registry);
     }
@@ -95,11 +109,11 @@ final class OperationMeters {
                 .register(registry);
     }
 
-    /** Records a call that has ended. */
-    void ended(CallContext call) {
+    /** Records a call that has ended; false if there may be no time series for it. */
+    boolean ended(CallContext call) {
         Timer timer = timer(call.code());
         if (timer == null) {
-            return;
+            return false;
         }
         ExemplarSpan.record(timer, call.totalNanos(), call.span());
         requestBytes.add(call.requestBytes());
@@ -107,6 +121,7 @@ final class OperationMeters {
         reading.record(call.requestNanos());
         waiting.record(call.upstreamNanos());
         writing.record(call.responseWriteNanos());
+        return true;
     }
 
     @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
@@ -117,11 +132,16 @@ final class OperationMeters {
     }
 
     private synchronized @Nullable Timer register(int index, @Nullable ErrorCode code) {
-        if (closed) {
+        Timer existing = byCode.get(index);
+        if (existing != null) {
+            return existing;
+        }
+        if (closed || !budget.take(TIMER_SERIES)) {
             return null;
         }
+        series += TIMER_SERIES;
         Timer timer = Timer.builder("isthmus.requests")
-                .description("Duration of calls, from the request's head to the end of the response")
+                .description("Duration of calls, from the head of the request to the end of the response")
                 .tags(tags.and("code", code == null ? "OK" : code.name()))
                 .serviceLevelObjectives(BUCKETS)
                 .register(registry);
@@ -140,5 +160,7 @@ final class OperationMeters {
             }
         }
         all.forEach(registry::remove);
+        budget.release(series);
+        series = 0;
     }
 }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -10,8 +11,13 @@ import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
+import io.netty.buffer.PoolArenaMetric;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.util.internal.PlatformDependent;
 import io.prometheus.metrics.core.metrics.Info;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.Properties;
+import org.jspecify.annotations.Nullable;
 
 /** The registry of one gateway, with the meters of its process. */
 public final class ProcessMetrics implements AutoCloseable {
@@ -19,7 +25,8 @@ public final class ProcessMetrics implements AutoCloseable {
     private static final String OPEN_METRICS = "application/openmetrics-text";
 
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(
-            PrometheusConfig.DEFAULT, new PrometheusRegistry(), Clock.SYSTEM, new ExemplarSpan());
+            new ExpositionConfig(), new PrometheusRegistry(), Clock.SYSTEM, new ExemplarSpan());
+    private final String version;
     private final JvmGcMetrics collections = new JvmGcMetrics();
 
     /**
@@ -29,6 +36,7 @@ public final class ProcessMetrics implements AutoCloseable {
      * @param commit of the build
      */
     public ProcessMetrics(String version, String commit) {
+        this.version = version;
         Info.builder()
                 .name("isthmus_build_info")
                 .help("Version of this build; always 1")
@@ -44,14 +52,57 @@ public final class ProcessMetrics implements AutoCloseable {
                             "isthmus.buffers.direct",
                             measured,
                             each -> each.metric().usedDirectMemory())
-                    .description("Direct memory that the buffer allocator holds")
+                    .description("Direct memory of the buffer allocator. If it only grows,"
+                            + " ISTHMUS_JAVA_OPTIONS=-Dio.netty.leakDetection.level=simple logs leaked buffers, at a"
+                            + " tenth of a small call's CPU")
                     .baseUnit("bytes")
                     .register(registry);
         }
+        Gauge.builder("isthmus.buffers.direct.limit", PlatformDependent::maxDirectMemory)
+                .description("Direct memory that the process may use")
+                .baseUnit("bytes")
+                .register(registry);
+        if (BufferAllocators.shared() instanceof PooledByteBufAllocator pooled) {
+            Gauge.builder("isthmus.buffers.active", pooled, ProcessMetrics::active)
+                    .description("Direct buffers in use")
+                    .register(registry);
+        }
+        Gauge.builder(
+                        "isthmus.metrics.meters",
+                        registry,
+                        each -> each.getMeters().size())
+                .description("Registered meters; each has one time series or, as a histogram, one for each bucket")
+                .register(registry);
+    }
+
+    private static double active(PooledByteBufAllocator allocator) {
+        return allocator.metric().directArenas().stream()
+                .mapToLong(PoolArenaMetric::numActiveAllocations)
+                .sum();
     }
 
     public MeterRegistry registry() {
         return registry;
+    }
+
+    /** Begins to send all metrics to a collector. */
+    OtlpExport export(OtlpConfig config) {
+        return new OtlpExport(config, registry.getPrometheusRegistry()::scrape, registry, version);
+    }
+
+    /** Exemplars on buckets only: Prometheus 2.42, which is Debian's, refuses all metrics if a count has one. */
+    private static final class ExpositionConfig implements PrometheusConfig {
+        @Override
+        public @Nullable String get(String key) {
+            return null;
+        }
+
+        @Override
+        public Properties prometheusProperties() {
+            Properties properties = new Properties();
+            properties.setProperty("io.prometheus.exporter.exemplarsOnAllMetricTypes", "false");
+            return properties;
+        }
     }
 
     /** The format for a client: OpenMetrics, which has exemplars, if it accepts that, else Prometheus' text format. */

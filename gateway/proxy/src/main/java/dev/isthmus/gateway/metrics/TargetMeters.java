@@ -89,21 +89,23 @@ public final class TargetMeters implements AutoCloseable {
                     counter(tags, "client_error"),
                     counter(tags, "server_error"),
                     timed ? timer(tags) : null,
-                    new FailureLog(
-                            "model '" + model + "', target '" + each.name() + "' (upstream '" + each.upstream() + "')",
-                            nanoTime)));
+                    new FailureLog(model, each, nanoTime)));
         }
     }
 
     private Counter counter(Tags tags, String outcome) {
         return meters.add(Counter.builder("isthmus.target.requests")
-                .description("Inferences by the target that they were sent to first")
+                .description(
+                        "Inferences by the target that they were sent to first, those of streams included, cancelled ones"
+                                + " excluded. A ramp is judged by server_error")
                 .tags(tags.and("outcome", outcome))::register);
     }
 
     private Timer timer(Tags tags) {
         return meters.add(Timer.builder("isthmus.target.answer")
-                .description("Response time of a target, without failed calls")
+                .description(
+                        "Response time of a target of a route with a ramp, without server errors; a ramp is judged by its"
+                                + " 95th percentile")
                 .tags(tags)
                 .serviceLevelObjectives(BUCKETS)::register);
     }

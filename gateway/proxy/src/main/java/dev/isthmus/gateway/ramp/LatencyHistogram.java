@@ -6,13 +6,13 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * A histogram of durations with 16 buckets per power of two: a percentile is at most 1/16 too high. Lock-free and
  * thread-safe.
  */
-final class LatencyHistogram {
+public final class LatencyHistogram {
     private static final int BITS = 4;
     private static final int PER_POWER = 1 << BITS;
 
     private final AtomicLongArray buckets = new AtomicLongArray((Long.SIZE - BITS) * PER_POWER);
 
-    void record(long nanos) {
+    public void record(long nanos) {
         buckets.incrementAndGet(index(Math.max(0, nanos)));
     }
 
@@ -33,7 +33,7 @@ final class LatencyHistogram {
     }
 
     /** The duration that this share of all did not exceed; 0 if nothing was recorded. */
-    long percentile(double share) {
+    public long percentile(double share) {
         long total = 0;
         for (int i = 0; i < buckets.length(); i++) {
             total += buckets.get(i);

@@ -9,6 +9,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Raises one target's share of calls step by step to its full share. Recording is lock-free and thread-safe; everything
@@ -58,7 +59,13 @@ final class Ramp implements AutoCloseable {
             progress.step = saved.step();
             progress.reason = saved.reason();
             progress.changed = saved.changed();
-            LOG.info("ramp of model '{}': restored as {} at step {}", plan.model(), saved.state(), saved.step() + 1);
+            LOG.atInfo()
+                    .addKeyValue("model", plan.model())
+                    .log(
+                            "ramp of model '{}': restored as {} at step {}",
+                            plan.model(),
+                            saved.state(),
+                            saved.step() + 1);
         }
         weights.override(plan.arm(), share());
     }
@@ -123,7 +130,7 @@ final class Ramp implements AutoCloseable {
         List<Double> steps = plan.config().steps();
         if (progress.step + 1 == steps.size()) {
             transition(RampState.COMPLETE);
-            LOG.info("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
+            event(LOG.atInfo()).log("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
             return;
         }
         meters.stepped();
@@ -141,14 +148,24 @@ final class Ramp implements AutoCloseable {
         progress.since = nanoTime.getAsLong();
         figures = new StepFigures();
         weights.override(plan.arm(), share());
-        LOG.info("ramp of model '{}': target '{}' has a share of {}", plan.model(), plan.arm(), share());
+        event(LOG.atInfo()).log("ramp of model '{}': target '{}' has a share of {}", plan.model(), plan.arm(), share());
+    }
+
+    private LoggingEventBuilder event(LoggingEventBuilder event) {
+        return event.addKeyValue("model", plan.model()).addKeyValue("target", plan.arm());
     }
 
     private void rollBack(GuardBreach breach) {
         transition(RampState.ROLLED_BACK);
         progress.reason = breach.kind().label() + ": " + breach.text();
         meters.rolledBack(breach.kind());
-        LOG.warn("ramp of model '{}': target '{}' is rolled back: {}", plan.model(), plan.arm(), progress.reason);
+        event(LOG.atWarn())
+                .log(
+                        "ramp of model '{}': target '{}' is rolled back; POST /ramps/{}/restart begins again: {}",
+                        plan.model(),
+                        plan.arm(),
+                        plan.model(),
+                        progress.reason);
         weights.override(plan.arm(), 0);
     }
 

@@ -19,15 +19,23 @@ final class RampMeters implements AutoCloseable {
         this.meters = new ReplaceableMeters(registry);
         Tags tags = Tags.of("model", ramp.plan().model());
         meters.add(Gauge.builder("isthmus.ramp.share", ramp, Ramp::share)
+                .description("Current share of the ramp's target, from 0 to 1")
                 .tags(tags.and("arm", ramp.plan().arm()))::register);
         for (RampState state : RampState.values()) {
             meters.add(Gauge.builder("isthmus.ramp.state", ramp, it -> it.state() == state ? 1 : 0)
+                    .description("1 for the current state of the ramp")
                     .tags(tags.and("state", state.name().toLowerCase(Locale.ROOT)))::register);
         }
-        steps = meters.add(each -> each.counter("isthmus.ramp.steps", tags));
+        steps = meters.add(Counter.builder("isthmus.ramp.steps")
+                .description("Steps that the ramp has reached")
+                .tags(tags)::register);
         for (GuardBreach.BreachKind kind : GuardBreach.BreachKind.values()) {
             Tags reason = tags.and("reason", kind.label());
-            rollbacks.put(kind, meters.add(each -> each.counter("isthmus.ramp.rollbacks", reason)));
+            rollbacks.put(
+                    kind,
+                    meters.add(Counter.builder("isthmus.ramp.rollbacks")
+                            .description("Rollbacks of the ramp")
+                            .tags(reason)::register));
         }
     }
 

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ramp;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -132,7 +133,13 @@ public final class Ramps implements AutoCloseable {
                 ramp.tick();
             } catch (RuntimeException fault) {
                 // Must not stop the other ramps or the next tick.
-                LOG.error("check of the ramp of model '{}' failed", ramp.plan().model(), fault);
+                LOG.atError()
+                        .addMarker(Repeats.MARKER)
+                        .addKeyValue("model", ramp.plan().model())
+                        .setCause(fault)
+                        .log(
+                                "internal error in the ramp of model '{}'; please report it",
+                                ramp.plan().model());
             }
         }
         save();

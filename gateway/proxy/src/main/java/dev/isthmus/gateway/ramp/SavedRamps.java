@@ -26,7 +26,7 @@ final class SavedRamps {
             return store.load();
         } catch (IOException e) {
             LOG.error(
-                    "cannot read the ramp state in '{}', so every ramp starts at its first step: {}",
+                    "cannot read the ramp state in '{}', so every ramp starts at its first step; check ramps.state_file: {}",
                     store,
                     e.toString());
             return Map.of();
@@ -60,7 +60,7 @@ final class SavedRamps {
         } catch (IOException e) {
             if (!failing) {
                 LOG.error(
-                        "cannot save the ramp state to '{}', so a restart loses later progress: {}",
+                        "cannot save the ramp state to '{}', so a restart loses later progress; check ramps.state_file: {}",
                         store,
                         e.toString());
             }

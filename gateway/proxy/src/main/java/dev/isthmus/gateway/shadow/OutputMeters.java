@@ -22,19 +22,24 @@ final class OutputMeters {
     void record(OutputComparison.Numbers numbers) {
         // Infinity would stay in the sum forever; it is counted as a mismatch instead.
         if (Double.isFinite(numbers.maxDifference())) {
-            summary("isthmus.shadow.max.difference", DECADES).record(numbers.maxDifference());
+            summary("isthmus.shadow.max.difference", "The largest absolute difference of two numbers", DECADES)
+                    .record(numbers.maxDifference());
         }
         // Micrometer accepts no negative values.
-        summary("isthmus.shadow.cosine", SHARES).record(Math.max(0, numbers.cosine()));
-        summary("isthmus.shadow.argmax.agreement", SHARES).record(numbers.sameArgmax());
+        summary("isthmus.shadow.cosine", "Cosine similarity of an output; below 0 counts as 0", SHARES)
+                .record(Math.max(0, numbers.cosine()));
+        summary("isthmus.shadow.argmax.agreement", "Share of rows whose largest element is at the same index", SHARES)
+                .record(numbers.sameArgmax());
     }
 
     void record(OutputComparison.Elements elements) {
-        summary("isthmus.shadow.equal.share", SHARES).record(elements.equalShare());
+        summary("isthmus.shadow.equal.share", "BOOL and BYTES: share of equal elements", SHARES)
+                .record(elements.equalShare());
     }
 
-    private DistributionSummary summary(String name, double[] buckets) {
+    private DistributionSummary summary(String name, String what, double[] buckets) {
         return meters.add(registry -> DistributionSummary.builder(name)
+                .description(what)
                 .tags(tags)
                 .serviceLevelObjectives(buckets)
                 .register(registry));

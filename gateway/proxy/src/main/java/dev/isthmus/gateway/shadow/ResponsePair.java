@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -52,7 +53,10 @@ final class ResponsePair implements Runnable {
         try {
             compare(decoded(primary), decoded(shadow));
         } catch (RuntimeException fault) {
-            LOG.error("comparison with a shadow's response failed", fault);
+            LOG.atError()
+                    .addMarker(Repeats.MARKER)
+                    .setCause(fault)
+                    .log("internal error in a comparison with a shadow's response; please report it");
         } finally {
             release.run();
         }
@@ -85,7 +89,10 @@ final class ResponsePair implements Runnable {
         } catch (OipException unreadable) {
             return null;
         } catch (RuntimeException fault) {
-            LOG.error("decoding of a response for comparison failed", fault);
+            LOG.atError()
+                    .addMarker(Repeats.MARKER)
+                    .setCause(fault)
+                    .log("internal error in decoding a response for comparison; please report it");
             return null;
         }
     }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.transcoder.InferMessage;
 import java.util.List;
 import java.util.function.Consumer;
@@ -56,7 +57,10 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
             try {
                 notification.accept(copy);
             } catch (RuntimeException fault) {
-                LOG.error("notifying a shadow copy of its primary call's end failed", fault);
+                LOG.atError()
+                        .addMarker(Repeats.MARKER)
+                        .setCause(fault)
+                        .log("internal error in a copy for a shadow; please report it");
                 copy.drop(ShadowOutcome.FAILED);
             }
         }

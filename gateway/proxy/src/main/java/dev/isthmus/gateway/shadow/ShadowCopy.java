@@ -2,9 +2,12 @@ package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.memory.ReservedBytes;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -78,7 +81,12 @@ final class ShadowCopy implements Reply {
         } catch (OipException unsendable) {
             drop(ShadowOutcome.UNSENDABLE);
         } catch (RuntimeException fault) {
-            LOG.error("copying a call to shadow '{}' failed", shadow.config().label(), fault);
+            CallLog.of(LOG.atError(), call.context())
+                    .addMarker(Repeats.MARKER)
+                    .setCause(fault)
+                    .log(
+                            "internal error in copying a call to shadow '{}'; please report it",
+                            shadow.config().label());
             drop(ShadowOutcome.FAILED);
         }
     }
@@ -196,7 +204,7 @@ final class ShadowCopy implements Reply {
             close();
         } else if (primary != null) {
             long bytes = held;
-            ShadowMemory memory = shadow.runtime().held();
+            ReservedBytes memory = shadow.runtime().held();
             responses.primary = null;
             responses.shadowResponse = null;
             held = 0;

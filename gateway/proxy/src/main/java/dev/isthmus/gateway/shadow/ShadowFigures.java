@@ -40,13 +40,23 @@ final class ShadowFigures implements AutoCloseable {
         this.worst = new WorstDifference(nanoTime);
         for (ShadowOutcome outcome : ShadowOutcome.values()) {
             Tags tags = name.tags().and("outcome", outcome.label(), "reason", outcome.reason());
-            requests.put(outcome, meters.add(registry -> registry.counter("isthmus.shadow.requests", tags)));
+            requests.put(
+                    outcome,
+                    meters.add(Counter.builder("isthmus.shadow.requests")
+                            .description("Sampled calls")
+                            .tags(tags)::register));
         }
         for (ComparisonResult result : ComparisonResult.values()) {
             Tags tags = name.tags().and("outcome", result.label());
-            comparisons.put(result, meters.add(registry -> registry.counter("isthmus.shadow.comparisons", tags)));
+            comparisons.put(
+                    result,
+                    meters.add(Counter.builder("isthmus.shadow.comparisons")
+                            .description("Comparisons of a response with the shadow's")
+                            .tags(tags)::register));
         }
-        this.latency = meters.add(registry -> registry.timer("isthmus.shadow.latency", name.tags()));
+        this.latency = meters.add(Timer.builder("isthmus.shadow.latency")
+                .description("Response time of copies")
+                .tags(name.tags())::register);
     }
 
     void count(ShadowOutcome outcome) {
@@ -125,7 +135,9 @@ final class ShadowFigures implements AutoCloseable {
 
     private void mismatch(String output, String reason) {
         Tags tags = name.tags().and("reason", reason);
-        meters.add(registry -> registry.counter("isthmus.shadow.mismatch", tags))
+        meters.add(Counter.builder("isthmus.shadow.mismatch")
+                        .description("Outputs that cannot be compared")
+                        .tags(tags)::register)
                 .increment();
         last = new ResponseMismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong());
     }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.shadow;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Comparator;
@@ -21,7 +22,7 @@ public final class ShadowRuntime implements AutoCloseable {
     private final LongSupplier nanoTime;
     private final DifferenceListener listener;
     private final ShadowLimits limits;
-    private final ShadowMemory held;
+    private final ReservedBytes held;
     private final ResponseComparer comparer;
     private final Map<ShadowName, SharedFigures> figures = new HashMap<>();
 
@@ -45,7 +46,7 @@ public final class ShadowRuntime implements AutoCloseable {
         this.nanoTime = nanoTime;
         this.listener = listener;
         this.limits = limits;
-        this.held = new ShadowMemory(limits.heldBytes());
+        this.held = new ReservedBytes(limits.heldBytes());
         this.comparer = new ResponseComparer(limits.queued());
     }
 
@@ -61,7 +62,7 @@ public final class ShadowRuntime implements AutoCloseable {
         return limits;
     }
 
-    ShadowMemory held() {
+    ReservedBytes held() {
         return held;
     }
 

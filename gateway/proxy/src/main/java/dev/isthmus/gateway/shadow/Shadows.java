@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.oip.ModelRef;
@@ -78,7 +80,10 @@ public final class Shadows implements AutoCloseable {
             try {
                 copies = copies(call, requested, primary, source);
             } catch (RuntimeException fault) {
-                LOG.error("sampling the shadows of model '{}' failed", model, fault);
+                CallLog.of(LOG.atError(), call.context())
+                        .addMarker(Repeats.MARKER)
+                        .setCause(fault)
+                        .log("internal error in sampling the shadows of model '{}'; please report it", model);
             }
         }
         if (copies.isEmpty()) {

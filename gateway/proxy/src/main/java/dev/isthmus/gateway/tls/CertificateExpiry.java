@@ -38,7 +38,9 @@ record CertificateExpiry(Path file, String subject, Instant from, Instant until)
     void warn(String owner) {
         String problem = problem(Instant.now());
         if (problem != null) {
-            LOG.warn("{}: {}: '{}' {}", owner, file, subject, problem);
+            LOG.atWarn()
+                    .addKeyValue("file", file)
+                    .log("{}: {}: '{}' {}; replace the file", owner, file, subject, problem);
         }
     }
 

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.tls;
 
-import dev.isthmus.gateway.net.RepeatedFailures;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.UpstreamTls;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
@@ -24,7 +24,6 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
     private final String owner;
     private final UpstreamTls settings;
     private final TlsMeters meters;
-    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
 
     ClientTls(String owner, UpstreamTls settings, TlsRegistry registry) {
         super(owner, ClientContexts.files(settings), registry, () -> ClientContexts.load(settings));
@@ -91,15 +90,14 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
         }
     }
 
-    private void ended(@Nullable Throwable failure, Channel channel, String host) {
+    private void failed(Throwable failure, Channel channel, String host) {
         meters.ofUpstream(HandshakeResult.of(failure));
-        if (failure == null) {
-            return;
-        }
         String reason = HandshakeFailure.reason(failure);
-        if (failures.first(reason)) {
-            LOG.warn("{}: TLS to {} as '{}' failed: {}", owner, channel.remoteAddress(), host, reason);
-        }
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("server", channel.remoteAddress())
+                .addKeyValue("code", HandshakeResult.of(failure).label())
+                .log("{}: TLS to {} as '{}' failed: {}", owner, channel.remoteAddress(), host, reason);
     }
 
     /** Reports the end of the handshake, and closes connections that did not agree on HTTP/2. */
@@ -107,11 +105,18 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
         private final TlsServer server;
         private final SslHandler handler;
         private final boolean http2;
+        private long since = System.nanoTime();
 
         HandshakeObserver(TlsServer server, SslHandler handler, boolean http2) {
             this.server = server;
             this.handler = handler;
             this.http2 = http2;
+        }
+
+        @Override
+        public void channelActive(ChannelHandlerContext ctx) {
+            since = System.nanoTime();
+            ctx.fireChannelActive();
         }
 
         @Override
@@ -125,9 +130,18 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
                     ctx.fireExceptionCaught(failure);
                     ctx.close();
                 }
-                server.tls().ended(failure, ctx.channel(), server.host());
+                ended(failure, ctx.channel());
             }
             ctx.fireUserEventTriggered(event);
+        }
+
+        private void ended(@Nullable Throwable failure, Channel channel) {
+            if (failure == null) {
+                String version = handler.engine().getSession().getProtocol();
+                server.tls().meters.ofUpstream(version, System.nanoTime() - since);
+            } else {
+                server.tls().failed(failure, channel, server.host());
+            }
         }
     }
 }

@@ -65,6 +65,11 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
         meters.ofClient(result);
     }
 
+    /** Counts a successful handshake. */
+    public void ended(TlsSession session, long nanos) {
+        meters.ofClient(session.protocol(), nanos);
+    }
+
     /** Counts a handshake. */
     public void failed(Throwable cause) {
         meters.ofClient(HandshakeResult.of(cause));

@@ -80,7 +80,10 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
             current = load();
         } catch (TlsFileException e) {
             registry.meters().reloaded(false);
-            LOG.error("{}: the changed certificates are not used, the previous ones stay: {}", owner, e.getMessage());
+            LOG.error(
+                    "{}: the changed certificates are not used, the previous ones stay; correct the files: {}",
+                    owner,
+                    e.getMessage());
             return;
         }
         previous.release();

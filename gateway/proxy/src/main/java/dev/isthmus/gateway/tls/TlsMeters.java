@@ -1,28 +1,33 @@
 package dev.isthmus.gateway.tls;
 
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.util.EnumMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 
 /** Metrics of TLS. */
 final class TlsMeters {
     private final MeterRegistry registry;
     private final Counter applied;
     private final Counter rejected;
-    private final Map<HandshakeResult, Counter> clients = new EnumMap<>(HandshakeResult.class);
-    private final Map<HandshakeResult, Counter> upstreams = new EnumMap<>(HandshakeResult.class);
+    private final Map<HandshakeResult, Counter> clients;
+    private final Map<HandshakeResult, Counter> upstreams;
+    private final HandshakeMeters ofClients;
+    private final HandshakeMeters ofUpstreams;
 
     TlsMeters(MeterRegistry registry) {
         this.registry = registry;
         applied = reloads("applied");
         rejected = reloads("rejected");
-        for (HandshakeResult result : HandshakeResult.values()) {
-            clients.put(result, handshakes("client", result));
-            upstreams.put(result, handshakes("upstream", result));
-        }
+        clients = LabelledCounters.of(HandshakeResult.class, result -> handshakes("client", result));
+        upstreams = LabelledCounters.of(HandshakeResult.class, result -> handshakes("upstream", result));
+        ofClients = new HandshakeMeters("client");
+        ofUpstreams = new HandshakeMeters("upstream");
     }
 
     private Counter reloads(String result) {
@@ -34,7 +39,9 @@ final class TlsMeters {
 
     private Counter handshakes(String side, HandshakeResult result) {
         return Counter.builder("isthmus.tls.handshakes")
-                .description("TLS handshakes")
+                .description(
+                        "TLS handshakes. plain_text: the peer does not speak TLS; closed: it closed the connection;"
+                                + " failed: no common version or cipher, or a certificate that either side refused")
                 .tag("side", side)
                 .tag("result", result.label())
                 .register(registry);
@@ -45,17 +52,63 @@ final class TlsMeters {
     }
 
     void ofClient(HandshakeResult result) {
-        count(clients, result);
+        LabelledCounters.increment(clients, result);
+    }
+
+    /**
+     * A handshake with a client has succeeded.
+     *
+     * @param protocol the version, as {@code TLSv1.3}
+     */
+    void ofClient(String protocol, long nanos) {
+        ofClient(HandshakeResult.OK);
+        ofClients.ended(protocol, nanos);
     }
 
     void ofUpstream(HandshakeResult result) {
-        count(upstreams, result);
+        LabelledCounters.increment(upstreams, result);
     }
 
-    private static void count(Map<HandshakeResult, Counter> counters, HandshakeResult result) {
-        Counter counter = counters.get(result);
-        if (counter != null) {
-            counter.increment();
+    /** A handshake with a server has succeeded. */
+    void ofUpstream(String protocol, long nanos) {
+        ofUpstream(HandshakeResult.OK);
+        ofUpstreams.ended(protocol, nanos);
+    }
+
+    /** The successful handshakes of one side. */
+    private final class HandshakeMeters {
+        private static final String NEWEST = "TLSv1.3";
+        private final Counter newest;
+        private final Counter older;
+        private final LongAdder handshakes = new LongAdder();
+        private final LongAdder nanos = new LongAdder();
+
+        HandshakeMeters(String side) {
+            newest = version(side, NEWEST);
+            older = version(side, "TLSv1.2");
+            FunctionTimer.builder(
+                            "isthmus.tls.handshake.duration",
+                            handshakes,
+                            LongAdder::sum,
+                            count -> nanos.sum(),
+                            TimeUnit.NANOSECONDS)
+                    .description("Duration of successful TLS handshakes")
+                    .tag("side", side)
+                    .register(registry);
+        }
+
+        private Counter version(String side, String version) {
+            return Counter.builder("isthmus.tls.connections")
+                    .description("TLS connections by version")
+                    .tag("side", side)
+                    .tag("version", version)
+                    .register(registry);
+        }
+
+        void ended(String protocol, long took) {
+            (protocol.equals(NEWEST) ? newest : older).increment();
+            handshakes.increment();
+            nanos.add(took);
         }
     }
 
@@ -65,7 +118,9 @@ final class TlsMeters {
         for (CertificateExpiry each : expiries) {
             double seconds = each.until().getEpochSecond();
             gauges.add(to -> Gauge.builder("isthmus.tls.certificate.expiry", () -> seconds)
-                    .description("When a certificate or revocation list expires, in seconds since 1970")
+                    .description(
+                            "When a certificate, a trusted issuer or a revocation list (subject: its issuer) expires, in"
+                                    + " seconds since 1970")
                     .baseUnit("seconds")
                     .tag("file", each.file().toString())
                     .tag("subject", each.subject())

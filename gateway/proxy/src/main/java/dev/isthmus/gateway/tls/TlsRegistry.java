@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.tls;
 
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.ListenerTls;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -84,7 +85,10 @@ public final class TlsRegistry {
             watched.forEach(each -> each.check(false));
         } catch (RuntimeException fault) {
             // Thrown, it would end the checks.
-            LOG.error("checking the files of certificates failed", fault);
+            LOG.atError()
+                    .addMarker(Repeats.MARKER)
+                    .setCause(fault)
+                    .log("internal error in checking the files of certificates; please report it");
         }
     }
 

@@ -81,7 +81,9 @@ final class CallAttributes {
         if (method.equals(OperationNames.OTHER)) {
             put(all, "rpc.method_original", call.headers().uri());
         }
-        all.put("rpc.response.status_code", code == null ? "OK" : GrpcStatus.of(code).name());
+        all.put(
+                "rpc.response.status_code",
+                code == null ? "OK" : GrpcStatus.of(code).name());
     }
 
     private static void http(AttributesBuilder all, CallContext call) {
@@ -127,7 +129,8 @@ final class CallAttributes {
         if (call.peer() instanceof InetSocketAddress client) {
             put(all, "client.address", client.getHostString());
         }
-        SocketAddress peer = call.connection() == null ? null : call.connection().peer();
+        SocketAddress peer =
+                call.connection() == null ? null : call.connection().peer();
         if (peer instanceof InetSocketAddress address) {
             all.put("network.peer.address", address.getHostString());
             all.put("network.peer.port", address.getPort());

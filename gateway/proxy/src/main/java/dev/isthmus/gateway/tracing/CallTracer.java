@@ -32,7 +32,8 @@ final class CallTracer implements AutoCloseable {
         this.forwarded = forwarded;
         this.random = random;
         this.export = export;
-        headers = new TraceHeaders(forwarded.contains(TraceContext.HEADER), forwarded.contains(TraceStateGrammar.HEADER));
+        headers =
+                new TraceHeaders(forwarded.contains(TraceContext.HEADER), forwarded.contains(TraceStateGrammar.HEADER));
     }
 
     /** Starts the thread that sends spans. */

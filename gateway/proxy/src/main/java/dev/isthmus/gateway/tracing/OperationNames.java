@@ -43,20 +43,21 @@ final class OperationNames {
 
     /** The method that a gRPC server is asked for. */
     static String method(Operation operation) {
-        return SERVICE + switch (operation) {
-            case Operation.ServerLive request -> "ServerLive";
-            case Operation.ServerReady request -> "ServerReady";
-            case Operation.GatewayReady request -> "ServerReady";
-            case Operation.CheckHealth check -> "ModelReady";
-            case Operation.Reflect request -> "ServerMetadata";
-            case Operation.ReadServerMetadata request -> "ServerMetadata";
-            case Operation.ModelReady request -> "ModelReady";
-            case Operation.ReadModelMetadata request -> "ModelMetadata";
-            case Operation.Infer infer -> infer.stream() ? "ModelStreamInfer" : "ModelInfer";
-            case Operation.InferStream stream -> "ModelStreamInfer";
-            case Operation.Generate generate -> "ModelInfer";
-            case Operation.Manage manage -> manage.extension().grpcMethod();
-        };
+        return SERVICE
+                + switch (operation) {
+                    case Operation.ServerLive request -> "ServerLive";
+                    case Operation.ServerReady request -> "ServerReady";
+                    case Operation.GatewayReady request -> "ServerReady";
+                    case Operation.CheckHealth check -> "ModelReady";
+                    case Operation.Reflect request -> "ServerMetadata";
+                    case Operation.ReadServerMetadata request -> "ServerMetadata";
+                    case Operation.ModelReady request -> "ModelReady";
+                    case Operation.ReadModelMetadata request -> "ModelMetadata";
+                    case Operation.Infer infer -> infer.stream() ? "ModelStreamInfer" : "ModelInfer";
+                    case Operation.InferStream stream -> "ModelStreamInfer";
+                    case Operation.Generate generate -> "ModelInfer";
+                    case Operation.Manage manage -> manage.extension().grpcMethod();
+                };
     }
 
     /** The path of a REST request, with {@code {model}} in place of the name and so on. */

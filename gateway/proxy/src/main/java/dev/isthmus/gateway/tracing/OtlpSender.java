@@ -99,7 +99,9 @@ final class OtlpSender implements SpanExport.SpanSender {
             return null;
         }
         Throwable cause = result.getFailureThrowable();
-        return cause == null ? "no response in time" : cause.getMessage() == null ? cause.toString() : cause.getMessage();
+        return cause == null
+                ? "no response in time"
+                : cause.getMessage() == null ? cause.toString() : cause.getMessage();
     }
 
     @Override

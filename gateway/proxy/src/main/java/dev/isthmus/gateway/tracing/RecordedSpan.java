@@ -9,7 +9,6 @@ import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.oip.ErrorCode;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.SpanContext;
-import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.sdk.trace.data.StatusData;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.tracing;
 
-import dev.isthmus.gateway.net.RepeatedFailures;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -40,7 +40,6 @@ final class SpanExport implements AutoCloseable {
     private final AtomicInteger queued = new AtomicInteger();
     private final SpanCounters counters;
     private final Thread thread;
-    private final RepeatedFailures failures = new RepeatedFailures(System::nanoTime);
     private volatile boolean closed;
 
     /** Sends spans to the collector. Used by one thread. */
@@ -74,8 +73,7 @@ final class SpanExport implements AutoCloseable {
     }
 
     /** @param sender created by the thread that sends, as that takes time */
-    SpanExport(
-            TracingConfig config, String version, MeterRegistry meters, Function<TracingConfig, SpanSender> sender) {
+    SpanExport(TracingConfig config, String version, MeterRegistry meters, Function<TracingConfig, SpanSender> sender) {
         resource = resource(config, version);
         endpoint = config.endpoint();
         queue = new ArrayBlockingQueue<>(config.queue());
@@ -140,12 +138,13 @@ final class SpanExport implements AutoCloseable {
             return;
         }
         counters.failed().increment(batch.size());
-        if (failures.first("collector")) {
-            LOG.warn(
-                    "tracing: spans are lost, because {} does not accept them ({}); calls are not affected",
-                    endpoint,
-                    failure);
-        }
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("server", endpoint)
+                .log(
+                        "tracing: spans are lost, because {} does not accept them ({}); calls are not affected",
+                        endpoint,
+                        failure);
     }
 
     private static @Nullable String failure(SpanSender sender, List<SpanData> batch) {

@@ -42,7 +42,9 @@ record SpanTrace(
         for (String member : all.reversed()) {
             int equals = member.indexOf('=');
             if (equals > 0) {
-                members.put(member.substring(0, equals).strip(), member.substring(equals + 1).stripTrailing());
+                members.put(
+                        member.substring(0, equals).strip(),
+                        member.substring(equals + 1).stripTrailing());
             }
         }
         return members.build();
@@ -65,13 +67,11 @@ record SpanTrace(
 
     /** OpenTelemetry's form of a span's identity. */
     SpanContext context(String spanId) {
-        return SpanContext.create(
-                traceId, spanId, TraceFlags.fromByte((byte) flags), members);
+        return SpanContext.create(traceId, spanId, TraceFlags.fromByte((byte) flags), members);
     }
 
     /** The same for the span of the caller. */
     SpanContext remote(String spanId) {
-        return SpanContext.createFromRemoteParent(
-                traceId, spanId, TraceFlags.fromByte((byte) flags), members);
+        return SpanContext.createFromRemoteParent(traceId, spanId, TraceFlags.fromByte((byte) flags), members);
     }
 }

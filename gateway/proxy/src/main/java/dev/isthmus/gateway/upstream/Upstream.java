@@ -12,6 +12,7 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A server behind the gateway, or the local backend. Methods are called on the call's event loop, and so are the
@@ -131,6 +132,11 @@ public interface Upstream extends AutoCloseable {
     default Subscription modelNames(Call call, Reply reply) {
         reply.fail(failure(ErrorCode.UNIMPLEMENTED, "does not support listing its models"));
         return Subscription.NONE;
+    }
+
+    /** The connections to the server; null if it needs none. */
+    default @Nullable ConnectionCounts connections() {
+        return null;
     }
 
     /** Closes connections; calls in flight fail with UNAVAILABLE. */

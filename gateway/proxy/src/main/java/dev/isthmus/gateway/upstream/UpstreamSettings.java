@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.tls.ClientTls.TlsServer;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxMessageBytes limit of a response
  * @param returnedHeaders response headers that are passed to clients
  * @param abuse limits for HTTP/2 abuse by the server
+ * @param connections where open connections are listed
  * @param ending whether the gateway is shutting down, which then explains why connections close
  */
 public record UpstreamSettings(
@@ -33,6 +35,7 @@ public record UpstreamSettings(
         long maxMessageBytes,
         HeaderAllowList returnedHeaders,
         AbusePolicy abuse,
+        ConnectionTable connections,
         BooleanSupplier ending) {
 
     public UpstreamSettings {
@@ -62,6 +65,7 @@ public record UpstreamSettings(
                 maxMessageBytes,
                 HeaderAllowList.of(List.of()),
                 AbusePolicy.NONE,
+                new ConnectionTable(),
                 () -> false);
     }
 

@@ -35,12 +35,14 @@ class TraceContextTest {
         assertThat(context.traceId()).isEqualTo(TRACE);
         assertThat(context.parentId()).isEqualTo(PARENT);
         assertThat(context.sampled()).isEqualTo(sampled);
-        assertThat(context.child(PARENT)).isEqualTo("00-" + TRACE + "-" + PARENT + "-0" + (Integer.parseInt(flags, 16) & 3));
+        assertThat(context.child(PARENT))
+                .isEqualTo("00-" + TRACE + "-" + PARENT + "-0" + (Integer.parseInt(flags, 16) & 3));
     }
 
     @Test
     void laterVersions_mayAddFields() {
-        assertThat(TraceContext.parse("01" + VALID.substring(2) + "-what-the-future-brings")).isNotNull();
+        assertThat(TraceContext.parse("01" + VALID.substring(2) + "-what-the-future-brings"))
+                .isNotNull();
         assertThat(TraceContext.parse("01" + VALID.substring(2) + "-")).isNotNull();
         assertThat(TraceContext.parse("01" + VALID.substring(2) + ".")).isNull();
         assertThat(TraceContext.parse("01" + VALID.substring(2) + "0")).isNull();
@@ -87,7 +89,8 @@ class TraceContextTest {
                         .isEqualTo(hyphen ? c == '-' : digit);
             }
             assertThat(TraceContext.parse(VALID.substring(0, i))).isNull();
-            assertThat(TraceContext.parse(VALID.substring(0, i) + VALID.substring(i + 1))).isNull();
+            assertThat(TraceContext.parse(VALID.substring(0, i) + VALID.substring(i + 1)))
+                    .isNull();
         }
     }
 

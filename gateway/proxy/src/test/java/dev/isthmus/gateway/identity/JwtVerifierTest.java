@@ -122,8 +122,7 @@ class JwtVerifierTest {
     @Test
     void deeplyNestedHeader_isRefused() {
         String json = "{\"alg\":\"RS256\",\"a\":" + "[".repeat(9000) + "]".repeat(9000) + "}";
-        assertThatThrownBy(() -> verify(Base64URL.encode(json) + ".e30.e30"))
-                .isInstanceOf(CredentialException.class);
+        assertThatThrownBy(() -> verify(Base64URL.encode(json) + ".e30.e30")).isInstanceOf(CredentialException.class);
     }
 
     @Test

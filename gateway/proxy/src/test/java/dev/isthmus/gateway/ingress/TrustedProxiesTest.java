@@ -81,7 +81,8 @@ class TrustedProxiesTest {
                     loops,
                     ByteBufAllocator.DEFAULT,
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                    new ListenerContext(this::live, () -> settings, connections, null).of("", null, proxies, BrowserAccess.NONE));
+                    new ListenerContext(this::live, () -> settings, connections, null)
+                            .of("", null, proxies, BrowserAccess.NONE));
         }
         return new Ingress.Client(
                 new Socket(InetAddress.getLoopbackAddress(), server.address().getPort()));

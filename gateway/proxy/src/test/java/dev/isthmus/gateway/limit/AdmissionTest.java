@@ -3,9 +3,9 @@ package dev.isthmus.gateway.limit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.isthmus.gateway.limit.Admission.ConcurrencyLimits;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.gateway.limit.Admission.ConcurrencyLimits;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -47,14 +47,17 @@ class AdmissionTest {
         OipException refused = catchThrowableOfType(OipException.class, () -> admission.acquire("a"));
         assertThat(refused).hasMessage("too many concurrent calls of this caller (limit 2)");
         assertThat(refused.code()).isEqualTo(ErrorCode.RESOURCE_EXHAUSTED);
-        assertThat(catchThrowableOfType(OipException.class, () -> admission.check("a")).code())
+        assertThat(catchThrowableOfType(OipException.class, () -> admission.check("a"))
+                        .code())
                 .isEqualTo(ErrorCode.RESOURCE_EXHAUSTED);
         admission.check("b");
-        assertThat(meters.get("isthmus.principal.requests.shed").counter().count()).isEqualTo(2);
+        assertThat(meters.get("isthmus.principal.requests.shed").counter().count())
+                .isEqualTo(2);
         first.release();
         first.release();
         admission.acquire("a");
-        assertThat(catchThrowableOfType(OipException.class, () -> admission.acquire("a"))).isNotNull();
+        assertThat(catchThrowableOfType(OipException.class, () -> admission.acquire("a")))
+                .isNotNull();
     }
 
     @Test
@@ -62,7 +65,8 @@ class AdmissionTest {
         Admission.Permit a = admission.acquire("a");
         Admission.Permit b = admission.acquire("b");
         admission.acquire("");
-        assertThat(catchThrowableOfType(OipException.class, () -> admission.acquire("c")).code())
+        assertThat(catchThrowableOfType(OipException.class, () -> admission.acquire("c"))
+                        .code())
                 .isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(admission.callersInFlight()).isEqualTo(2);
         a.release();

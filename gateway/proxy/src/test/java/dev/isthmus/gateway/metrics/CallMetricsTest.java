@@ -11,6 +11,7 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -64,6 +65,52 @@ class CallMetricsTest {
                 .extracting(Meter::getId)
                 .noneMatch(id -> "m".equals(id.getTag("model")))
                 .anyMatch(id -> "other".equals(id.getTag("model")));
+    }
+
+    @Test
+    void callsBeyondTheLimitOfSeries_areThoseOfOther_andAreCounted() {
+        SimpleMeterRegistry few = new SimpleMeterRegistry();
+        int ofOne = 1 + OperationMeters.SERIES + OperationMeters.TIMER_SERIES;
+        CallMetrics bounded = new CallMetrics(few, 2 * ofOne);
+        for (String route : List.of("a", "b", "c", "d", "a")) {
+            CallContext call = began(route);
+            bounded.began(call);
+            bounded.routed(call);
+            call.ended(2);
+            bounded.ended(call);
+        }
+        assertThat(calls(few, "a")).isEqualTo(2);
+        assertThat(calls(few, "b")).isEqualTo(1);
+        assertThat(few.find("isthmus.requests").tag("model", "c").timer()).isNull();
+        assertThat(calls(few, "other")).isEqualTo(2);
+        assertThat(few.get("isthmus.metrics.overflow").counter().count()).isEqualTo(2);
+        assertThat(few.get("isthmus.metrics.series").gauge().value()).isEqualTo(2 * ofOne);
+
+        bounded.retain(Set.of("b"));
+        CallContext late = began("c");
+        late.ended(2);
+        bounded.ended(late);
+        assertThat(calls(few, "c")).isEqualTo(1);
+    }
+
+    private static long calls(SimpleMeterRegistry registry, String model) {
+        return registry.get("isthmus.requests").tag("model", model).timer().count();
+    }
+
+    @Test
+    void callsInFlight_areCountedByModel() {
+        CallContext call = began("m");
+        metrics.routed(call);
+        assertThat(inFlight("m")).isEqualTo(1);
+        end(call);
+        assertThat(inFlight("m")).isZero();
+    }
+
+    private double inFlight(String model) {
+        return registry.get("isthmus.model.requests.under.way")
+                .tag("model", model)
+                .gauge()
+                .value();
     }
 
     @Test

@@ -6,11 +6,11 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import dev.isthmus.gateway.net.Repeats;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -73,29 +73,32 @@ class TargetMetersTest {
     }
 
     @Test
-    void failures_areToldOnce_thenSummedUp_andSoIsTheirEnd() {
+    void failures_areLogged_andTheirEndAfterAMinute() {
         for (int i = 0; i < 6; i++) {
             target.ended(ErrorCode.UNAVAILABLE);
         }
-        assertThat(lines()).containsExactly("model 'm', target 'new' (upstream 'u'): a call failed: UNAVAILABLE");
         target.ended(null);
-        now += FailureLog.QUIET_NANOS;
-        target.ended(ErrorCode.INTERNAL);
+        assertThat(told.list).hasSize(6).allSatisfy(event -> {
+            assertThat(event.getFormattedMessage())
+                    .isEqualTo("model 'm', target 'new' (upstream 'u'): a call failed: UNAVAILABLE;"
+                            + " GET /debug/errors has the texts");
+            assertThat(event.getMarkerList()).contains(Repeats.MARKER);
+            assertThat(event.getKeyValuePairs())
+                    .extracting(pair -> pair.key + "=" + pair.value)
+                    .containsExactly("model=m", "target=new", "upstream=u", "code=UNAVAILABLE");
+        });
+        now += FailureLog.QUIET_NANOS - 1;
+        target.ended(null);
+        assertThat(lines()).hasSize(6);
+        now++;
+        target.ended(null);
+        target.ended(null);
         assertThat(lines())
+                .hasSize(7)
                 .last()
-                .isEqualTo("model 'm', target 'new' (upstream 'u'): 6 calls failed and 1 succeeded in the last 10 s;"
-                        + " the last failure: INTERNAL");
-        target.ended(null);
-        assertThat(lines()).hasSize(2);
-        now += TimeUnit.SECONDS.toNanos(10);
-        target.ended(null);
-        target.ended(null);
-        assertThat(lines())
-                .hasSize(3)
-                .last()
-                .isEqualTo("model 'm', target 'new' (upstream 'u'): calls succeed again, after 7 failures");
+                .isEqualTo("model 'm', target 'new' (upstream 'u'): calls succeed again, after 6 failures");
         target.ended(ErrorCode.INTERNAL);
-        assertThat(lines()).hasSize(4);
+        assertThat(lines()).hasSize(8);
     }
 
     @Test

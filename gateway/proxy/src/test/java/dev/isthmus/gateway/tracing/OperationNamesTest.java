@@ -42,7 +42,8 @@ class OperationNamesTest {
                 arguments(infer(true), "ModelStreamInfer", "/v2/models/{model}/infer_stream", true),
                 arguments(new Operation.InferStream(true), "ModelStreamInfer", "/v2/models/{model}/infer", true),
                 arguments(new Operation.Generate(MODEL, false), "ModelInfer", "/v2/models/{model}/generate", true),
-                arguments(new Operation.Generate(MODEL, true), "ModelInfer", "/v2/models/{model}/generate_stream", true));
+                arguments(
+                        new Operation.Generate(MODEL, true), "ModelInfer", "/v2/models/{model}/generate_stream", true));
     }
 
     @ParameterizedTest

@@ -63,7 +63,8 @@ class TraceStateGrammarTest {
     void limits_areThoseOfTheSpecification() {
         assertThat(TraceStateGrammar.valid(members(32))).isTrue();
         assertThat(TraceStateGrammar.valid(members(33))).isFalse();
-        assertThat(TraceStateGrammar.valid("a".repeat(256) + "=" + "1".repeat(256))).isTrue();
+        assertThat(TraceStateGrammar.valid("a".repeat(256) + "=" + "1".repeat(256)))
+                .isTrue();
         assertThat(TraceStateGrammar.valid("a".repeat(257) + "=1")).isFalse();
         assertThat(TraceStateGrammar.valid("a=" + "1".repeat(257))).isFalse();
     }

@@ -12,8 +12,10 @@ public record AccessLogConfig(
         @Doc("File that lines are appended to. Without it they go to standard output.") @Nullable
         Path file,
 
-        @Doc("Size at which the file is renamed to FILE.1, FILE.1 to FILE.2 and so on, and a new one is begun. Devices, "
-                + "pipes and symbolic links are never renamed.") @Size
+        @Doc(
+                "Size at which the file is renamed to FILE.1, FILE.1 to FILE.2 and so on, and a new one is begun. Devices, "
+                        + "pipes and symbolic links are never renamed.")
+        @Size
         int rotateAt,
 
         @Doc("Number of renamed files that are kept.") @Range(max = 1000)

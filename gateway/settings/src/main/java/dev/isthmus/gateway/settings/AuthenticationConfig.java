@@ -17,7 +17,8 @@ public record AuthenticationConfig(
         @Doc("Whether liveness and readiness of the server need a credential: open or authenticated.")
         HealthProbes health,
 
-        @Doc("Maximum concurrent calls of one caller, whatever its credentials; more are refused with 429. 0: no limit.")
+        @Doc(
+                "Maximum concurrent calls of one caller, whatever its credentials; more are refused with 429. 0: no limit.")
         @Range(max = 1_000_000)
         int maxRequests,
 

@@ -54,11 +54,13 @@ final class ConfigChecks {
         if (config.local() != null) {
             local(config.local());
         }
+        logging(config.logging());
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
-        if (config.tracing() != null) {
-            new TracingChecks(this, yaml, positions).run(config.tracing());
+        collectors();
+        if (config.payloadLog() != null) {
+            new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
         }
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
@@ -66,6 +68,16 @@ final class ConfigChecks {
             reference(positions.of(config, "default_upstream"), "default_upstream", other);
         }
         anythingToServe();
+    }
+
+    private void collectors() {
+        CollectorChecks collectors = new CollectorChecks(this, yaml, positions);
+        if (config.metrics().otlp() != null) {
+            collectors.run(CollectorChecks.CollectorSection.of(config.metrics().otlp()));
+        }
+        if (config.tracing() != null) {
+            collectors.run(CollectorChecks.CollectorSection.of(config.tracing()));
+        }
     }
 
     /** Checks that an upstream of this name exists. */
@@ -194,6 +206,16 @@ final class ConfigChecks {
         return address.length == 4
                 ? address[0] == 127
                 : NetUtil.bytesToIpAddress(address).equals("::1");
+    }
+
+    private void logging(LoggingConfig logging) {
+        for (String area : new TreeSet<>(logging.levels().keySet())) {
+            if (LogArea.named(area) == null) {
+                yaml.problem(
+                        positions.of(logging, "levels"),
+                        "logging: levels: one of " + LogArea.labels() + " is expected, got '" + area + "'");
+            }
+        }
     }
 
     private void accessLog(AccessLogConfig log) {

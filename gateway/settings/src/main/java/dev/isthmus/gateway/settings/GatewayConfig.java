@@ -26,11 +26,18 @@ public record GatewayConfig(
         ResponseConfig answers,
         HealthConfig health,
         RampsConfig ramps,
+        LoggingConfig logging,
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
+        MetricsConfig metrics,
+
         KubernetesConfig kubernetes,
-        @Doc("Distributed traces. Off by default.") @Nullable TracingConfig tracing,
+
+        @Doc("Distributed traces. Off by default.") @Nullable
+        TracingConfig tracing,
+
+        @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
@@ -76,8 +83,11 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                LoggingConfig.DEFAULT,
                 null,
+                MetricsConfig.DEFAULT,
                 KubernetesConfig.DEFAULT,
+                null,
                 null,
                 Map.of(),
                 local,
@@ -113,9 +123,12 @@ public record GatewayConfig(
                 answers,
                 health,
                 otherRamps,
+                logging,
                 accessLog,
+                metrics,
                 kubernetes,
                 tracing,
+                payloadLog,
                 upstreams,
                 local,
                 models,

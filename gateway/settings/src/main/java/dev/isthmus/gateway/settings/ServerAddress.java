@@ -29,7 +29,8 @@ public sealed interface ServerAddress {
      *
      * @param port the name of one of the Service's ports; null if it has only one
      */
-    record KubernetesService(String namespace, String service, @Nullable String port) implements ServerAddress {
+    record KubernetesService(
+            String namespace, String service, @Nullable String port) implements ServerAddress {
         @Override
         public String toString() {
             return "k8s:" + namespace + "/" + service + (port == null ? "" : ":" + port);

@@ -19,7 +19,8 @@ public record TracingConfig(
                 + "ignored: 'sample' decides about all calls.")
         ParentDecision parent,
 
-        @Doc("Name of the gateway in traces (service.name).") String serviceName,
+        @Doc("Name of the gateway in traces (service.name).")
+        String serviceName,
 
         @Doc("Further attributes of the gateway in traces, such as deployment.environment.name.")
         Map<String, String> resource,
@@ -37,8 +38,7 @@ public record TracingConfig(
         @Doc("Time for a request to the collector, with its repetitions.")
         Duration timeout,
 
-        @Doc("Number of spans that wait for the collector. More are dropped.")
-        @Range(min = 1, max = 1_000_000)
+        @Doc("Number of spans that wait for the collector. More are dropped.") @Range(min = 1, max = 1_000_000)
         int queue) {
     public static final TracingConfig DEFAULT = new TracingConfig(
             "", 0.01, ParentDecision.RESPECTED, "isthmus", Map.of(), Map.of(), null, Duration.ofSeconds(10), 2048);

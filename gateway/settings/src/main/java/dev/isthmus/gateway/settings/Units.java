@@ -54,6 +54,11 @@ public final class Units {
         return BigDecimal.valueOf(share).movePointRight(2).stripTrailingZeros().toPlainString() + "%";
     }
 
+    /** Parses a duration of more than zero and at most seven days: {@code 1m30s}; null for anything else. */
+    public static @Nullable Duration duration(String text) {
+        return readDuration(text, false);
+    }
+
     static @Nullable Duration readDuration(String text, boolean orZero) {
         if (!text.matches(orZero ? DURATION_OR_ZERO : DURATION)) {
             return null;

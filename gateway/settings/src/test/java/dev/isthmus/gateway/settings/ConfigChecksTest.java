@@ -92,7 +92,9 @@ class ConfigChecksTest {
                 arguments(
                         traces("endpoint: 'https://a/', header_files: {Content-Type: src}"),
                         "tracing: header_files: 'content-type' is set by the gateway"),
-                arguments(traces("endpoint: 'https://a/', header_files: {'x y': src}"), "header_files: a name is expected as the key, got 'x y'"),
+                arguments(
+                        traces("endpoint: 'https://a/', header_files: {'x y': src}"),
+                        "header_files: a name is expected as the key, got 'x y'"),
                 arguments(traces("endpoint: 'https://a/', ca: none"), "tracing: ca: ./none does not exist"),
                 arguments(
                         traces("endpoint: 'https://a/', resource: {service.name: x}"),
@@ -100,7 +102,8 @@ class ConfigChecksTest {
                 arguments(traces("endpoint: 'https://a/', queue: 0"), "a whole number from 1 to 1000000 is expected"),
                 arguments(traces("endpoint: 'https://a/', sample: 2"), "a share such as 20% or 0.5% is expected"),
                 arguments(
-                        traces("endpoint: 'https://a/', parent: maybe"), "one of respected, ignored is expected, got 'maybe'"));
+                        traces("endpoint: 'https://a/', parent: maybe"),
+                        "one of respected, ignored is expected, got 'maybe'"));
     }
 
     private static String traces(String keys) {

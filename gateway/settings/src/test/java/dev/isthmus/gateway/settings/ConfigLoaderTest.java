@@ -217,7 +217,21 @@ class ConfigLoaderTest {
             local: {embedded_models: maybe}                 | f.yaml:1:26: local: embedded_models: true or false is expected, got 'maybe'
             local: {embedded_models: true, load: [a]}       | local: load: requires 'model_control: explicit', since
             access_log: {headers: [Cookie]}                 | access_log: headers: 'cookie' has credentials, which are never logged
+            logging: {level: loud}                          | logging: level: one of error, warn, info, debug is expected, got 'loud'
+            logging: {format: xml}                          | logging: format: one of text, json is expected, got 'xml'
+            logging: {levels: {flet: debug}}                | logging: levels: one of access, admin, calls, catalogue, clients, fleet, gateway, libraries, local, ramps, shadows, tls is expected, got 'flet'
+            logging: {levels: {fleet: loud}}                | one of error, warn, info, debug is expected, got 'loud'
             access_log: {sample: 2}                         | access_log: sample: a share such as 20% or 0.5% is expected, got '2'
+            payload_log: {}                                 | payload_log: one of 'url' and 'file' is expected
+            payload_log: {file: a, url: "http://a"}         | payload_log: one of 'url' and 'file' is expected
+            payload_log: {url: "ftp://a"}                   | payload_log: url: an http or https URL without user and password is expected, got 'ftp://a'
+            payload_log: {url: "http://a:b@c"}              | payload_log: url: an http or https URL without user and password is expected
+            payload_log: {url: "http://a", ca: a.pem}       | payload_log: ca: an https 'url' is expected with it
+            payload_log: {url: "https://a", ca: /none.pem}  | payload_log: ca: /none.pem does not exist
+            payload_log: {file: a, source: "a b"}           | payload_log: source: a URI reference is expected, got 'a b'
+            payload_log: {file: a, max_queued: 1KiB}        | payload_log: max_size: at most max_queued, 1KiB, is expected, got '1MiB'
+            payload_log: {file: a, max_size: 17MiB}         | payload_log: max_size: with form json at most 16MiB is expected, as JSON takes several times the memory, got '17MiB'
+            payload_log: {file: a, events: all}             | payload_log: events: one of both, request, response is expected, got 'all'
             local: {embedded_models: true, device: cuda}    | local: device: cpu, gpu:N or auto is expected, got 'cuda'
             local: {}                                       | 'model_repository' or 'embedded_models: true' is expected
             local: {model_repository: /none}                | /none is not a directory

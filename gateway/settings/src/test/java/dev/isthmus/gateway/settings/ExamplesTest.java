@@ -69,6 +69,8 @@ class ExamplesTest {
         missing.removeAll(found);
         // It excludes jwks_url.
         missing.remove(".authentication.jwt.jwks_file");
+        // It excludes url.
+        missing.remove(".payload_log.file");
         // The same section as that of a listener.
         missing.removeIf(key -> key.startsWith(".admin.tls."));
         assertThat(missing).isEmpty();

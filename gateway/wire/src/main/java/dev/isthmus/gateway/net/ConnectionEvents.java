@@ -5,6 +5,12 @@ public interface ConnectionEvents {
     /** Ignores all events. */
     ConnectionEvents NONE = new ConnectionEvents() {};
 
+    /** A connection was accepted. */
+    default void opened() {}
+
+    /** An accepted connection was closed. */
+    default void closed(CloseCause cause) {}
+
     /** A connection, or a request on it, timed out. */
     default void timedOut(TimeoutRule rule) {}
 

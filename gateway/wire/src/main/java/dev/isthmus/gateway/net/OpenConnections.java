@@ -15,6 +15,7 @@ public final class OpenConnections {
     private final AtomicInteger unended = new AtomicInteger();
     private final Map<InetAddress, Integer> ofAddress = new ConcurrentHashMap<>();
     private final ConnectionDrain drain = new ConnectionDrain();
+    private final ConnectionTable table = new ConnectionTable();
 
     /** The connection limit that was exceeded. */
     public enum ConnectionLimit {
@@ -72,6 +73,11 @@ public final class OpenConnections {
     /** The steps that end these connections. */
     public ConnectionDrain drain() {
         return drain;
+    }
+
+    /** What they do. */
+    public ConnectionTable table() {
+        return table;
     }
 
     /** The number of open connections. */

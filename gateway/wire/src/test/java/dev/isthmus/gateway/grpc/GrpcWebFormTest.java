@@ -36,8 +36,8 @@ class GrpcWebFormTest {
         assertThat(GrpcWebForm.isGrpcWeb(type)).isTrue();
         assertThatThrownBy(() -> GrpcWebForm.ofRequest(type))
                 .isInstanceOf(OipException.class)
-                .hasMessageContaining("application/grpc-web+proto or application/grpc-web-text+proto is expected, got '"
-                        + type);
+                .hasMessageContaining(
+                        "application/grpc-web+proto or application/grpc-web-text+proto is expected, got '" + type);
     }
 
     @ParameterizedTest
@@ -80,8 +80,7 @@ class GrpcWebFormTest {
         ByteBuf frame = GrpcWebTrailers.frame(fields, ByteBufAllocator.DEFAULT);
         assertThat(frame.readUnsignedByte()).isEqualTo((short) 0x80);
         assertThat(frame.readInt()).isEqualTo(frame.readableBytes());
-        assertThat(frame.toString(StandardCharsets.US_ASCII))
-                .isEqualTo("grpc-status: 5\r\nx-a: b  grpc-status: 0\r\n");
+        assertThat(frame.toString(StandardCharsets.US_ASCII)).isEqualTo("grpc-status: 5\r\nx-a: b  grpc-status: 0\r\n");
         frame.release();
     }
 }

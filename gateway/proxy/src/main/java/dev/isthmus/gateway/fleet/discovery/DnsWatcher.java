@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet.discovery;
 
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.net.Repeats;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +29,8 @@ final class DnsWatcher implements Registration {
     private final long refresh;
     private final Consumer<List<DiscoveredServer>> listener;
     private final CompletableFuture<Void> first = new CompletableFuture<>();
+    private final LongAdder succeeded = new LongAdder();
+    private final LongAdder failed = new LongAdder();
     private int unresolved;
     private volatile boolean closed;
 
@@ -52,13 +56,18 @@ final class DnsWatcher implements Registration {
     }
 
     @Override
+    public long lookUps(boolean success) {
+        return (success ? succeeded : failed).sum();
+    }
+
+    @Override
     public void close() {
         closed = true;
         try {
             loop.execute(() -> names.forEach(name -> name.lookup.close()));
         } catch (RejectedExecutionException e) {
             // The loop has terminated and closed the resolvers' channels.
-            LOG.debug("the event loop of the DNS resolver has terminated", e);
+            LOG.debug("the event loop of the DNS resolver has terminated");
         }
     }
 
@@ -98,6 +107,7 @@ final class DnsWatcher implements Registration {
         @Override
         public void found(List<DiscoveredServer> found, long seconds) {
             failures = 0;
+            succeeded.increment();
             servers = found;
             if (!closed) {
                 publish();
@@ -110,12 +120,16 @@ final class DnsWatcher implements Registration {
             if (closed) {
                 return;
             }
+            DnsWatcher.this.failed.increment();
             if (failures == 0) {
-                LOG.warn(
-                        "'{}' could not be resolved, its last {} servers stay in use: {}",
-                        lookup.name(),
-                        servers.size(),
-                        cause.getMessage());
+                LOG.atWarn()
+                        .addMarker(Repeats.MARKER)
+                        .addKeyValue("server", lookup.name())
+                        .log(
+                                "'{}' could not be resolved, its last {} servers stay in use; check DNS: {}",
+                                lookup.name(),
+                                servers.size(),
+                                cause.getMessage());
             }
             failures = Math.min(failures + 1, MAX_DOUBLINGS);
             reschedule(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failures - 1))));

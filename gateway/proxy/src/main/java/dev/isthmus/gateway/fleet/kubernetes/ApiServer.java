@@ -89,8 +89,8 @@ final class ApiServer implements AutoCloseable {
     private String token() throws IOException {
         String token = new String(read("token_file", config.tokenFile()), StandardCharsets.ISO_8859_1).strip();
         if (!token.matches("[!-~]+")) {
-            throw new IOException("kubernetes: token_file: a token of printable characters is expected in "
-                    + config.tokenFile());
+            throw new IOException(
+                    "kubernetes: token_file: a token of printable characters is expected in " + config.tokenFile());
         }
         return token;
     }

@@ -14,8 +14,7 @@ import java.util.Set;
  * @param addressType IPv4, IPv6 or FQDN
  * @param ports TCP ports by name; a Service's only port may have an empty name
  */
-record EndpointSlice(
-        String name, String addressType, Map<String, Integer> ports, List<SliceEndpoint> endpoints) {
+record EndpointSlice(String name, String addressType, Map<String, Integer> ports, List<SliceEndpoint> endpoints) {
 
     /**
      * One endpoint.
@@ -56,7 +55,9 @@ record EndpointSlice(
 
     private static Set<String> zones(JsonNode endpoint) {
         Set<String> zones = new LinkedHashSet<>();
-        endpoint.path("hints").path("forZones").forEach(zone -> zones.add(zone.path("name").asText()));
+        endpoint.path("hints")
+                .path("forZones")
+                .forEach(zone -> zones.add(zone.path("name").asText()));
         return zones;
     }
 }

@@ -119,7 +119,8 @@ final class EndpointSliceWatch implements AutoCloseable {
         long start = System.nanoTime();
         boolean progress = false;
         try (TimedBody body = server.get(path + query, IDLE);
-                MappingIterator<JsonNode> events = JSON.readerFor(JsonNode.class).readValues(body)) {
+                MappingIterator<JsonNode> events =
+                        JSON.readerFor(JsonNode.class).readValues(body)) {
             recovered();
             while (events.hasNextValue()) {
                 apply(events.nextValue());

@@ -22,7 +22,8 @@ final class ServiceEndpoints {
      *
      * @param problem why there are no servers; null if there are
      */
-    record FoundServers(List<DiscoveredServer> servers, @Nullable String problem) {
+    record FoundServers(
+            List<DiscoveredServer> servers, @Nullable String problem) {
         FoundServers {
             servers = List.copyOf(servers);
         }
@@ -81,7 +82,9 @@ final class ServiceEndpoints {
             Integer number = slice.ports().get(port);
             all += slice.endpoints().size();
             for (SliceEndpoint endpoint : slice.endpoints()) {
-                if (number != null && endpoint.usable() && NetUtil.createByteArrayFromIpAddressString(endpoint.address()) != null) {
+                if (number != null
+                        && endpoint.usable()
+                        && NetUtil.createByteArrayFromIpAddressString(endpoint.address()) != null) {
                     usable.add(new PortEndpoint(endpoint, number));
                 }
             }
@@ -93,7 +96,8 @@ final class ServiceEndpoints {
 
     /** As kube-proxy does it: hints count only if each endpoint has some, and one is for this zone. */
     private List<PortEndpoint> inZone(List<PortEndpoint> usable) {
-        if (zone == null || usable.stream().anyMatch(each -> each.endpoint().zones().isEmpty())) {
+        if (zone == null
+                || usable.stream().anyMatch(each -> each.endpoint().zones().isEmpty())) {
             return usable;
         }
         List<PortEndpoint> near = usable.stream()

@@ -5,6 +5,11 @@ import dev.isthmus.gateway.http2.AbuseRule;
 import dev.isthmus.gateway.http2.ConnectionListener;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.http2.Http2Options;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
+import dev.isthmus.gateway.upstream.ConnectionCounts;
+import dev.isthmus.gateway.upstream.ConnectionCounts.ServerCloseCause;
+import dev.isthmus.gateway.upstream.DescribedServer;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -12,6 +17,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +46,7 @@ final class GrpcConnection implements ConnectionListener {
     private boolean received;
     private boolean settingsReceived;
     private boolean used;
+    private long idleSince = System.nanoTime();
 
     GrpcConnection(GrpcConnectionPool pool, ConnectionRules rules, AbusePolicy abuse) {
         this.pool = pool;
@@ -50,9 +57,17 @@ final class GrpcConnection implements ConnectionListener {
         this.http2 = Http2Connection.client(options, this);
     }
 
-    void join(ChannelPipeline pipeline) {
+    /** @param settings of its server */
+    void join(ChannelPipeline pipeline, UpstreamSettings settings) {
         channel = pipeline.channel();
+        settings.connections().add(new DescribedServer(settings, pipeline.channel(), this::use));
         pipeline.addLast(new ServerListener()).addLast(http2);
+    }
+
+    private ConnectionUse use() {
+        int streams = http2.openStreams();
+        return new ConnectionUse(
+                "HTTP/2", streams, streams > 0 ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - idleSince));
     }
 
     private EventLoop loop() {
@@ -118,7 +133,14 @@ final class GrpcConnection implements ConnectionListener {
         if (received) {
             watch();
         } else {
+            closing(ServerCloseCause.UNRESPONSIVE);
             http2.closeWith(pool.texts().failures().pingTimeout(rules.pingTimeout()));
+        }
+    }
+
+    private void closing(ServerCloseCause cause) {
+        if (channel != null) {
+            ConnectionCounts.closing(channel, cause);
         }
     }
 
@@ -131,6 +153,7 @@ final class GrpcConnection implements ConnectionListener {
 
     @Override
     public void goingAway(long errorCode) {
+        closing(ServerCloseCause.SERVER);
         if (settingsReceived) {
             pool.drain(this);
             http2.goAway();
@@ -141,6 +164,9 @@ final class GrpcConnection implements ConnectionListener {
 
     @Override
     public void streamClosed() {
+        if (http2.openStreams() == 0) {
+            idleSince = System.nanoTime();
+        }
         pool.serveWaiting();
     }
 

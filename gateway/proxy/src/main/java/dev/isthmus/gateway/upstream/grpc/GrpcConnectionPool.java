@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamTransport;
 import dev.isthmus.oip.OipException;
@@ -10,8 +11,10 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -31,12 +34,15 @@ final class GrpcConnectionPool {
     private final ByteBufAllocator allocator;
     private final Bootstrap bootstrap;
     private final UpstreamSettings settings;
+    private final ConnectionCounts counts;
     /** Connections that accept streams, or will when others have ended. */
     private final List<GrpcConnection> ready = new ArrayList<>();
     /** Connections that accept no more streams and close when theirs have ended. */
     private final Set<GrpcConnection> draining = new LinkedHashSet<>();
 
-    private final LinkedHashSet<GrpcCall> waiting = new LinkedHashSet<>();
+    /** The calls that wait for a stream, in order, and since when. */
+    private final LinkedHashMap<GrpcCall, Long> waiting = new LinkedHashMap<>();
+
     private @Nullable GrpcConnection connecting;
     private int largeWindows;
     private boolean closed;
@@ -44,11 +50,13 @@ final class GrpcConnectionPool {
     private GrpcConnectionPool(
             StatusText texts,
             ConnectionRules rules,
+            ConnectionCounts counts,
             EventLoop loop,
             ByteBufAllocator allocator,
             UpstreamSettings settings) {
         this.texts = texts;
         this.rules = rules;
+        this.counts = counts;
         this.loop = loop;
         this.allocator = allocator;
         this.settings = settings;
@@ -60,9 +68,10 @@ final class GrpcConnectionPool {
             UpstreamSettings settings,
             StatusText texts,
             ConnectionRules rules,
+            ConnectionCounts counts,
             EventLoop loop,
             ByteBufAllocator allocator) {
-        return new GrpcConnectionPool(texts, rules, loop, allocator, settings);
+        return new GrpcConnectionPool(texts, rules, counts, loop, allocator, settings);
     }
 
     /** Acquires a permit for a large window, if one is free; {@link #largeWindowEnded} releases it. */
@@ -98,7 +107,8 @@ final class GrpcConnectionPool {
             call.fail(texts.failures().overloaded(rules.connections()));
             return;
         }
-        waiting.add(call);
+        waiting.put(call, System.nanoTime());
+        counts.waitBegan();
         connect();
     }
 
@@ -113,7 +123,14 @@ final class GrpcConnectionPool {
 
     /** Removes a call from the queue. */
     void forget(GrpcCall call) {
-        waiting.remove(call);
+        waitEnded(waiting.remove(call));
+    }
+
+    /** @param since null if the call did not wait */
+    private void waitEnded(@Nullable Long since) {
+        if (since != null) {
+            counts.waitEnded(System.nanoTime() - since);
+        }
     }
 
     private void connect() {
@@ -126,10 +143,10 @@ final class GrpcConnectionPool {
         }
         GrpcConnection next = new GrpcConnection(this, rules, settings.abuse());
         connecting = next;
-        bootstrap
-                .clone()
-                .handler(new GrpcChannelInitializer(next, settings))
-                .connect()
+        counts.watch(bootstrap
+                        .clone()
+                        .handler(new GrpcChannelInitializer(next, settings))
+                        .connect())
                 .addListener(future -> connected((ChannelFuture) future, next));
     }
 
@@ -166,12 +183,13 @@ final class GrpcConnectionPool {
     /** A connection may accept streams again. */
     void serveWaiting() {
         while (!waiting.isEmpty()) {
-            GrpcCall first = waiting.removeFirst();
-            if (!openStream(first)) {
-                waiting.addFirst(first);
+            Map.Entry<GrpcCall, Long> first = waiting.pollFirstEntry();
+            if (!openStream(first.getKey())) {
+                waiting.putFirst(first.getKey(), first.getValue());
                 connect();
                 return;
             }
+            waitEnded(first.getValue());
         }
     }
 
@@ -211,7 +229,8 @@ final class GrpcConnectionPool {
     }
 
     private void failWaiting(Supplier<OipException> failure) {
-        List<GrpcCall> all = List.copyOf(waiting);
+        List<GrpcCall> all = List.copyOf(waiting.keySet());
+        waiting.values().forEach(this::waitEnded);
         waiting.clear();
         all.forEach(call -> call.fail(failure.get()));
     }
@@ -243,7 +262,7 @@ final class GrpcConnectionPool {
             if (settings.tls() != null) {
                 settings.tls().addHttp2(channel, settings.connectTimeout());
             }
-            connection.join(channel.pipeline());
+            connection.join(channel.pipeline(), settings);
         }
     }
 }

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.http2.HeaderFieldList;
+import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.PerLoop;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UnaryStream;
@@ -51,6 +52,7 @@ public final class GrpcUpstream implements Upstream {
     private final StatusText texts;
     private final GrpcMethods methods;
     private final ServerCapabilities capabilities;
+    private final ConnectionCounts connections = new ConnectionCounts();
     private final PerLoop<GrpcConnectionPool> pools;
 
     /**
@@ -75,7 +77,7 @@ public final class GrpcUpstream implements Upstream {
                 GrpcMethods.of(settings.tls() == null ? "http" : "https", settings.authority(), settings.timeout());
         this.capabilities = capabilities;
         this.pools = new PerLoop<>(
-                loop -> GrpcConnectionPool.open(settings, texts, rules, loop, allocator),
+                loop -> GrpcConnectionPool.open(settings, texts, rules, connections, loop, allocator),
                 GrpcConnectionPool::close,
                 failures::closed);
     }
@@ -83,6 +85,11 @@ public final class GrpcUpstream implements Upstream {
     @Override
     public String name() {
         return settings.name();
+    }
+
+    @Override
+    public ConnectionCounts connections() {
+        return connections;
     }
 
     @Override

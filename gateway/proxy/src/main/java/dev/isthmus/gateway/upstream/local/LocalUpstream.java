@@ -15,6 +15,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -27,10 +28,12 @@ public final class LocalUpstream implements InProcessServer {
 
     private final LocalBackend backend;
     private final LocalManagement management;
+    private final LocalMeters meters;
 
     /** @param backend taken: closed with this */
-    public LocalUpstream(LocalBackend backend) {
+    public LocalUpstream(LocalBackend backend, MeterRegistry registry) {
         this.backend = backend;
+        this.meters = new LocalMeters(registry, backend);
         this.management = new LocalManagement(backend);
     }
 
@@ -108,6 +111,7 @@ public final class LocalUpstream implements InProcessServer {
 
     @Override
     public void close() {
+        meters.close();
         backend.close();
     }
 

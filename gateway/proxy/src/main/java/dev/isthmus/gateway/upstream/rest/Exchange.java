@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
@@ -33,6 +34,8 @@ final class Exchange implements Subscription {
     private @Nullable ScheduledFuture<?> deadline;
     private @Nullable RestConnection connection;
     private final HeaderAllowList returnedHeaders;
+    private @Nullable ConnectionCounts waitingAt;
+    private long waitsSince;
     private boolean retryable;
     private boolean retried;
     private boolean ended;
@@ -75,8 +78,23 @@ final class Exchange implements Subscription {
         return request.safe();
     }
 
+    /** It waits for a connection from now on. */
+    void waits(ConnectionCounts counts) {
+        waitingAt = counts;
+        waitsSince = pool.nanoTime();
+        counts.waitBegan();
+    }
+
+    private void waitEnded() {
+        if (waitingAt != null) {
+            waitingAt.waitEnded(pool.nanoTime() - waitsSince);
+            waitingAt = null;
+        }
+    }
+
     /** Sends the request on a connection. */
     void sendOn(RestConnection carrier) {
+        waitEnded();
         connection = carrier;
         retryable = !retried && safe() && carrier.used();
         carrier.send(request, this);
@@ -234,6 +252,7 @@ final class Exchange implements Subscription {
 
     private void end() {
         ended = true;
+        waitEnded();
         response.endParts();
         request.release();
         if (deadline != null) {

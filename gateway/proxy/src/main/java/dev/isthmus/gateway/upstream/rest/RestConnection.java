@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.upstream.ConnectionCounts;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -9,6 +11,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +49,15 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
 
     EventLoop loop() {
         return channel.eventLoop();
+    }
+
+    /** How it is used now. */
+    ConnectionUse use() {
+        boolean idle = exchange == null;
+        return new ConnectionUse(
+                "HTTP/1.1",
+                idle ? 0 : 1,
+                idle && !used() ? null : Duration.ofNanos(idle ? Math.max(0, pool.nanoTime() - idleSince) : 0));
     }
 
     boolean active() {
@@ -150,6 +162,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     @Override
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
         if (event instanceof IdleStateEvent && exchange == null) {
+            ConnectionCounts.closing(channel, ConnectionCounts.ServerCloseCause.IDLE);
             channel.close();
         }
     }

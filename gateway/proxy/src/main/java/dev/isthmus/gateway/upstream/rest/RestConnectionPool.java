@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.upstream.ConnectionCounts;
+import dev.isthmus.gateway.upstream.DescribedServer;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamTransport;
@@ -38,6 +40,7 @@ final class RestConnectionPool {
     private final Bootstrap bootstrap;
     private final PoolLimits limits;
     private final UpstreamFailures failures;
+    private final ConnectionCounts counts;
     private final LongSupplier nanoTime;
     private final Deque<RestConnection> idle = new ArrayDeque<>();
     private final Deque<Exchange> waiting = new ArrayDeque<>();
@@ -51,11 +54,13 @@ final class RestConnectionPool {
             Bootstrap bootstrap,
             PoolLimits limits,
             UpstreamFailures failures,
+            ConnectionCounts counts,
             LongSupplier nanoTime) {
         this.settings = settings;
         this.bootstrap = bootstrap;
         this.limits = limits;
         this.failures = failures;
+        this.counts = counts;
         this.nanoTime = nanoTime;
     }
 
@@ -64,11 +69,12 @@ final class RestConnectionPool {
             UpstreamSettings settings,
             PoolLimits limits,
             UpstreamFailures failures,
+            ConnectionCounts counts,
             EventLoop loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
         Bootstrap bootstrap = UpstreamTransport.of(settings, loop, allocator);
-        return new RestConnectionPool(settings, bootstrap, limits, failures, nanoTime);
+        return new RestConnectionPool(settings, bootstrap, limits, failures, counts, nanoTime);
     }
 
     String authority() {
@@ -96,7 +102,14 @@ final class RestConnectionPool {
             exchange.sendOn(idleConnection);
         } else if (full() && waiting.size() >= limits.waiting()) {
             exchange.fail(failures.overloaded(limits.connections()));
-        } else if (full()) {
+        } else {
+            exchange.waits(counts);
+            connectOrWait(exchange);
+        }
+    }
+
+    private void connectOrWait(Exchange exchange) {
+        if (full()) {
             waiting.addLast(exchange);
         } else {
             connect(exchange);
@@ -125,6 +138,7 @@ final class RestConnectionPool {
 
     /** Sends the exchange on a new connection, ahead of all waiting ones. */
     void acquireFresh(Exchange exchange) {
+        exchange.waits(counts);
         if (full()) {
             waiting.addFirst(exchange);
         } else {
@@ -144,10 +158,7 @@ final class RestConnectionPool {
     private void connect(Exchange exchange) {
         connecting++;
         var initializer = new RestChannelInitializer();
-        bootstrap
-                .clone()
-                .handler(initializer)
-                .connect()
+        counts.watch(bootstrap.clone().handler(initializer).connect())
                 .addListener(future -> tcpConnected((ChannelFuture) future, initializer.connection, exchange));
     }
 
@@ -237,12 +248,14 @@ final class RestConnectionPool {
             if (settings.tls() != null) {
                 settings.tls().addHttp1(channel, settings.connectTimeout());
             }
-            connection = new RestConnection(RestConnectionPool.this, channel, reads);
+            RestConnection added = new RestConnection(RestConnectionPool.this, channel, reads);
+            connection = added;
+            settings.connections().add(new DescribedServer(settings, channel, added::use));
             channel.pipeline()
                     .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
                     // Not HttpClientCodec: it is needed only for HEAD and CONNECT, which are never sent.
                     .addLast(new HttpResponseDecoder(http), new HttpRequestEncoder())
-                    .addLast(connection);
+                    .addLast(added);
         }
     }
 }

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.PerLoop;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -39,6 +40,7 @@ public final class RestUpstream implements Upstream {
     private final UpstreamFailures failures;
     private final RestResponses responses;
     private final ServerCapabilities capabilities;
+    private final ConnectionCounts connections = new ConnectionCounts();
     private final PerLoop<RestConnectionPool> pools;
 
     public RestUpstream(
@@ -58,7 +60,7 @@ public final class RestUpstream implements Upstream {
         this.responses = new RestResponses(failures);
         this.capabilities = capabilities;
         this.pools = new PerLoop<>(
-                loop -> RestConnectionPool.open(settings, limits, failures, loop, allocator, nanoTime),
+                loop -> RestConnectionPool.open(settings, limits, failures, connections, loop, allocator, nanoTime),
                 RestConnectionPool::close,
                 failures::closed);
     }
@@ -66,6 +68,11 @@ public final class RestUpstream implements Upstream {
     @Override
     public String name() {
         return settings.name();
+    }
+
+    @Override
+    public ConnectionCounts connections() {
+        return connections;
     }
 
     @Override

@@ -51,8 +51,7 @@ final class FakeApiServer implements AutoCloseable {
     private static SSLContext context(Issued issued) throws Exception {
         KeyStore store = KeyStore.getInstance("PKCS12");
         store.load(null, null);
-        store.setKeyEntry(
-                "key", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
+        store.setKeyEntry("key", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
         KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         keys.init(store, new char[0]);
         SSLContext context = SSLContext.getInstance("TLS");

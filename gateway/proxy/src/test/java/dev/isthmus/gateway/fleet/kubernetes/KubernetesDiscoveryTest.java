@@ -131,7 +131,8 @@ class KubernetesDiscoveryTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"{\"type\":\"MODIFIED\",\"object\":{\"meta", "<html>", "{\"type\":\"MODIFIED\",\"object\":{}}"})
+    @ValueSource(
+            strings = {"{\"type\":\"MODIFIED\",\"object\":{\"meta", "<html>", "{\"type\":\"MODIFIED\",\"object\":{}}"})
     void brokenWatch_keepsTheServers(String body) {
         server.next(200, list(5, slice(3, "s", "10.0.0.1")));
         server.next(200, body);
@@ -230,7 +231,8 @@ class KubernetesDiscoveryTest {
 
     @Test
     void withoutCluster_nothingIsFound_andNothingThrown() {
-        KubernetesConfig pod = new KubernetesConfig(null, folder.resolve("token"), server.access().caFile(), null);
+        KubernetesConfig pod = new KubernetesConfig(
+                null, folder.resolve("token"), server.access().caFile(), null);
         try (Registration watch = discovery.watch(pod, List.of(TRITON), this::found)) {
             assertThat(watch.first()).succeedsWithin(PATIENCE);
             assertThat(found).isEmpty();

@@ -86,7 +86,8 @@ class ServiceEndpointsTest {
                 "d,a,b,c,123",
                 "a,-,-,-,123"
             })
-    void zoneHints(@Nullable String zone, @Nullable String one, @Nullable String two, @Nullable String three, String used)
+    void zoneHints(
+            @Nullable String zone, @Nullable String one, @Nullable String two, @Nullable String three, String used)
             throws Exception {
         List<String> endpoints = new ArrayList<>();
         int number = 0;
@@ -96,7 +97,11 @@ class ServiceEndpointsTest {
                     "10.0.0." + number, "ready: true", hints == null ? new String[0] : hints.split("\\+", -1)));
         }
         FoundServers found = find("grpc", zone, slice("IPv4", GRPC, String.join(", ", endpoints)));
-        assertThat(String.join("", addresses(found).stream().map(each -> each.substring(7, 8)).toList()))
+        assertThat(String.join(
+                        "",
+                        addresses(found).stream()
+                                .map(each -> each.substring(7, 8))
+                                .toList()))
                 .isEqualTo(used);
     }
 
@@ -130,7 +135,8 @@ class ServiceEndpointsTest {
     @Test
     void severalPorts_needAName() throws Exception {
         String ports = "[{name: 'http', port: 8000}, {name: 'grpc', port: 8001}]";
-        assertThat(find(null, null, slice("IPv4", ports, endpoint("10.0.0.1", ""))).problem())
+        assertThat(find(null, null, slice("IPv4", ports, endpoint("10.0.0.1", "")))
+                        .problem())
                 .isEqualTo("has several ports; the name of one is expected: grpc, http");
     }
 
@@ -141,7 +147,8 @@ class ServiceEndpointsTest {
                 "[{name: 'http', port: 8000}, {name: 'grpc', port: 1, protocol: 'UDP'}]"
             })
     void unknownPort_isNamed_withThoseThatThereAre(String ports) throws Exception {
-        assertThat(find("grpc", null, slice("IPv4", ports, endpoint("10.0.0.1", ""))).problem())
+        assertThat(find("grpc", null, slice("IPv4", ports, endpoint("10.0.0.1", "")))
+                        .problem())
                 .isEqualTo("has no TCP port named 'grpc'; its ports are: http");
     }
 
@@ -170,9 +177,11 @@ class ServiceEndpointsTest {
 
     @Test
     void names_areNoAddresses() throws Exception {
-        assertThat(find("grpc", null, slice("FQDN", GRPC, endpoint("a.example", ""))).problem())
+        assertThat(find("grpc", null, slice("FQDN", GRPC, endpoint("a.example", "")))
+                        .problem())
                 .isEqualTo("has no addresses of type IPv4 or IPv6");
-        assertThat(find("grpc", null, slice("IPv4", GRPC, endpoint("a.example", ""))).servers())
+        assertThat(find("grpc", null, slice("IPv4", GRPC, endpoint("a.example", "")))
+                        .servers())
                 .isEmpty();
     }
 }

@@ -1,18 +1,19 @@
-package dev.isthmus.gateway.shadow;
+package dev.isthmus.gateway.memory;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The memory budget of all copies, in bytes of messages kept from being released. Thread-safe. */
-final class ShadowMemory {
+/** A limit of bytes that are kept from being released, beside those of {@link MemoryBudget}. Thread-safe. */
+public final class ReservedBytes {
     private final long limit;
     private final AtomicLong held = new AtomicLong();
 
-    ShadowMemory(long limit) {
+    /** @param limit in bytes */
+    public ReservedBytes(long limit) {
         this.limit = limit;
     }
 
     /** Reserves memory if the limit allows; {@link #release} releases it. */
-    boolean reserve(long bytes) {
+    public boolean reserve(long bytes) {
         long now = held.get();
         while (bytes <= limit - now) {
             if (held.compareAndSet(now, now + bytes)) {
@@ -23,11 +24,12 @@ final class ShadowMemory {
         return false;
     }
 
-    void release(long bytes) {
+    public void release(long bytes) {
         held.addAndGet(-bytes);
     }
 
-    long reserved() {
+    /** The bytes reserved now. */
+    public long reserved() {
         return held.get();
     }
 }

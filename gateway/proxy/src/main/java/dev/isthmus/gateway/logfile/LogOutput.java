@@ -1,8 +1,9 @@
-package dev.isthmus.gateway.accesslog;
+package dev.isthmus.gateway.logfile;
 
-import dev.isthmus.gateway.settings.AccessLogConfig;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -11,7 +12,7 @@ import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
 
 /** Where lines are written to: a file, which is renamed when it is full, or standard output. Used by one thread. */
-final class LogOutput implements AutoCloseable {
+public final class LogOutput implements AutoCloseable {
     private final @Nullable Path file;
     private final int rotateAt;
     private final int keep;
@@ -20,10 +21,17 @@ final class LogOutput implements AutoCloseable {
     /** False for devices, pipes and symbolic links, which must not be renamed. */
     private boolean rotates;
 
-    LogOutput(AccessLogConfig config) {
-        file = config.file();
-        rotateAt = config.rotateAt();
-        keep = config.keep();
+    /**
+     * Opens nothing before there is a line.
+     *
+     * @param file null for standard output
+     * @param rotateAt size in bytes at which the file is renamed
+     * @param keep number of renamed files that are kept
+     */
+    public LogOutput(@Nullable Path file, int rotateAt, int keep) {
+        this.file = file;
+        this.rotateAt = rotateAt;
+        this.keep = keep;
     }
 
     /**
@@ -31,7 +39,7 @@ final class LogOutput implements AutoCloseable {
      *
      * @throws IOException if they may not have been written; the next call opens the file again
      */
-    void write(byte[] lines, int count) throws IOException {
+    public void write(byte[] lines, int count) throws IOException {
         if (file != null && rotates && length > 0 && length + count > rotateAt) {
             close();
             rotate(file);
@@ -56,10 +64,27 @@ final class LogOutput implements AutoCloseable {
         if (file == null) {
             return System.out;
         }
+        boolean cut = isCut(file);
         OutputStream out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
         rotates = Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS);
         length = Files.size(file);
+        if (cut) {
+            out.write('\n');
+            length++;
+        }
         return out;
+    }
+
+    /** Whether the last line is not complete, as after a full disk. */
+    private static boolean isCut(Path file) throws IOException {
+        if (!Files.isRegularFile(file) || Files.size(file) == 0) {
+            return false;
+        }
+        try (SeekableByteChannel channel = Files.newByteChannel(file)) {
+            ByteBuffer last = ByteBuffer.allocate(1);
+            channel.position(channel.size() - 1).read(last);
+            return last.get(0) != '\n';
+        }
     }
 
     private void rotate(Path full) throws IOException {

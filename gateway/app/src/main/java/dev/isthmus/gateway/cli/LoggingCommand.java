@@ -1,0 +1,77 @@
+package dev.isthmus.gateway.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import java.util.Map;
+import org.apache.commons.cli.Option;
+import org.jspecify.annotations.Nullable;
+
+/** The levels of the log of a running gateway, and their change for a time. */
+final class LoggingCommand extends RemoteCommand {
+    private static final Option LEVEL = Option.builder()
+            .longOpt("level")
+            .hasArg()
+            .argName("LEVEL")
+            .desc("error, warn, info or debug; default: as configured. Needs the admin token.")
+            .get();
+    private static final Option LOGGER = Option.builder()
+            .longOpt("logger")
+            .hasArg()
+            .argName("AREA")
+            .desc("The area that --level changes. Default: all but libraries.")
+            .get();
+    private static final Option TIME = Option.builder()
+            .longOpt("for")
+            .hasArg()
+            .argName("TIME")
+            .desc("How long the level holds, at most 24h. Default: 10m.")
+            .get();
+
+    @Override
+    public String name() {
+        return "logging";
+    }
+
+    @Override
+    public List<String> description() {
+        return List.of("Lists the log levels of a running gateway, or sets one for a time: --level debug --for 10m.");
+    }
+
+    @Override
+    List<Option> furtherOptions() {
+        return List.of(LEVEL, LOGGER, TIME);
+    }
+
+    @Override
+    JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
+        String level = arguments.text(LEVEL);
+        String logger = arguments.text(LOGGER);
+        String time = arguments.text(TIME);
+        if (level == null && logger == null && time == null) {
+            return admin.get("/logging");
+        }
+        if (level == null) {
+            throw new UsageException("--logger and --for need --level");
+        }
+        return admin.post(
+                "/logging?level=" + AdminClient.segment(level) + query("logger", logger) + query("for", time));
+    }
+
+    private static String query(String name, @Nullable String value) {
+        return value == null ? "" : "&" + name + "=" + AdminClient.segment(value);
+    }
+
+    @Override
+    int print(JsonNode document, Console console) {
+        TextTable table = new TextTable("LOGGER", "LEVEL", "UNTIL", "THEN");
+        for (Map.Entry<String, JsonNode> each : document.path("loggers").properties()) {
+            table.row(
+                    each.getKey(),
+                    each.getValue().path("level").asText(),
+                    each.getValue().path("until").asText(),
+                    each.getValue().path("configured").asText());
+        }
+        table.print(console.out());
+        return 0;
+    }
+}

@@ -1,0 +1,116 @@
+package dev.isthmus.gateway.logging;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.LoggerContext;
+import dev.isthmus.gateway.logging.LogLevels.AreaLevel;
+import dev.isthmus.gateway.settings.LogArea;
+import dev.isthmus.gateway.settings.LogLevel;
+import dev.isthmus.gateway.settings.LoggingConfig;
+import dev.isthmus.gateway.settings.Units;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.slf4j.ILoggerFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The log of the process: its format and levels. Thread-safe. */
+public final class ProcessLog {
+    private static final Duration FLUSH_TIMEOUT = Duration.ofSeconds(1);
+    private static final String APPENDER = "process";
+
+    private final LoggerContext loggers;
+    private final ProcessLogAppender appender;
+    private final LogLevels levels;
+    private final Logger own;
+
+    private ProcessLog(LoggerContext loggers, ProcessLogAppender appender, InstantSource clock) {
+        this.loggers = loggers;
+        this.appender = appender;
+        this.levels = new LogLevels(clock, this::apply);
+        this.own = loggers.getLogger(ProcessLog.class);
+        appender.everyTick(this::expire);
+    }
+
+    /** The log as {@code logback.xml} configures it; empty in a process that logs in another way. */
+    public static Optional<ProcessLog> ofProcess() {
+        ILoggerFactory factory = LoggerFactory.getILoggerFactory();
+        return factory instanceof LoggerContext loggers ? of(loggers, InstantSource.system()) : Optional.empty();
+    }
+
+    static Optional<ProcessLog> of(LoggerContext loggers, InstantSource clock) {
+        return loggers.getLogger(Logger.ROOT_LOGGER_NAME).getAppender(APPENDER) instanceof ProcessLogAppender appender
+                ? Optional.of(appender.log(() -> new ProcessLog(loggers, appender, clock)))
+                : Optional.empty();
+    }
+
+    /** Makes a configuration effective; levels that were set for a time stay. */
+    public void configure(LoggingConfig config) {
+        appender.format(config.format());
+        levels.configure(config);
+    }
+
+    /** Sets the level of areas for a time. */
+    public void set(List<LogArea> areas, LogLevel level, Duration time) {
+        levels.set(areas, level, time);
+        own.info("log level of {} is {} for {}", labels(areas), text(level), Units.written(time));
+    }
+
+    /** Makes the configured levels of areas effective again. */
+    public void reset(List<LogArea> areas) {
+        levels.reset(areas);
+        own.info("log level of {} is as configured", labels(areas));
+    }
+
+    private void expire() {
+        List<LogArea> expired = levels.expire();
+        if (!expired.isEmpty()) {
+            own.info("log level of {} is as configured again", labels(expired));
+        }
+    }
+
+    /** Format and levels, for operators. */
+    public Map<String, Object> document() {
+        Map<String, Object> areas = new LinkedHashMap<>();
+        for (AreaLevel each : levels.all()) {
+            Map<String, Object> area = new LinkedHashMap<>();
+            area.put("level", text(each.level()));
+            if (each.until() != null) {
+                area.put("until", each.until().toString());
+                area.put("configured", text(each.configured()));
+            }
+            areas.put(each.area().label(), area);
+        }
+        Map<String, Object> document = new LinkedHashMap<>();
+        document.put("format", text(appender.format()));
+        document.put("loggers", areas);
+        return document;
+    }
+
+    /** Writes all lines that wait. Blocks, for at most a second. */
+    public void flush() {
+        appender.flush(FLUSH_TIMEOUT);
+    }
+
+    private void apply(LogArea area, LogLevel level) {
+        for (String prefix : area.prefixes()) {
+            String name = prefix.isEmpty() ? Logger.ROOT_LOGGER_NAME : prefix;
+            loggers.getLogger(name).setLevel(Objects.requireNonNull(Level.toLevel(level.name())));
+        }
+    }
+
+    private static String labels(List<LogArea> areas) {
+        return areas.equals(LogArea.own())
+                ? "the gateway"
+                : String.join(", ", areas.stream().map(LogArea::label).toList());
+    }
+
+    private static String text(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
+    }
+}

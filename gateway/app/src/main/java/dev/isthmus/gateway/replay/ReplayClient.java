@@ -1,0 +1,174 @@
+package dev.isthmus.gateway.replay;
+
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionTable;
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.UpstreamTls;
+import dev.isthmus.gateway.tls.ClientTls;
+import dev.isthmus.gateway.tls.TlsRegistry;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
+import dev.isthmus.gateway.upstream.rest.PoolLimits;
+import dev.isthmus.gateway.upstream.rest.RestUpstream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestRequest;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Sends requests to one server, over REST or gRPC, and waits for the responses. Thread-safe. */
+final class ReplayClient implements AutoCloseable {
+    private static final Duration TIMEOUT = Duration.ofMinutes(1);
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
+    private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
+
+    private final ReplaySettings settings;
+    private final Transcoder transcoder = new Transcoder(RecordedEvent.LIMITS);
+    private final EventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
+    private final ServerCapabilities capabilities;
+    private final @Nullable ClientTls tls;
+    private final Upstream upstream;
+
+    /** @throws UnknownHostException if the host of the URL has no address */
+    ReplayClient(ReplaySettings settings) throws UnknownHostException {
+        this.settings = settings;
+        URI to = settings.to();
+        boolean secure = "https".equals(to.getScheme());
+        int port = to.getPort() >= 0 ? to.getPort() : secure ? 443 : 80;
+        String authority = new Endpoint(to.getHost().replaceAll("[\\[\\]]", ""), port).authority();
+        Endpoint address = new Endpoint(InetAddress.getByName(to.getHost()).getHostAddress(), port);
+        tls = secure
+                ? new TlsRegistry(new SimpleMeterRegistry())
+                        .client("replay", new UpstreamTls(settings.ca(), null, null, null))
+                : null;
+        capabilities = new ServerCapabilities(ServerDialect.AUTO, settings.binary(), false);
+        UpstreamSettings server = new UpstreamSettings(
+                "replay",
+                address,
+                authority,
+                tls == null ? null : tls.to(authority),
+                TIMEOUT,
+                CONNECT_TIMEOUT,
+                Integer.MAX_VALUE,
+                HeaderAllowList.of(List.of()),
+                AbusePolicy.NONE,
+                new ConnectionTable(),
+                () -> false);
+        PoolLimits limits = new PoolLimits(settings.concurrency(), settings.concurrency(), Duration.ofMinutes(1));
+        upstream = settings.grpc()
+                ? new GrpcUpstream(server, capabilities, ALLOCATOR)
+                : new RestUpstream(server, capabilities, limits, ALLOCATOR);
+    }
+
+    /**
+     * Reads the server's metadata, on which the form of requests depends.
+     *
+     * @throws OipException if the server does not respond
+     */
+    void connect() throws InterruptedException {
+        try {
+            ReplyMessage message = ask(new Operation.ReadServerMetadata(), upstream::serverMetadata);
+            if (message instanceof ReplyMessage.Server server) {
+                capabilities.learn(server.metadata());
+            }
+        } catch (OipException failure) {
+            if (failure.code() == ErrorCode.UNAVAILABLE || failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
+                throw failure;
+            }
+            // A server without metadata gets requests as the protocol documents have them.
+        }
+    }
+
+    /**
+     * Sends a request (taken) and returns the response, owned by the caller.
+     *
+     * @throws OipException if the call fails
+     */
+    InferResponse infer(RestRequest request, ModelRef model) throws InterruptedException {
+        InferRequest renamed = request.request().withModel(model);
+        InferMessage message = transcoder.request(
+                ALLOCATOR, new InferMessage.DecodedRequest(renamed, request.plainInputs()), upstream.peer());
+        Operation operation = new Operation.Infer(model, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);
+        ReplyMessage reply = ask(operation, (call, to) -> upstream.infer(call, model, message, to));
+        if (!(reply instanceof ReplyMessage.Inference inference)) {
+            throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "an inference response is expected");
+        }
+        InferMessage decoded = transcoder.response(ALLOCATOR, inference.message(), ResponseForm.DECODED);
+        return ((InferMessage.Response) decoded).response();
+    }
+
+    private ReplyMessage ask(Operation operation, BiConsumer<Call, Reply> send) throws InterruptedException {
+        EventLoop loop = loops.next();
+        Call call = new Call(operation, Call.NO_DEADLINE, settings.headers(), loop, ALLOCATOR);
+        AwaitedReply reply = new AwaitedReply(new CompletableFuture<>());
+        loop.execute(() -> send.accept(call, reply));
+        try {
+            return reply.result().get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof OipException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Receives one message. */
+    private record AwaitedReply(CompletableFuture<ReplyMessage> result) implements Reply {
+        @Override
+        public void message(ReplyMessage message) {
+            if (!result.complete(message)) {
+                message.release();
+            }
+        }
+
+        @Override
+        public void complete() {
+            result.completeExceptionally(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "a response is expected"));
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            result.completeExceptionally(failure);
+        }
+    }
+
+    @Override
+    public void close() {
+        upstream.close();
+        if (tls != null) {
+            tls.close();
+        }
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.logging;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,130 @@
+package dev.isthmus.gateway.diagnosis;
+
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.oip.ErrorCode;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The last errors of each server: calls that were sent to it, or to an upstream that had none to send them to, and
+ * failed. Thread-safe.
+ */
+public final class ServerErrors implements CallObserver {
+    static final int ERRORS_OF_SERVER = 20;
+    static final int MAX_SERVERS = 1000;
+    static final int MAX_TEXT = 500;
+
+    private final InstantSource clock;
+    private final Map<ServerName, LastErrors> servers = new ConcurrentHashMap<>();
+
+    public ServerErrors() {
+        this(InstantSource.system());
+    }
+
+    ServerErrors(InstantSource clock) {
+        this.clock = clock;
+    }
+
+    /** @param server empty if a call was sent to none */
+    private record ServerName(String upstream, String server) {}
+
+    /** A call that failed. */
+    private record FailedCall(Instant time, ErrorCode code, String text, String requestId, String model, int attempts) {
+        Map<String, Object> document() {
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("time", time.toString());
+            document.put("code", code.name());
+            document.put("text", text);
+            document.put("request_id", requestId);
+            document.put("model", model);
+            document.put("attempts", attempts);
+            return document;
+        }
+    }
+
+    /** The newest first. */
+    private static final class LastErrors {
+        private final Deque<FailedCall> last = new ArrayDeque<>();
+        private long total;
+
+        synchronized void add(FailedCall call) {
+            total++;
+            last.addFirst(call);
+            if (last.size() > ERRORS_OF_SERVER) {
+                last.removeLast();
+            }
+        }
+
+        synchronized Instant newest() {
+            return last.isEmpty() ? Instant.MIN : last.getFirst().time();
+        }
+
+        synchronized Map<String, Object> document(ServerName name, int most) {
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("upstream", name.upstream());
+            document.put("server", name.server());
+            document.put("errors", total);
+            document.put(
+                    "last", last.stream().limit(most).map(FailedCall::document).toList());
+            return document;
+        }
+    }
+
+    @Override
+    public void ended(CallContext call) {
+        ErrorCode code = call.code();
+        if (code == null || code == ErrorCode.CANCELLED || call.upstream().isEmpty()) {
+            return;
+        }
+        String text = call.reason();
+        FailedCall failed = new FailedCall(
+                clock.instant(),
+                code,
+                text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) : text,
+                call.requestId(),
+                call.served() == null ? "" : call.served().name(),
+                call.attempts());
+        ServerName name = new ServerName(call.upstream(), call.server());
+        LastErrors errors = servers.get(name);
+        if (errors == null) {
+            forgetOldest();
+            errors = servers.computeIfAbsent(name, each -> new LastErrors());
+        }
+        errors.add(failed);
+    }
+
+    private void forgetOldest() {
+        if (servers.size() >= MAX_SERVERS) {
+            servers.entrySet().stream()
+                    .min(Comparator.comparing(each -> each.getValue().newest()))
+                    .ifPresent(oldest -> servers.remove(oldest.getKey()));
+        }
+    }
+
+    /**
+     * The errors of all servers, those with the newest error first.
+     *
+     * @param upstream of which upstream; empty for all
+     * @param most how many of each server
+     */
+    public List<Map<String, Object>> document(String upstream, int most) {
+        List<Map.Entry<ServerName, LastErrors>> all = new ArrayList<>(servers.entrySet());
+        all.removeIf(each -> !upstream.isEmpty() && !each.getKey().upstream().equals(upstream));
+        Map<ServerName, Instant> times = new LinkedHashMap<>();
+        all.forEach(each -> times.put(each.getKey(), each.getValue().newest()));
+        all.sort(Comparator.comparing((Map.Entry<ServerName, LastErrors> each) -> times.get(each.getKey()))
+                .reversed());
+        return all.stream()
+                .map(each -> each.getValue().document(each.getKey(), most))
+                .toList();
+    }
+}

@@ -1,0 +1,68 @@
+package dev.isthmus.gateway.fleet;
+
+import java.util.Locale;
+import java.util.concurrent.atomic.LongAdder;
+
+/** Counts the requests to one server, its checks, and how long they took. Thread-safe. */
+final class ReplicaCounts {
+    private final DurationSum[] requests = sums(CallOutcome.values().length);
+    private final DurationSum[] checks = sums(CheckResult.values().length);
+
+    /** The result of a check of a server. */
+    enum CheckResult {
+        READY,
+        /** The server reports that it is not ready. */
+        NOT_READY,
+        /** The server did not respond, or not in time. */
+        FAILED;
+
+        String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** A number of durations and their sum. */
+    static final class DurationSum {
+        private final LongAdder count = new LongAdder();
+        private final LongAdder nanos = new LongAdder();
+
+        private void add(long took) {
+            count.increment();
+            nanos.add(took);
+        }
+
+        long count() {
+            return count.sum();
+        }
+
+        long nanos() {
+            return nanos.sum();
+        }
+    }
+
+    private static DurationSum[] sums(int length) {
+        DurationSum[] sums = new DurationSum[length];
+        for (int i = 0; i < length; i++) {
+            sums[i] = new DurationSum();
+        }
+        return sums;
+    }
+
+    void requested(CallOutcome outcome, long nanos) {
+        requests(outcome).add(nanos);
+    }
+
+    void checked(CheckResult result, long nanos) {
+        checks(result).add(nanos);
+    }
+
+    @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
+    DurationSum requests(CallOutcome outcome) {
+        return requests[outcome.ordinal()];
+    }
+
+    @SuppressWarnings("EnumOrdinal") // as above
+    DurationSum checks(CheckResult result) {
+        return checks[result.ordinal()];
+    }
+}

@@ -1,0 +1,5 @@
+/** What the logs of calls have in common: files with rotation, and shares by model. */
+@NullMarked
+package dev.isthmus.gateway.logfile;
+
+import org.jspecify.annotations.NullMarked;

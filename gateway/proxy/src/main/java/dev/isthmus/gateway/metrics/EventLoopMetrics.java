@@ -1,0 +1,75 @@
+package dev.isthmus.gateway.metrics;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.SingleThreadEventExecutor;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/** The meters of the event loops: how late each runs a task that is due, and how many tasks wait. */
+public final class EventLoopMetrics {
+    private static final long INTERVAL_MILLIS = 250;
+    private static final Duration[] BUCKETS = Stream.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000)
+            .map(Duration::ofMillis)
+            .toArray(Duration[]::new);
+
+    private EventLoopMetrics() {}
+
+    /** Registers the meters, and measures until the loops end. */
+    public static void register(Iterable<EventExecutor> loops, MeterRegistry registry) {
+        List<SingleThreadEventExecutor> all = StreamSupport.stream(loops.spliterator(), false)
+                .filter(SingleThreadEventExecutor.class::isInstance)
+                .map(SingleThreadEventExecutor.class::cast)
+                .toList();
+        Gauge.builder("isthmus.event.loops", all, List::size)
+                .strongReference(true)
+                .description("Event loops")
+                .register(registry);
+        Gauge.builder("isthmus.event.loop.pending.tasks", all, EventLoopMetrics::pending)
+                .strongReference(true)
+                .description("Tasks that wait for an event loop, all loops together")
+                .register(registry);
+        Timer delay = Timer.builder("isthmus.event.loop.delay")
+                .description("How late an event loop runs a task that is due, measured four times a second on each")
+                .serviceLevelObjectives(BUCKETS)
+                .register(registry);
+        all.forEach(loop -> measure(loop, delay));
+    }
+
+    private static double pending(List<SingleThreadEventExecutor> loops) {
+        return loops.stream().mapToLong(SingleThreadEventExecutor::pendingTasks).sum();
+    }
+
+    private static void measure(EventExecutor loop, Timer delay) {
+        long interval = TimeUnit.MILLISECONDS.toNanos(INTERVAL_MILLIS);
+        DelayProbe probe = new DelayProbe(loop, delay, interval);
+        loop.scheduleWithFixedDelay(probe, interval, interval, TimeUnit.NANOSECONDS);
+    }
+
+    /** A periodic task that records how late it runs. */
+    private static final class DelayProbe implements Runnable {
+        private final EventExecutor loop;
+        private final Timer delay;
+        private final long interval;
+        private long due;
+
+        DelayProbe(EventExecutor loop, Timer delay, long interval) {
+            this.loop = loop;
+            this.delay = delay;
+            this.interval = interval;
+            this.due = loop.ticker().nanoTime() + interval;
+        }
+
+        @Override
+        public void run() {
+            long now = loop.ticker().nanoTime();
+            delay.record(Math.max(0, now - due), TimeUnit.NANOSECONDS);
+            due = now + interval;
+        }
+    }
+}

@@ -1,0 +1,192 @@
+package dev.isthmus.gateway.metrics;
+
+import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.TlsFiles;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.zip.GZIPOutputStream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sends all metrics to an OpenTelemetry collector periodically, on a thread of its own. A request that fails is not
+ * repeated: the next one has the same sums and more.
+ */
+public final class OtlpExport implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(OtlpExport.class);
+    private static final int OK = 200;
+    private static final int REDIRECTION = 300;
+
+    private final OtlpConfig config;
+    private final Supplier<MetricSnapshots> metrics;
+    private final OtlpEncoder encoder;
+    private final Counter sent;
+    private final Counter failed;
+    /** Made by the first request. Used by the thread only. */
+    private @Nullable HttpClient client;
+
+    private final ScheduledExecutorService thread =
+            Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-otlp-metrics", true));
+
+    /**
+     * Starts it.
+     *
+     * @param version of this build
+     */
+    OtlpExport(OtlpConfig config, Supplier<MetricSnapshots> metrics, MeterRegistry registry, String version) {
+        this.config = config;
+        this.metrics = metrics;
+        this.sent = counter(registry, "ok");
+        this.failed = counter(registry, "failed");
+        this.encoder = new OtlpEncoder(resource(config, version), version, nanos());
+        long interval = config.interval().toNanos();
+        thread.scheduleAtFixedRate(this::send, interval, interval, TimeUnit.NANOSECONDS);
+    }
+
+    private static Counter counter(MeterRegistry registry, String result) {
+        return Counter.builder("isthmus.metrics.exports")
+                .description("Requests with metrics to the OpenTelemetry collector")
+                .tag("result", result)
+                .register(registry);
+    }
+
+    private static Map<String, String> resource(OtlpConfig config, String version) {
+        Map<String, String> resource = new LinkedHashMap<>();
+        resource.put("service.name", config.serviceName());
+        resource.put("service.version", version);
+        resource.put("service.instance.id", UUID.randomUUID().toString());
+        resource.putAll(config.resource());
+        return resource;
+    }
+
+    private HttpClient client() {
+        if (client == null) {
+            HttpClient.Builder builder = HttpClient.newBuilder()
+                    .connectTimeout(config.timeout())
+                    .followRedirects(HttpClient.Redirect.NEVER)
+                    .version(HttpClient.Version.HTTP_1_1);
+            Path ca = config.ca();
+            client = (ca == null ? builder : builder.sslContext(trusting(ca))).build();
+        }
+        return client;
+    }
+
+    private static SSLContext trusting(Path ca) {
+        try {
+            KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
+            trusted.load(null, null);
+            List<X509Certificate> issuers = TlsFiles.certificates(ca);
+            for (int i = 0; i < issuers.size(); i++) {
+                trusted.setCertificateEntry("ca" + i, issuers.get(i));
+            }
+            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            trust.init(trusted);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, trust.getTrustManagers(), null);
+            return context;
+        } catch (GeneralSecurityException | IOException e) {
+            throw new TlsFileException(ca, "cannot be used", e);
+        }
+    }
+
+    private static long nanos() {
+        Instant now = Instant.now();
+        return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
+    }
+
+    private void send() {
+        try {
+            HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(config.endpoint()))
+                    .timeout(config.timeout())
+                    .header("content-type", "application/x-protobuf")
+                    .header("content-encoding", "gzip");
+            for (Map.Entry<String, Path> each : config.headerFiles().entrySet()) {
+                request.header(each.getKey(), Files.readString(each.getValue()).strip());
+            }
+            int status = client().send(
+                            request.POST(HttpRequest.BodyPublishers.ofByteArray(body()))
+                                    .build(),
+                            BodyHandlers.discarding())
+                    .statusCode();
+            if (status >= OK && status < REDIRECTION) {
+                sent.increment();
+            } else {
+                failed("status " + status);
+            }
+        } catch (IOException | RuntimeException e) {
+            failed(e.toString());
+        } catch (InterruptedException closed) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private byte[] body() throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (GZIPOutputStream gzip = new GZIPOutputStream(bytes)) {
+            encoder.request(metrics.get(), nanos()).writeTo(gzip);
+        }
+        return bytes.toByteArray();
+    }
+
+    private void failed(String why) {
+        failed.increment();
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .addKeyValue("server", config.endpoint())
+                .log("metrics cannot be sent to {}; check 'metrics.otlp' and the collector: {}", config.endpoint(), why);
+    }
+
+    /** Whether it sends what another configuration says. */
+    boolean serves(@Nullable OtlpConfig other) {
+        return config.equals(other);
+    }
+
+    private void last() {
+        send();
+        if (client != null) {
+            client.shutdownNow();
+        }
+    }
+
+    /** Sends the last values, then ends. Blocks, for the timeout of a request at most. */
+    @Override
+    public void close() {
+        thread.execute(this::last);
+        thread.shutdown();
+        try {
+            if (!thread.awaitTermination(config.timeout().toMillis(), TimeUnit.MILLISECONDS)) {
+                thread.shutdownNow();
+            }
+        } catch (InterruptedException e) {
+            thread.shutdownNow();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package dev.isthmus.gateway.payloadlog;
+
+import dev.isthmus.gateway.settings.PayloadLogConfig;
+import dev.isthmus.gateway.settings.TlsFiles;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Posts events to a URL in CloudEvents' binary content mode: the data is the body, attributes are headers. Several are
+ * on the way at once, limited in number and bytes. An event that fails is not sent again.
+ */
+final class HttpSink implements EventSink {
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+    /** The bytes of all events on the way; each counts at least one in sixteen of them. */
+    private static final int MAX_ON_THE_WAY = 16 << 20;
+
+    private static final int MIN_COST = MAX_ON_THE_WAY / 16;
+    private static final int THREADS = 1;
+    private static final int SUCCESS = 2;
+    private static final int CLASS = 100;
+
+    private final URI url;
+    private final DeliveryListener listener;
+    private final Semaphore room = new Semaphore(MAX_ON_THE_WAY);
+    private final ExecutorService executor;
+    private final HttpClient client;
+
+    HttpSink(PayloadLogConfig config, String url, DeliveryListener listener) {
+        this.url = URI.create(url);
+        this.listener = listener;
+        executor = Executors.newFixedThreadPool(THREADS, new DefaultThreadFactory("isthmus-payload-http", true));
+        HttpClient.Builder builder = HttpClient.newBuilder()
+                .connectTimeout(TIMEOUT)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .version(HttpClient.Version.HTTP_1_1)
+                .executor(executor);
+        if (config.ca() != null) {
+            builder.sslContext(trusting(config.ca()));
+        }
+        client = builder.build();
+    }
+
+    private static SSLContext trusting(Path ca) {
+        try {
+            KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+            store.load(null, null);
+            for (X509Certificate certificate : TlsFiles.certificates(ca)) {
+                store.setCertificateEntry("ca-" + store.size(), certificate);
+            }
+            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            trust.init(store);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, trust.getTrustManagers(), null);
+            return context;
+        } catch (GeneralSecurityException | IOException e) {
+            throw new IllegalStateException("payload_log: ca: " + ca + " cannot be used", e);
+        }
+    }
+
+    @Override
+    public void send(CloudEvent event) throws InterruptedException {
+        int cost = Math.clamp(event.length(), MIN_COST, MAX_ON_THE_WAY);
+        HttpRequest request = request(event);
+        room.acquire(cost);
+        client.sendAsync(request, HttpResponse.BodyHandlers.discarding()).whenComplete((response, failure) -> {
+            room.release(cost);
+            report(response, failure);
+        });
+    }
+
+    private void report(@Nullable HttpResponse<Void> response, @Nullable Throwable failure) {
+        if (response == null) {
+            listener.lost(LossReason.IO_ERROR, String.valueOf(failure));
+        } else if (response.statusCode() / CLASS == SUCCESS) {
+            listener.delivered();
+        } else {
+            listener.lost(LossReason.REJECTED, "status 2xx is expected, got " + response.statusCode());
+        }
+    }
+
+    private HttpRequest request(CloudEvent event) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(url).timeout(TIMEOUT);
+        event.attributes().forEach((name, value) -> request.header("ce-" + name, encoded(value)));
+        String jsonLength = event.attributes().get(CloudEvent.JSON_LENGTH);
+        if (jsonLength != null) {
+            request.header("inference-header-content-length", jsonLength);
+        }
+        if (event.hasData()) {
+            request.header("content-type", event.contentType());
+        }
+        return request.POST(HttpRequest.BodyPublishers.ofByteArray(event.data(), 0, event.length()))
+                .build();
+    }
+
+    /** A header's value: space, quote, percent and all that is not printable ASCII are percent-encoded (3.1.3.2). */
+    static String encoded(String value) {
+        StringBuilder text = new StringBuilder(value.length());
+        for (byte each : value.getBytes(StandardCharsets.UTF_8)) {
+            if (each > ' ' && each < 0x7f && each != '"' && each != '%') {
+                text.append((char) each);
+            } else {
+                text.append(String.format("%%%02X", each));
+            }
+        }
+        return text.toString();
+    }
+
+    @Override
+    public void close() {
+        try {
+            room.acquire(MAX_ON_THE_WAY);
+            client.shutdown();
+        } catch (InterruptedException late) {
+            Thread.currentThread().interrupt();
+        } finally {
+            client.shutdownNow();
+            executor.shutdown();
+        }
+    }
+}

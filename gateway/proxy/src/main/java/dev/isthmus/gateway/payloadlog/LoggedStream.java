@@ -1,0 +1,147 @@
+package dev.isthmus.gateway.payloadlog;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.ForwardingSink;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The log of a stream of inferences: an event for each message in either direction, if its model is sampled. The ids of
+ * requests and of responses are numbered separately. Confined to the call's event loop.
+ */
+final class LoggedStream {
+    private final PayloadLog log;
+    private final LoggedPayloads payloads;
+    private final double draw;
+    /** The model of the last request that names one. */
+    private ModelRef last = ModelRef.of("");
+
+    private int requests;
+    private int responses;
+    private boolean ended;
+
+    /** @param draw as of {@link PayloadLog#draw()} */
+    LoggedStream(PayloadLog log, CallFacts facts, Call call, double draw) {
+        this.log = log;
+        this.payloads = new LoggedPayloads(log, facts, call);
+        this.draw = draw;
+    }
+
+    /** The requests (taken), shown to the log. */
+    RequestSink request(RequestSink sink) {
+        return new LoggedRequests(sink);
+    }
+
+    /** The reply, shown to the log. */
+    Reply reply(Reply client) {
+        return new LoggedResponses(client);
+    }
+
+    private void requested(ByteBuf message) {
+        requests++;
+        try {
+            last = ProtobufReader.outline(message).model();
+        } catch (OipException malformed) {
+            // Its response is an error, which is logged.
+            return;
+        }
+        if (log.samples(draw, last) && log.wants(PayloadKind.REQUEST)) {
+            PayloadBuffer buffer = payloads.buffer();
+            buffer.add(message);
+            payloads.add(
+                    PayloadKind.REQUEST,
+                    last,
+                    "-" + requests,
+                    buffer,
+                    bytes -> new EventPayload.Message(new InferMessage.ProtobufMessage(bytes)));
+        }
+    }
+
+    private void responded(InferMessage message) {
+        responses++;
+        ModelRef model = last;
+        if (message instanceof InferMessage.ProtobufMessage(ByteBuf bytes)) {
+            try {
+                // The fields that are read have the same numbers in a response.
+                model = ProtobufReader.outline(bytes).model();
+            } catch (OipException malformed) {
+                model = last;
+            }
+        }
+        if (log.samples(draw, model)) {
+            payloads.add(model, "-" + responses, message);
+        }
+    }
+
+    private void error(OipException failure, String id) {
+        responses++;
+        if (log.samples(draw, last)) {
+            payloads.error(last, "-" + responses, failure, id);
+        }
+    }
+
+    private final class LoggedRequests extends ForwardingSink {
+        LoggedRequests(RequestSink sink) {
+            super(sink);
+        }
+
+        @Override
+        public void data(ByteBuf message) {
+            if (!ended) {
+                requested(message);
+            }
+            super.data(message);
+        }
+
+        @Override
+        public void cancel() {
+            if (!ended) {
+                ended = true;
+                error(new OipException(ErrorCode.CANCELLED, "the client cancelled the call"), "");
+            }
+            super.cancel();
+        }
+    }
+
+    private final class LoggedResponses extends ForwardingReply {
+        LoggedResponses(Reply client) {
+            super(client);
+        }
+
+        @Override
+        public void message(ReplyMessage message) {
+            if (!ended && message instanceof ReplyMessage.Inference inference) {
+                responded(inference.message());
+            } else if (!ended && message instanceof ReplyMessage.StreamError failed) {
+                error(failed.failure(), failed.id());
+            }
+            super.message(message);
+        }
+
+        @Override
+        public void complete() {
+            ended = true;
+            super.complete();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            if (!ended) {
+                ended = true;
+                error(failure, "");
+            }
+            super.fail(failure);
+        }
+    }
+}

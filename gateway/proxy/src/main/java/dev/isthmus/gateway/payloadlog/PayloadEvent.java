@@ -1,0 +1,81 @@
+package dev.isthmus.gateway.payloadlog;
+
+import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.InferMessage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request or response that waits to be encoded. Owns its message.
+ *
+ * @param call what is known of the call
+ * @param model as the client names it
+ * @param id of the event; the same for a request and its response
+ * @param millis when the request or response was complete, in milliseconds since 1970
+ * @param code why the call or the message of the stream failed; null for a request, and for a response if it did not
+ *     fail
+ * @param payload what the client sent or got
+ * @param bytes size of the payload
+ * @param held bytes that are reserved for it
+ */
+record PayloadEvent(
+        CallFacts call,
+        PayloadKind kind,
+        ModelRef model,
+        String id,
+        long millis,
+        @Nullable ErrorCode code,
+        EventPayload payload,
+        long bytes,
+        long held) {
+
+    /**
+     * What all events of a call have in common.
+     *
+     * @param traceParent of the request; null if it has none
+     * @param stream whether there may be any number of requests or responses
+     */
+    record CallFacts(ClientProtocol protocol, @Nullable String traceParent, boolean stream) {}
+
+    /** Whether it is a request or a response. */
+    enum PayloadKind {
+        REQUEST("org.kubeflow.serving.inference.request"),
+        RESPONSE("org.kubeflow.serving.inference.response");
+
+        private final String type;
+
+        PayloadKind(String type) {
+            this.type = type;
+        }
+
+        /** The attribute {@code type}. */
+        String type() {
+            return type;
+        }
+    }
+
+    /** The data of an event. */
+    sealed interface EventPayload {
+
+        /** An encoded request or response. */
+        record Message(InferMessage message) implements EventPayload {}
+
+        /**
+         * The text of an error.
+         *
+         * @param id of the message of a stream that failed; empty for none
+         */
+        record FailureText(String text, String id) implements EventPayload {}
+
+        /** There is none. */
+        record Missing(MissingData reason) implements EventPayload {}
+    }
+
+    /** Releases the message. */
+    void release() {
+        if (payload instanceof EventPayload.Message(InferMessage message)) {
+            message.release();
+        }
+    }
+}

@@ -1,0 +1,203 @@
+package dev.isthmus.gateway.payloadlog;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.logfile.ModelShares;
+import dev.isthmus.gateway.memory.ReservedBytes;
+import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
+import dev.isthmus.gateway.settings.PayloadLogConfig;
+import dev.isthmus.oip.ModelRef;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.DoubleSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The payload log of one configuration. Calls add their payloads to a queue, which is limited in bytes; a thread of its
+ * own encodes them and hands them to the sink, so that a slow sink delays no call. Thread-safe.
+ */
+final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PayloadLog.class);
+    /** What an event takes beside its payload, in bytes: limits the number of events that wait. */
+    private static final long EVENT_BYTES = 1024;
+
+    private static final long POLL_MILLIS = 200;
+    private static final long CLOSE_MILLIS = 5000;
+
+    private final PayloadLogConfig config;
+    private final ModelShares shares;
+    private final DoubleSupplier random;
+    private final ReservedBytes memory;
+    private final PayloadMeters meters;
+    private final PayloadEncoder encoder;
+    private final LinkedBlockingQueue<PayloadEvent> queue = new LinkedBlockingQueue<>();
+    private final Thread thread;
+    private volatile boolean closed;
+    /** Whether the thread has ended. */
+    private volatile boolean ended;
+
+    /**
+     * Starts the thread; opens neither file nor connection before there is an event.
+     *
+     * @param random from 0 to less than 1; thread-safe
+     */
+    PayloadLog(PayloadLogConfig config, PayloadMeters meters, DoubleSupplier random) {
+        this.config = config;
+        this.meters = meters;
+        this.random = random;
+        shares = new ModelShares(config.sample(), config.models());
+        memory = new ReservedBytes(config.maxQueued());
+        encoder = new PayloadEncoder(config, meters);
+        EventSink sink = config.url() == null ? new FileSink(config, this) : new HttpSink(config, config.url(), this);
+        thread = new DefaultThreadFactory("isthmus-payload-log", true).newThread(() -> run(sink));
+        thread.start();
+    }
+
+    /** The configuration that it was made from. */
+    PayloadLogConfig config() {
+        return config;
+    }
+
+    /** A random number, against which the shares of models are compared; one for each call. */
+    double draw() {
+        return random.getAsDouble();
+    }
+
+    /** Whether calls of this model are logged; null for a stream, whose messages name their models. */
+    boolean samples(double draw, @Nullable ModelRef model) {
+        return (model == null && !shares.uniform()) || draw < shares.of(model);
+    }
+
+    /** Whether events of this kind are logged. */
+    boolean wants(PayloadKind kind) {
+        return switch (config.events()) {
+            case BOTH -> true;
+            case REQUEST -> kind == PayloadKind.REQUEST;
+            case RESPONSE -> kind == PayloadKind.RESPONSE;
+        };
+    }
+
+    /** What all events of a call have in common; null if the gateway makes the call itself. */
+    static PayloadEvent.@Nullable CallFacts facts(Call call) {
+        CallContext context = call.context();
+        ClientProtocol protocol = context.protocol();
+        boolean stream = !(call.operation() instanceof Operation.Infer infer) || infer.stream();
+        return protocol == null
+                ? null
+                : new PayloadEvent.CallFacts(protocol, context.headers().value("traceparent"), stream);
+    }
+
+    /** An empty buffer for one payload of a call. */
+    PayloadBuffer buffer(Call call) {
+        return new PayloadBuffer(call.allocator(), memory, meters, config.maxSize());
+    }
+
+    /** Queues an event (taken), with the reservation of its payload. */
+    void add(PayloadEvent event) {
+        if (closed) {
+            drop(event, LossReason.CLOSED);
+        } else if (memory.reserve(EVENT_BYTES)) {
+            queue.add(event);
+            if (ended) {
+                dropAll();
+            }
+        } else {
+            drop(event, LossReason.FULL);
+        }
+    }
+
+    /** Counts an event that could not be gathered. */
+    void full() {
+        lost(LossReason.FULL, "more than max_queued waits to be written");
+    }
+
+    private void drop(PayloadEvent event, LossReason reason) {
+        event.release();
+        free(event.held());
+        lost(reason, reason == LossReason.FULL ? "more than max_queued waits to be written" : "the log is closed");
+    }
+
+    private void free(long bytes) {
+        memory.release(bytes);
+        meters.queued(-bytes);
+    }
+
+    private void run(EventSink sink) {
+        try (sink) {
+            while (!closed || !queue.isEmpty()) {
+                PayloadEvent event = queue.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
+                if (event != null) {
+                    write(event, sink);
+                }
+            }
+        } catch (InterruptedException late) {
+            LOG.warn("payload log: closed before {} events were written", queue.size());
+            Thread.currentThread().interrupt();
+        }
+        ended = true;
+        dropAll();
+    }
+
+    private void dropAll() {
+        for (PayloadEvent left = queue.poll(); left != null; left = queue.poll()) {
+            memory.release(EVENT_BYTES);
+            drop(left, LossReason.CLOSED);
+        }
+    }
+
+    private void write(PayloadEvent event, EventSink sink) throws InterruptedException {
+        try {
+            sink.send(encoder.encode(event));
+        } catch (RuntimeException | OutOfMemoryError fault) {
+            lost(LossReason.FAULT, fault.toString());
+        } finally {
+            memory.release(EVENT_BYTES);
+            free(event.held());
+        }
+    }
+
+    @Override
+    public void delivered() {
+        meters.delivered();
+    }
+
+    @Override
+    public void lost(LossReason reason, String failure) {
+        meters.lost(reason);
+        if (reason != LossReason.CLOSED) {
+            LOG.atWarn()
+                    .addMarker(Repeats.MARKER)
+                    .addKeyValue("code", reason.label())
+                    .log(
+                            "payload log: events for {} are lost ({}): {}",
+                            config.url() == null ? config.file() : config.url(),
+                            reason.label(),
+                            failure);
+        }
+    }
+
+    /** Writes what is left, for at most five seconds. Later events are dropped. Idempotent. */
+    @Override
+    public void close() {
+        closed = true;
+        boolean interrupted = false;
+        try {
+            thread.join(CLOSE_MILLIS);
+            if (thread.isAlive()) {
+                thread.interrupt();
+                thread.join(CLOSE_MILLIS);
+            }
+        } catch (InterruptedException e) {
+            interrupted = true;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.payloadlog;
+
+import org.jspecify.annotations.NullMarked;

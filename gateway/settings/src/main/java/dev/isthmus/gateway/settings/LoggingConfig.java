@@ -1,0 +1,36 @@
+package dev.isthmus.gateway.settings;
+
+import java.util.Map;
+
+/** The log of the process. */
+@Doc("Log of the process, on standard error.")
+public record LoggingConfig(
+        @Doc("text: lines for people. json: an object on each line.")
+        LogFormat format,
+
+        @Doc("The least severity that is written.") LogLevel level,
+
+        @Doc("The same for single areas: access, admin, calls, catalogue, clients, fleet, gateway, libraries, local, "
+                + "ramps, shadows, tls. 'libraries' is never below info unless it is given here.")
+        Map<String, LogLevel> levels) {
+    public static final LoggingConfig DEFAULT = new LoggingConfig(LogFormat.TEXT, LogLevel.INFO, Map.of());
+
+    /** The form of lines. */
+    public enum LogFormat {
+        TEXT,
+        JSON
+    }
+
+    public LoggingConfig {
+        levels = Map.copyOf(levels);
+    }
+
+    /** The configured level of an area. */
+    public LogLevel level(LogArea area) {
+        LogLevel own = levels.get(area.label());
+        if (own != null) {
+            return own;
+        }
+        return area == LogArea.LIBRARIES && level == LogLevel.DEBUG ? LogLevel.INFO : level;
+    }
+}

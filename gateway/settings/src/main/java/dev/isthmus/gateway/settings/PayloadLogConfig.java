@@ -1,0 +1,103 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The payload log. */
+@Doc(
+        "Payload log: requests and responses of inferences as CloudEvents, in the form of KServe's inference logger, to an "
+                + "HTTP sink or a file.")
+public record PayloadLogConfig(
+        @Doc(
+                "URL that events are posted to, in CloudEvents' binary content mode: http or https. Either this or 'file'.")
+        @Nullable
+        String url,
+
+        @Doc("PEM file with the certificates that vouch for the sink's; without it those of the JVM do.") @Nullable
+        Path ca,
+
+        @Doc("File that events are appended to, one line of JSON each, in CloudEvents' structured mode. Either this or "
+                + "'url'.")
+        @Nullable
+        Path file,
+
+        @Doc("Size at which the file is renamed to FILE.1, FILE.1 to FILE.2 and so on, and a new one is begun.") @Size
+        int rotateAt,
+
+        @Doc("Number of renamed files that are kept.") @Range(max = 1000)
+        int keep,
+
+        @Doc("Which events: request, response or both.") PayloadEvents events,
+
+        @Doc("Form of the tensors. json: a V2 body of JSON. binary: a V2 body with the binary tensor data extension.")
+        PayloadForm form,
+
+        @Doc("Share of the calls that are logged.") @Share double sample,
+
+        @Doc("The same for the calls of single models, by name or pattern.") @Share
+        Map<String, Double> models,
+
+        @Doc("Largest body or message that is logged with its data. Of larger ones the event has no data. With form "
+                + "json at most 16MiB.")
+        @Size
+        int maxSize,
+
+        @Doc("Memory for payloads that wait to be written; events beyond are dropped and counted.") @Size
+        int maxQueued,
+
+        OmittedPayload omit,
+
+        @Doc("Attribute 'source' of the events: a URI reference.")
+        String source,
+
+        @Doc("Attribute 'namespace' of the events.") String namespace) {
+    public static final PayloadLogConfig DEFAULT = new PayloadLogConfig(
+            null,
+            null,
+            null,
+            128 << 20,
+            5,
+            PayloadEvents.BOTH,
+            PayloadForm.JSON,
+            1,
+            Map.of(),
+            1 << 20,
+            64 << 20,
+            OmittedPayload.DEFAULT,
+            "isthmus",
+            "default");
+
+    public PayloadLogConfig {
+        models = Map.copyOf(models);
+    }
+
+    /** What is left out of payloads. */
+    @Doc("What is left out of payloads, by name.")
+    public record OmittedPayload(
+            @Doc("Inputs and outputs.") Set<String> tensors,
+
+            @Doc("Parameters of requests, responses and tensors, and members of parameters that are objects.")
+            Set<String> parameters) {
+        public static final OmittedPayload DEFAULT = new OmittedPayload(Set.of(), Set.of());
+
+        public OmittedPayload {
+            tensors = Set.copyOf(tensors);
+            parameters = Set.copyOf(parameters);
+        }
+    }
+
+    /** The events that are logged. */
+    public enum PayloadEvents {
+        BOTH,
+        REQUEST,
+        RESPONSE
+    }
+
+    /** The form of logged tensors. */
+    public enum PayloadForm {
+        JSON,
+        BINARY
+    }
+}

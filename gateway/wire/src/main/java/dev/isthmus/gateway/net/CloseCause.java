@@ -1,0 +1,22 @@
+package dev.isthmus.gateway.net;
+
+import java.util.Locale;
+
+/** Why a client connection was closed. */
+public enum CloseCause {
+    /** The client closed or reset it. */
+    CLIENT,
+    /** It, or a request on it, timed out because of the client. */
+    TIMEOUT,
+    /** The gateway drains or stops. */
+    DRAIN,
+    /** The gateway closed it for another reason: a protocol error, abuse, or after the last response. */
+    GATEWAY;
+
+    private final String label = name().toLowerCase(Locale.ROOT);
+
+    /** The name in metrics. */
+    public String label() {
+        return label;
+    }
+}

@@ -22,11 +22,8 @@ import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
-import dev.isthmus.gateway.settings.AuthenticationConfig.ApiKeyConfig;
-import dev.isthmus.gateway.settings.AuthenticationConfig.ForwardedCredential;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -223,26 +220,6 @@ final class Generation {
                 resources.telemetry().access());
     }
 
-    /** The headers that are forwarded: without credentials, if so configured, and callers' names that clients sent. */
-    private static HeaderAllowList forwarded(GatewayConfig config) {
-        AuthenticationConfig authentication = config.authentication();
-        if (authentication == null) {
-            return config.headers().forwarded();
-        }
-        Set<String> removed = new HashSet<>();
-        removed.add(authentication.forward().principalHeader());
-        if (authentication.forward().credential() == ForwardedCredential.REMOVED) {
-            ApiKeyConfig keys = authentication.apiKeys();
-            if (keys != null) {
-                removed.add(keys.header());
-            }
-            if (keys != null || authentication.jwt() != null) {
-                removed.add("authorization");
-            }
-        }
-        return config.headers().forwarded().without(removed);
-    }
-
     private static Admission.ConcurrencyLimits concurrency(GatewayConfig config) {
         AuthenticationConfig authentication = config.authentication();
         return new Admission.ConcurrencyLimits(
@@ -262,7 +239,7 @@ final class Generation {
         return new IngressSettings(
                 new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),
                 config.limits().maxConcurrentStreams(),
-                forwarded(config),
+                ForwardedHeaders.of(config),
                 config.limits().maxHops(),
                 responses.streamForm(),
                 new IngressSettings.HealthResponses(

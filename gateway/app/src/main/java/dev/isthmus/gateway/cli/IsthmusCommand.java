@@ -30,7 +30,8 @@ public final class IsthmusCommand {
             new FleetCommands.RampsCommand(),
             new FleetCommands.ShadowsCommand(),
             new LoggingCommand(),
-            new CompletionCommand(IsthmusCommand::commands));
+            new CompletionCommand(IsthmusCommand::commands),
+            new VersionCommand());
 
     private IsthmusCommand() {}
 

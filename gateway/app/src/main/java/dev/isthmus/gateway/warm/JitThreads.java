@@ -16,13 +16,11 @@ final class JitThreads {
     /**
      * Waits until they are idle: on few processors, requests sent meanwhile would compete with them for CPU time. Waits
      * only briefly, because the gateway may be serving, too.
-     *
-     * @param endNanos as {@link System#nanoTime()}
      */
-    static void await(long endNanos) throws InterruptedException {
+    static void await(TimeLimit limit) throws InterruptedException {
         var process = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-        long end = Math.min(endNanos, System.nanoTime() + MAX_WAIT_NANOS);
         long time = System.nanoTime();
+        long end = time + MAX_WAIT_NANOS;
         long used = process.getProcessCpuTime();
         double share;
         do {
@@ -32,6 +30,6 @@ final class JitThreads {
             share = (double) (usedNow - used) / (timeNow - time);
             time = timeNow;
             used = usedNow;
-        } while (share > IDLE_SHARE && time < end);
+        } while (share > IDLE_SHARE && time < end && !limit.reached());
     }
 }

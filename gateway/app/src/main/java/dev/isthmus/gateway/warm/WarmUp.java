@@ -10,17 +10,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the request path once before the gateway reports itself ready, so that the JIT compiler has done its work: until
- * it no longer becomes faster, or up to a time limit. A failure ends it like success.
+ * Runs the request path before the gateway reports itself ready, so that the JIT compiler has done its work: until it no
+ * longer becomes faster, or up to a limit of processor time or of time. A failure ends it like success.
  */
 public final class WarmUp {
     /** All warm-up threads, including those that its gateways start: a thread inherits its starter's group. */
     static final ThreadGroup THREADS = new ThreadGroup("isthmus-warm-up");
 
     private static final Logger LOG = LoggerFactory.getLogger(WarmUp.class);
-    private static final int FIRST_ROUNDS = 3;
+    private static final int FIRST_ROUNDS = 1;
     private static final int MIN_ROUNDS = 10;
     private static final int MAX_SLOW_ROUNDS = 4;
+    /** Of all threads of the process: it does the same work on any number of cores, and on a part of one. */
+    private static final Duration CPU_LIMIT = Duration.ofMillis(5_500);
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private volatile boolean finished;
@@ -65,8 +67,9 @@ public final class WarmUp {
     /** Runs it on this thread. */
     public void run(Duration limit) {
         long start = System.nanoTime();
+        TimeLimit end = new TimeLimit(limit, CPU_LIMIT);
         try {
-            FutureTask<Integer> exercise = new FutureTask<>(() -> exercise(start + limit.toNanos()));
+            FutureTask<Integer> exercise = new FutureTask<>(() -> exercise(end));
             Thread.ofPlatform().group(THREADS).daemon().name("isthmus-exercise").start(exercise);
             requests = exercise.get();
             nanos = System.nanoTime() - start;
@@ -86,8 +89,8 @@ public final class WarmUp {
      * Runs twice, briefly and then fully: shutting down the first run exercises event loop code that was not compiled
      * before, which would otherwise invalidate compiled code just when clients arrive.
      */
-    private static int exercise(long endNanos) throws Exception {
-        return WarmUpWorkload.run(new SteadyStateDetector(FIRST_ROUNDS, 0), endNanos)
-                + WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), endNanos);
+    private static int exercise(TimeLimit end) throws Exception {
+        return WarmUpWorkload.run(new SteadyStateDetector(FIRST_ROUNDS, 0), end)
+                + WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), end);
     }
 }

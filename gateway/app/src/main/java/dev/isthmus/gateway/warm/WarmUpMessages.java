@@ -21,13 +21,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Requests and responses with one FP32 tensor, encoded for each call. Thread-safe. Owns the tensor. */
+/** Requests and responses with an FP32 tensor and a small one of INT32, encoded for each call. Thread-safe. Owns the tensors. */
 final class WarmUpMessages implements AutoCloseable {
     static final int MAX_BYTES = 1 << 20;
 
     private static final ByteBufAllocator ALLOCATOR = UnpooledByteBufAllocator.DEFAULT;
     private static final Transcoder TRANSCODER = new Transcoder(WireLimits.DEFAULT);
     private static final String MODEL = "echo";
+
+    /** At most as many as any size has floats; they share the memory. */
+    private static final int INTEGERS = 16;
 
     private final int floats;
     private final ByteBuf data;
@@ -52,7 +55,7 @@ final class WarmUpMessages implements AutoCloseable {
 
     /** @param binary on the REST wire: whether the tensor is binary data after the JSON */
     InferMessage request(ModelRef model, Wire wire, boolean binary) {
-        InferRequest request = new InferRequest(model, "", Map.of(), List.of(tensor("in")), List.of());
+        InferRequest request = new InferRequest(model, "", Map.of(), tensors("in"), List.of());
         return TRANSCODER.request(
                 ALLOCATOR,
                 new InferMessage.DecodedRequest(request, Set.of()),
@@ -61,13 +64,20 @@ final class WarmUpMessages implements AutoCloseable {
 
     /** As {@link #request}. */
     InferMessage response(Wire wire, boolean binary) {
-        InferResponse response = new InferResponse(ModelRef.of(MODEL), "", Map.of(), List.of(tensor("out")));
+        InferResponse response = new InferResponse(ModelRef.of(MODEL), "", Map.of(), tensors("out"));
         ResponseForm form = new ResponseForm(
                 wire, false, binary ? OutputForms.BINARY : OutputForms.JSON, false, Map.of(), null, null);
         return TRANSCODER.response(ALLOCATOR, new InferMessage.Response(response), form);
     }
 
-    private Tensor tensor(String name) {
-        return new Tensor(name, DataType.FP32, Shape.of(1, floats), Map.of(), data.retainedDuplicate());
+    private List<Tensor> tensors(String name) {
+        return List.of(
+                new Tensor(name, DataType.FP32, Shape.of(1, floats), Map.of(), data.retainedDuplicate()),
+                new Tensor(
+                        name + "_ids",
+                        DataType.INT32,
+                        Shape.of(1, INTEGERS),
+                        Map.of(),
+                        data.retainedSlice(0, INTEGERS * Integer.BYTES)));
     }
 }

@@ -31,9 +31,9 @@ import java.util.concurrent.TimeUnit;
  * equal rounds.
  */
 final class WarmUpWorkload {
-    private static final int SMALL_PER_ROUND = 500;
-    private static final int TEXT_PER_ROUND = 4;
-    private static final int IMAGE_PER_ROUND = 16;
+    private static final int SMALL_PER_ROUND = 200;
+    private static final int TEXT_PER_ROUND = 2;
+    private static final int IMAGE_PER_ROUND = 4;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
     private final List<LoadLoop> loadLoops = new ArrayList<>();
@@ -46,13 +46,12 @@ final class WarmUpWorkload {
     }
 
     /**
-     * Runs rounds until the state is steady or the time is up. Blocks; releases everything it used.
+     * Runs rounds until the state is steady or the limit is reached. Blocks; releases everything it used.
      *
      * @param detector detects the steady state
-     * @param endNanos as {@link System#nanoTime()}
      * @return the number of responses
      */
-    static int run(SteadyStateDetector detector, long endNanos) throws Exception {
+    static int run(SteadyStateDetector detector, TimeLimit limit) throws Exception {
         Transport transport = Transport.best();
         // Its own allocator: an allocator caches memory, which ends with this one.
         ByteBufAllocator allocator = BufferAllocators.fresh();
@@ -69,7 +68,7 @@ final class WarmUpWorkload {
                     Upstream grpc = new GrpcUpstream(settings, ServerCapabilities.unknown(), allocator)) {
                 WarmUpWorkload workload = new WarmUpWorkload(loops.next(), allocator);
                 workload.addAll(rest, grpc, sizes);
-                return workload.rounds(detector, endNanos);
+                return workload.rounds(detector, limit);
             }
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
@@ -107,18 +106,18 @@ final class WarmUpWorkload {
         loadLoops.add(new LoadLoop(client, model, request, times, allocator));
     }
 
-    private int rounds(SteadyStateDetector detector, long endNanos) throws Exception {
+    private int rounds(SteadyStateDetector detector, TimeLimit limit) throws Exception {
         try {
             int requests = 0;
             long elapsed;
             do {
                 long start = System.nanoTime();
                 for (LoadLoop loadLoop : loadLoops) {
-                    requests += loadLoop.run(loop, endNanos - System.nanoTime());
+                    requests += loadLoop.run(loop, limit.remainingNanos());
                 }
                 elapsed = System.nanoTime() - start;
-                JitThreads.await(endNanos);
-            } while (System.nanoTime() < endNanos && !detector.steady(elapsed));
+                JitThreads.await(limit);
+            } while (!limit.reached() && !detector.steady(elapsed));
             return requests;
         } finally {
             // On the loop, after a run that timed out was stopped there.

@@ -122,7 +122,7 @@ class IsthmusCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            sevre                          | one of serve, validate, explain, diff, schema, key, replay, health, servers, models, ramps, shadows, logging, completion is expected, got 'sevre'
+            sevre                          | one of serve, validate, explain, diff, schema, key, replay, health, servers, models, ramps, shadows, logging, completion, version is expected, got 'sevre'
             serve now                      | isthmus serve: no operand is expected, got now
             serve --port 70000             | --port: a number from 0 to 65535 is expected, got '70000'
             serve --port x                 | --port: a number from 0 to 65535 is expected, got 'x'
@@ -159,5 +159,17 @@ class IsthmusCommandTest {
     void version_isPrinted() {
         assertThat(run("-V")).isZero();
         assertThat(out.toString()).startsWith("isthmus ");
+    }
+
+    @Test
+    void version_saysWhatItIsAndWhatRunsIt() {
+        assertThat(run("version")).isZero();
+        assertThat(out.toString().lines())
+                .satisfiesExactly(
+                        line -> assertThat(line).matches("version +\\S+"),
+                        line -> assertThat(line).matches("commit +\\S+"),
+                        line -> assertThat(line).matches("time +\\S+"),
+                        line -> assertThat(line).matches("built by JDK +\\S+"),
+                        line -> assertThat(line).startsWith("runs on JDK   " + Runtime.version() + " ("));
     }
 }

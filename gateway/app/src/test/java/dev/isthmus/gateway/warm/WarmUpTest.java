@@ -15,7 +15,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
@@ -24,14 +23,14 @@ class WarmUpTest {
     @Test
     void round_isAnsweredInFull() throws Exception {
         SteadyStateDetector oneRound = new SteadyStateDetector(1, 0);
-        assertThat(WarmUpWorkload.run(oneRound, System.nanoTime() + TimeUnit.MINUTES.toNanos(2)))
-                .isEqualTo(2 * (3 * 500 + 4) + 3 * 2 * 16);
+        assertThat(WarmUpWorkload.run(oneRound, new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1))))
+                .isEqualTo(2 * (3 * 200 + 2) + 3 * 2 * 4);
     }
 
     @Test
     void round_leavesTheAllocatorOfClientsAlone() throws Exception {
         long before = clientsMemory();
-        WarmUpWorkload.run(new SteadyStateDetector(1, 0), System.nanoTime() + TimeUnit.MINUTES.toNanos(2));
+        WarmUpWorkload.run(new SteadyStateDetector(1, 0), new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1)));
         assertThat(clientsMemory()).isEqualTo(before);
     }
 

@@ -18,7 +18,6 @@ import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
@@ -262,12 +261,9 @@ final class KubernetesCluster implements AutoCloseable {
     }
 
     @Override
-    public void close() throws InterruptedException {
+    public void close() {
         stopApiServer();
-        etcd.destroy();
-        if (!etcd.waitFor(30, TimeUnit.SECONDS)) {
-            etcd.destroyForcibly();
-        }
+        etcd.destroyForcibly().onExit().join();
         client.shutdownNow();
     }
 }

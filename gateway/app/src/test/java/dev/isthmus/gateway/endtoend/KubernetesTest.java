@@ -171,7 +171,7 @@ class KubernetesTest {
                     calls.awaitMore(CALLS);
                 }
                 awaitPorts(gateway, port(pods.get(0)), port(pods.get(1)));
-                calls.close();
+                calls.stop();
                 assertThat(calls.failures).isEmpty();
                 assertThat(calls.succeeded.get()).isGreaterThanOrEqualTo(CALLS * 3);
             }
@@ -197,7 +197,7 @@ class KubernetesTest {
             } finally {
                 cluster.startApiServer();
             }
-            calls.close();
+            calls.stop();
             assertThat(calls.failures).isEmpty();
             cluster.slice(namespace, "triton", "b", 9002, PodState.READY);
             awaitPorts(gateway, port(pod), 9002);

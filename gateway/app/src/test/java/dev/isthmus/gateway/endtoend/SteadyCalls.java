@@ -88,12 +88,15 @@ final class SteadyCalls implements AutoCloseable {
         }
     }
 
-    /** Waits for the calls under way. */
-    @Override
-    public void close() throws InterruptedException {
-        clock.shutdown();
-        clock.awaitTermination(10, TimeUnit.SECONDS);
+    /** Sends no more calls, and waits for those under way. */
+    void stop() {
+        clock.close();
         channel.shutdown();
-        channel.awaitTermination(60, TimeUnit.SECONDS);
+        await().atMost(PATIENCE).until(channel::isTerminated);
+    }
+
+    @Override
+    public void close() {
+        stop();
     }
 }

@@ -27,7 +27,7 @@ final class EndpointSliceWatch implements AutoCloseable {
     /** The API server ends a watch after this time, and up to a quarter more at random. */
     private static final int WATCH_SECONDS = 120;
     /** Longer than a watch: without changes, nothing may be sent until it ends. */
-    private static final Duration IDLE = Duration.ofSeconds(180);
+    private static final Duration IDLE = Duration.ofMinutes(3);
 
     /** A watch that ends earlier without an event was not ended by its own limit. */
     private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(1);

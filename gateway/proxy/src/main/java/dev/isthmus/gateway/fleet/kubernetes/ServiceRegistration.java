@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,7 +24,7 @@ final class ServiceRegistration implements Registration {
     private final Consumer<ServiceRegistration> release;
     private final CompletableFuture<Void> first = new CompletableFuture<>();
     private int unresolved;
-    private volatile boolean closed;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
      * Without any servers yet.
@@ -55,8 +56,9 @@ final class ServiceRegistration implements Registration {
 
     @Override
     public void close() {
-        closed = true;
-        release.accept(this);
+        if (closed.compareAndSet(false, true)) {
+            release.accept(this);
+        }
     }
 
     private void publish() {
@@ -84,7 +86,7 @@ final class ServiceRegistration implements Registration {
 
         @Override
         public void changed(Collection<EndpointSlice> slices) {
-            if (closed) {
+            if (closed.get()) {
                 return;
             }
             FoundServers found = endpoints.of(slices);

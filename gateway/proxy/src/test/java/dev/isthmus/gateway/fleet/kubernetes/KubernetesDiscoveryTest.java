@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet.kubernetes;
 import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.event;
 import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.list;
 import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.slice;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -16,6 +17,7 @@ import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -43,6 +45,7 @@ class KubernetesDiscoveryTest {
     private final ExecutorService loop = Executors.newSingleThreadExecutor();
     private final KubernetesDiscovery discovery = new KubernetesDiscovery(loop, Map.of(), new Random(1));
     private final List<List<String>> found = new CopyOnWriteArrayList<>();
+    private final List<Registration> open = new ArrayList<>();
     private FakeApiServer server;
 
     @BeforeEach
@@ -52,12 +55,16 @@ class KubernetesDiscoveryTest {
 
     @AfterEach
     void stop() {
+        open.forEach(Registration::close);
         server.close();
         loop.shutdownNow();
     }
 
+    /** Closed after the test, at the latest. */
     private Registration watch() {
-        return discovery.watch(server.access(), List.of(TRITON), this::found);
+        Registration watch = discovery.watch(server.access(), List.of(TRITON), this::found);
+        open.add(watch);
+        return watch;
     }
 
     private void found(List<DiscoveredServer> servers) {
@@ -101,12 +108,11 @@ class KubernetesDiscoveryTest {
         server.next(200, event("MODIFIED", slice(6, "s", "10.0.0.2")));
         server.next(200, event("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"90\"}}"));
         server.nextOpen("");
-        try (Registration watch = watch()) {
-            awaitRequests(4);
-            assertThat(server.requests.get(2)).endsWith("&resourceVersion=6");
-            assertThat(server.requests.get(3)).endsWith("&resourceVersion=90");
-            assertThat(found).containsExactly(List.of("10.0.0.1"), List.of("10.0.0.2"));
-        }
+        watch();
+        awaitRequests(4);
+        assertThat(server.requests.get(2)).endsWith("&resourceVersion=6");
+        assertThat(server.requests.get(3)).endsWith("&resourceVersion=90");
+        assertThat(found).containsExactly(List.of("10.0.0.1"), List.of("10.0.0.2"));
     }
 
     @ParameterizedTest
@@ -117,12 +123,11 @@ class KubernetesDiscoveryTest {
         server.next(asEvent ? 200 : 410, asEvent ? event("ERROR", gone) : gone);
         server.next(200, list(95, slice(93, "s", "10.0.0.2")));
         server.nextOpen("");
-        try (Registration watch = watch()) {
-            awaitRequests(4);
-            assertThat(server.requests.get(2)).doesNotContain("resourceVersion");
-            assertThat(server.requests.get(3)).endsWith("&resourceVersion=95");
-            awaitFound("10.0.0.2");
-        }
+        watch();
+        awaitRequests(4);
+        assertThat(server.requests.get(2)).doesNotContain("resourceVersion");
+        assertThat(server.requests.get(3)).endsWith("&resourceVersion=95");
+        awaitFound("10.0.0.2");
     }
 
     @ParameterizedTest
@@ -132,10 +137,9 @@ class KubernetesDiscoveryTest {
         server.next(200, list(5, slice(3, "s", "10.0.0.1")));
         server.next(200, body);
         server.nextOpen("");
-        try (Registration watch = watch()) {
-            awaitRequests(3);
-            assertThat(found.getLast()).containsExactly("10.0.0.1");
-        }
+        watch();
+        awaitRequests(3);
+        assertThat(found.getLast()).containsExactly("10.0.0.1");
     }
 
     @ParameterizedTest
@@ -171,9 +175,8 @@ class KubernetesDiscoveryTest {
         // All are closed: the next one starts again.
         server.next(200, list(6, slice(6, "s", "10.0.0.2")));
         server.nextOpen("");
-        try (Registration third = watch()) {
-            awaitFound("10.0.0.2");
-        }
+        watch();
+        awaitFound("10.0.0.2");
     }
 
     @Test
@@ -239,7 +242,8 @@ class KubernetesDiscoveryTest {
     @Test
     void environmentOfAPod_namesTheServer_andTheZone() {
         KubernetesConfig access = server.access();
-        String port = access.apiServer().substring(access.apiServer().lastIndexOf(':') + 1);
+        String url = requireNonNull(access.apiServer());
+        String port = url.substring(url.lastIndexOf(':') + 1);
         String hinted = slice(3, "s", "10.0.0.1", "10.0.0.2")
                 .replace("\"10.0.0.1\"]", "\"10.0.0.1\"],\"hints\":{\"forZones\":[{\"name\":\"a\"}]}")
                 .replace("\"10.0.0.2\"]", "\"10.0.0.2\"],\"hints\":{\"forZones\":[{\"name\":\"b\"}]}");
@@ -249,10 +253,8 @@ class KubernetesDiscoveryTest {
                 loop,
                 Map.of("KUBERNETES_SERVICE_HOST", "127.0.0.1", "KUBERNETES_SERVICE_PORT", port, "ISTHMUS_ZONE", "b"),
                 new Random(1));
-        try (Registration watch = inPod.watch(
-                new KubernetesConfig(null, access.tokenFile(), access.caFile(), null), List.of(TRITON), this::found)) {
-            awaitFound("10.0.0.2");
-        }
+        open.add(inPod.watch( new KubernetesConfig(null, access.tokenFile(), access.caFile(), null), List.of(TRITON), this::found));
+        awaitFound("10.0.0.2");
     }
 
     @ParameterizedTest

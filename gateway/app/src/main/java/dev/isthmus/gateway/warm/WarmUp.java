@@ -23,6 +23,7 @@ public final class WarmUp {
     private static final int MAX_SLOW_ROUNDS = 4;
     /** Of all threads of the process: it does the same work on any number of cores, and on a part of one. */
     private static final Duration CPU_LIMIT = Duration.ofMillis(5_500);
+
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private volatile boolean finished;

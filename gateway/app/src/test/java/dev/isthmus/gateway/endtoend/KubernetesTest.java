@@ -201,7 +201,8 @@ class KubernetesTest {
             assertThat(calls.failures).isEmpty();
             cluster.slice(namespace, "triton", "b", 9002, PodState.READY);
             awaitPorts(gateway, port(pod), 9002);
-            // An API server that has just started may refuse with 403 before it has read its roles: that is another kind.
+            // An API server that has just started may refuse with 403 before it has read its roles: that is another
+            // kind.
             assertThat(warnings().size()).isLessThanOrEqualTo(2);
             assertThat(warnings().getFirst())
                     .contains("its last servers stay in use: the connection to the API server has ended");

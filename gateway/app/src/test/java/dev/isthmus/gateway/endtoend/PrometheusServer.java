@@ -106,7 +106,12 @@ final class PrometheusServer implements AutoCloseable {
 
     /** Why the last scrape failed; empty if it did not. */
     String scrapeError() throws IOException, InterruptedException {
-        return api("targets").path("data").path("activeTargets").path(0).path("lastError").asText();
+        return api("targets")
+                .path("data")
+                .path("activeTargets")
+                .path(0)
+                .path("lastError")
+                .asText();
     }
 
     private JsonNode api(String path) throws IOException, InterruptedException {

@@ -160,7 +160,10 @@ public final class OtlpExport implements AutoCloseable {
         LOG.atWarn()
                 .addMarker(Repeats.MARKER)
                 .addKeyValue("server", config.endpoint())
-                .log("metrics cannot be sent to {}; check 'metrics.otlp' and the collector: {}", config.endpoint(), why);
+                .log(
+                        "metrics cannot be sent to {}; check 'metrics.otlp' and the collector: {}",
+                        config.endpoint(),
+                        why);
     }
 
     /** Whether it sends what another configuration says. */

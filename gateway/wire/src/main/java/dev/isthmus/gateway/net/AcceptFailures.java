@@ -28,9 +28,7 @@ public class AcceptFailures extends ChannelInboundHandlerAdapter {
         ChannelConfig config = ctx.channel().config();
         if (config.isAutoRead()) {
             config.setAutoRead(false);
-            ctx.channel()
-                    .eventLoop()
-                    .schedule(() -> config.setAutoRead(true), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+            ctx.channel().eventLoop().schedule(() -> config.setAutoRead(true), PAUSE_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 }

@@ -253,7 +253,8 @@ class KubernetesDiscoveryTest {
                 loop,
                 Map.of("KUBERNETES_SERVICE_HOST", "127.0.0.1", "KUBERNETES_SERVICE_PORT", port, "ISTHMUS_ZONE", "b"),
                 new Random(1));
-        open.add(inPod.watch( new KubernetesConfig(null, access.tokenFile(), access.caFile(), null), List.of(TRITON), this::found));
+        open.add(inPod.watch(
+                new KubernetesConfig(null, access.tokenFile(), access.caFile(), null), List.of(TRITON), this::found));
         awaitFound("10.0.0.2");
     }
 

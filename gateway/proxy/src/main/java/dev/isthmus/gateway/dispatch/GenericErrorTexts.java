@@ -69,7 +69,7 @@ final class GenericErrorTexts extends ForwardingService {
     }
 
     /** The reply to one call, on its event loop. */
-    private final class GenericReply extends ForwardingReply {
+    private static final class GenericReply extends ForwardingReply {
         private final Call call;
         private @Nullable GenericEventErrors events;
 

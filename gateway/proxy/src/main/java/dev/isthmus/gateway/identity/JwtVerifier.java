@@ -138,8 +138,8 @@ final class JwtVerifier {
         Date start = set.getNotBeforeTime();
         return new VerifiedToken(
                 claims.principal(set),
-                start == null ? Long.MIN_VALUE : start.getTime() - skew,
-                expiration.getTime() + skew,
+                start == null ? Long.MIN_VALUE : start.toInstant().toEpochMilli() - skew,
+                expiration.toInstant().toEpochMilli() + skew,
                 keys);
     }
 

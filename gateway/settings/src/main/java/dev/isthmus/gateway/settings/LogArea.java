@@ -40,6 +40,7 @@ public enum LogArea {
     /** Certificates and handshakes. */
     TLS("dev.isthmus.gateway.tls");
 
+    @SuppressWarnings("ImmutableEnumChecker") // List.of
     private final List<String> prefixes;
 
     LogArea(String... prefixes) {

@@ -13,6 +13,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.testing.Samples;
 import dev.isthmus.transcoder.Wires.Encoded;
 import java.io.ByteArrayOutputStream;
 import java.util.List;

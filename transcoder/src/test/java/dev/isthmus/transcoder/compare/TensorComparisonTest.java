@@ -9,7 +9,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.Samples;
+import dev.isthmus.testing.Samples;
 import dev.isthmus.transcoder.compare.OutputComparison.Elements;
 import dev.isthmus.transcoder.compare.OutputComparison.Numbers;
 import dev.isthmus.transcoder.compare.OutputComparison.Reason;

@@ -19,7 +19,7 @@ import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.InferTensorContents;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
-import dev.isthmus.transcoder.Samples;
+import dev.isthmus.testing.Samples;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;

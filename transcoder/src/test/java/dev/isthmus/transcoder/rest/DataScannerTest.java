@@ -8,7 +8,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.Samples;
+import dev.isthmus.testing.Samples;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;

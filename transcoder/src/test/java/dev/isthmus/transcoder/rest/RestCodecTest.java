@@ -13,7 +13,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.Samples;
+import dev.isthmus.testing.Samples;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.ServerFeatures;

@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.testing;
 
 import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;

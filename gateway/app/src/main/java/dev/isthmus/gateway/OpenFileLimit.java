@@ -23,7 +23,7 @@ final class OpenFileLimit {
     /** The number of client connections that a limit of open files leaves room for, which is at least 16. */
     static int connections(long files) {
         long clients = (files - OWN) / 4 * 3;
-        return (int) Math.clamp(clients, 16, Integer.MAX_VALUE);
+        return Math.clamp(clients, 16, Integer.MAX_VALUE);
     }
 
     /** The limit of open files that leaves room for so many client connections. */

@@ -28,6 +28,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The commands that ask a running gateway, and the completion of commands. */
 class FleetCommandsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
+
+    @SuppressWarnings("InlineFormatString") // is read more easily on its own
     private static final String CONFIG = """
             listeners: [{port: 0}]
             admin: {port: 0, token_file: token%s}
@@ -106,6 +108,7 @@ class FleetCommandsTest {
     }
 
     @Test
+    @SuppressWarnings("try") // closed twice
     void health_isTheExitCode() throws Exception {
         try (Gateway gateway = start("")) {
             await().untilAsserted(() -> assertThat(ask(gateway, "health")).isZero());

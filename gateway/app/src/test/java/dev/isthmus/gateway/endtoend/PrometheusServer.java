@@ -19,6 +19,8 @@ import java.util.concurrent.TimeUnit;
 /** A real Prometheus that scrapes a gateway every second. */
 final class PrometheusServer implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
+
+    @SuppressWarnings("InlineFormatString") // is read more easily on its own
     private static final String CONFIG = """
             global: {scrape_interval: 1s, evaluation_interval: 1s}
             rule_files: ["%1$s/rules.yml", "%1$s/alerts.yml"]
@@ -130,10 +132,15 @@ final class PrometheusServer implements AutoCloseable {
     }
 
     @Override
-    public void close() throws InterruptedException {
+    public void close() {
         process.destroy();
-        if (!process.waitFor(20, TimeUnit.SECONDS)) {
-            process.destroyForcibly().waitFor();
+        try {
+            if (!process.waitFor(20, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
         }
         client.close();
     }

@@ -117,6 +117,7 @@ class ConnectionMetersTest {
     }
 
     @Test
+    @SuppressWarnings("try") // closed twice
     void connection_thatAServerCloses() throws Exception {
         try (FakeV2Server server = FakeV2Server.rest();
                 Gateway gateway = inFrontOf("rest", server.endpoint().port())) {
@@ -130,6 +131,7 @@ class ConnectionMetersTest {
     }
 
     @Test
+    @SuppressWarnings("try") // closed twice
     void connection_thatAGrpcServerCloses() throws Exception {
         try (FakeV2Server server = FakeV2Server.grpc();
                 Gateway gateway = inFrontOf("grpc", server.endpoint().port())) {

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.flow;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -91,7 +92,7 @@ final class MetricsReference {
         } else if (sample.matches()) {
             Family family = families.get(sample.group(1).replaceFirst("_(bucket|count|sum)$", ""));
             Family named = families.get(sample.group(1));
-            labels(named == null ? family : named, sample.group(2));
+            labels(Objects.requireNonNull(named == null ? family : named), sample.group(2));
         }
     }
 

@@ -9,11 +9,13 @@ import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.warm.WarmUp;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -42,6 +44,8 @@ public final class MonitoredGateway implements AutoCloseable {
             local: {embedded_models: true}
             default_upstream: local
             """;
+
+    @SuppressWarnings("InlineFormatString") // is read more easily on its own
     private static final String CONFIG = """
             listeners:
               - {name: plain, port: 0}
@@ -134,7 +138,8 @@ public final class MonitoredGateway implements AutoCloseable {
     }
 
     private static String sha256(String text) throws Exception {
-        return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes("US-ASCII")));
+        return HexFormat.of()
+                .formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.US_ASCII)));
     }
 
     /** Every third inference fails. */
@@ -180,8 +185,8 @@ public final class MonitoredGateway implements AutoCloseable {
             URI live = URI.create("https://localhost:" + port + "/v2/health/live");
             fresh.send(HttpRequest.newBuilder(live).build(), BodyHandlers.discarding());
         }
-        try (Socket plain = new Socket("127.0.0.1", port)) {
-            plain.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes("US-ASCII"));
+        try (Socket plain = new Socket(InetAddress.getLoopbackAddress(), port)) {
+            plain.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
             plain.getInputStream().readAllBytes();
         }
     }
@@ -203,7 +208,7 @@ public final class MonitoredGateway implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() throws IOException {
         client.close();
         gateway.close();
         flaky.close();

@@ -8,6 +8,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -57,7 +58,7 @@ class NumberOfSeriesTest {
                     "http://127.0.0.1:" + gateway.addresses().getFirst().getPort();
             for (int i = 0; i < MODELS; i++) {
                 URI infer = URI.create(address + "/v2/models/m" + i + "/infer");
-                for (byte[] body : List.of(sample, "{}".getBytes("US-ASCII"))) {
+                for (byte[] body : List.of(sample, "{}".getBytes(StandardCharsets.US_ASCII))) {
                     HttpRequest request = HttpRequest.newBuilder(infer)
                             .POST(HttpRequest.BodyPublishers.ofByteArray(body))
                             .build();

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,6 +35,8 @@ class OtlpExportTest {
             local: {embedded_models: true}
             default_upstream: local
             """;
+
+    @SuppressWarnings("InlineFormatString") // is read more easily on its own
     private static final String OTLP = """
             metrics:
               otlp:
@@ -80,6 +83,10 @@ class OtlpExportTest {
                 .count();
     }
 
+    private static Metric metric(Map<String, Metric> metrics, String name) {
+        return Objects.requireNonNull(metrics.get(name), name);
+    }
+
     @Test
     void metrics_areSent_withNamesAndLabelsOfPrometheus() throws Exception {
         try (Gateway gateway = Gateway.start(config(collector.endpoint()))) {
@@ -91,7 +98,7 @@ class OtlpExportTest {
         }
         Map<String, Metric> metrics = collector.last();
 
-        Metric requests = metrics.get("isthmus_requests_seconds");
+        Metric requests = metric(metrics, "isthmus_requests_seconds");
         assertThat(requests.getUnit()).isEqualTo("s");
         assertThat(requests.getDescription()).startsWith("Duration of calls");
         assertThat(requests.getHistogram().getAggregationTemporality())
@@ -110,16 +117,17 @@ class OtlpExportTest {
                 .isEqualTo(1);
         assertThat(point.getTimeUnixNano()).isGreaterThan(point.getStartTimeUnixNano());
 
-        Metric opened = metrics.get("isthmus_connections_opened");
+        Metric opened = metric(metrics, "isthmus_connections_opened");
         assertThat(opened.getSum().getIsMonotonic()).isTrue();
         assertThat(opened.getSum().getDataPoints(0).getAsDouble()).isEqualTo(1);
-        assertThat(metrics.get("isthmus_ready").getGauge().getDataPointsCount()).isEqualTo(1);
-        assertThat(metrics.get("isthmus_request_phase_seconds")
+        assertThat(metric(metrics, "isthmus_ready").getGauge().getDataPointsCount())
+                .isEqualTo(1);
+        assertThat(metric(metrics, "isthmus_request_phase_seconds")
                         .getSummary()
                         .getDataPoints(0)
                         .getCount())
                 .isPositive();
-        NumberDataPoint build = metrics.get("isthmus_build_info").getGauge().getDataPoints(0);
+        NumberDataPoint build = metric(metrics, "isthmus_build_info").getGauge().getDataPoints(0);
         assertThat(MetricsCollector.attributes(build.getAttributesList())).containsKey("version");
     }
 

@@ -51,6 +51,8 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/guides/canary.md: needs a token file",
+            "docs/guides/incident.md: needs an incident",
+            "docs/guides/incident.md: needs an incident",
             "docs/guides/installing.md: installs into the system",
             "docs/guides/installing.md: installs into the system",
             "docs/guides/installing.md: takes minutes",

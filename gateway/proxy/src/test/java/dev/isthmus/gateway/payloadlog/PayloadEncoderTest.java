@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.FieldSource;
 class PayloadEncoderTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final ModelRef MODEL = new ModelRef("m", "3");
-    private static final String SAMPLES = "dev.isthmus.transcoder.Samples#ALL";
+    private static final String SAMPLES = "dev.isthmus.testing.Samples#ALL";
 
     private static PayloadEncoder encoder(Map<String, Object> changes) {
         return new PayloadEncoder(

@@ -34,6 +34,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
@@ -63,9 +65,24 @@ class DebugPagesTest {
 
     private @Nullable Gateway running;
 
+    /** The server answers when it is open. */
+    private volatile CountDownLatch answers = new CountDownLatch(0);
+
+    private void awaitTurn() throws IOException {
+        try {
+            assertThat(answers.await(60, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new IOException(e);
+        }
+    }
+
     @BeforeEach
     void start() throws Exception {
-        server = FakeRestServer.sending("HTTP/1.1 500 No\r\nContent-Length: " + BODY.length() + "\r\n\r\n" + BODY);
+        server = FakeRestServer.that((request, out) -> {
+            awaitTurn();
+            FakeRestServer.write(out, "HTTP/1.1 500 No\r\nContent-Length: " + BODY.length() + "\r\n\r\n" + BODY);
+            return true;
+        });
         Path token = Files.writeString(folder.resolve("token"), TOKEN);
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
         start(token);
@@ -114,10 +131,14 @@ class DebugPagesTest {
         return gateway().addresses().getFirst().getPort();
     }
 
-    private void infer(String... headers) throws Exception {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + INFER))
+    private HttpRequest.Builder inference() {
+        return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + INFER))
                 .headers("authorization", "Bearer client-secret")
                 .POST(BodyPublishers.ofString("{\"inputs\":[]}"));
+    }
+
+    private void infer(String... headers) throws Exception {
+        HttpRequest.Builder request = inference();
         if (headers.length > 0) {
             request.headers(headers);
         }
@@ -197,7 +218,9 @@ class DebugPagesTest {
         try (Socket silent = new Socket(InetAddress.getLoopbackAddress(), port());
                 Socket used = new Socket(InetAddress.getLoopbackAddress(), port());
                 Socket http2 = new Socket(InetAddress.getLoopbackAddress(), port())) {
-            infer();
+            answers = new CountDownLatch(1);
+            CompletableFuture<HttpResponse<String>> held =
+                    client.sendAsync(inference().build(), BodyHandlers.ofString());
             http2.getOutputStream().write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
             http2.getOutputStream().write(new byte[] {0, 0, 0, 4, 0, 0, 0, 0, 0});
             used.getOutputStream().write("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
@@ -229,7 +252,9 @@ class DebugPagesTest {
                                 .isTrue());
                 after = page.path("next").asLong();
             } while (after > 0);
-            assertThat(seen).hasSizeGreaterThanOrEqualTo(3);
+            assertThat(seen).hasSizeGreaterThanOrEqualTo(4);
+            answers.countDown();
+            assertThat(held.get(20, TimeUnit.SECONDS).statusCode()).isGreaterThanOrEqualTo(500);
         }
     }
 

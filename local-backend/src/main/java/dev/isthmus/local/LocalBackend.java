@@ -77,7 +77,11 @@ public final class LocalBackend implements AutoCloseable {
         return OrtJar.present(LocalBackend.class.getClassLoader());
     }
 
-    /** @throws OipException FAILED_PRECONDITION if it is not {@link #available()} */
+    /**
+     * Refuses a configuration that needs a backend.
+     *
+     * @throws OipException FAILED_PRECONDITION if it is not {@link #available()}
+     */
     public static void requireAvailable() {
         if (!available()) {
             throw new OipException(ErrorCode.FAILED_PRECONDITION, MISSING);

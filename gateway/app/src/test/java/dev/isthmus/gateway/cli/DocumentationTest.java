@@ -53,6 +53,7 @@ class DocumentationTest {
             "docs/guides/canary.md: needs a token file",
             "docs/guides/incident.md: needs an incident",
             "docs/guides/incident.md: needs an incident",
+            "docs/guides/installing.md: fetches Debian's packages",
             "docs/guides/installing.md: installs into the system",
             "docs/guides/installing.md: installs into the system",
             "docs/guides/installing.md: takes minutes",

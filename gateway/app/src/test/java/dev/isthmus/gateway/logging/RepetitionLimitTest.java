@@ -96,6 +96,24 @@ class RepetitionLimitTest {
     }
 
     @Test
+    void subjectsOfOneMessage_areBounded_andLeaveRoomForOthers() {
+        for (int round = 0; round < 3; round++) {
+            int written = 0;
+            for (int i = 0; i < 5000; i++) {
+                written += limit.admits(repeating("x", new KeyValuePair("model", round + "-" + i))) ? 1 : 0;
+            }
+            assertThat(written).isEqualTo(RepetitionLimit.MAX_SUBJECTS + 1);
+            assertThat(limit.admits(repeating("y" + round, new KeyValuePair("model", "a"))))
+                    .isTrue();
+            seconds(61);
+            assertThat(limit.due()).singleElement().satisfies(line -> assertThat(line.repeated())
+                    .isEqualTo(5000 - 1 - RepetitionLimit.MAX_SUBJECTS));
+            seconds(61);
+            assertThat(limit.due()).isEmpty();
+        }
+    }
+
+    @Test
     void kinds_areBounded() {
         for (int i = 0; i < RepetitionLimit.MAX_KINDS; i++) {
             assertThat(limit.admits(repeating("x" + i))).isTrue();

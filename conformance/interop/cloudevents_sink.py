@@ -26,7 +26,7 @@ class Sink(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         event = from_http(headers, body, data_unmarshaller=lambda data: data)
         values = {each.name: each.as_numpy().flatten().tolist() for each in tensors(event, headers)}
-        print(json.dumps({"attributes": event.get_attributes(), "tensors": values}), flush=True)
+        print(json.dumps({"attributes": dict(event.get_attributes()), "tensors": values}), flush=True)
         self.send_response(200)
         self.end_headers()
 

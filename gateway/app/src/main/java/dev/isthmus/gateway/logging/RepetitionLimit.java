@@ -2,7 +2,7 @@ package dev.isthmus.gateway.logging;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.LogArea;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +17,7 @@ import org.slf4j.event.KeyValuePair;
 /**
  * What repeats is written once a minute: the first event at once, and after each minute the last one with the number of
  * those left out. Two events are alike if level, logger and template are the same, and the members that say what they
- * are about. Only events marked with {@link Repeats#MARKER} are limited, and warnings of libraries. Thread-safe.
+ * are about. Only events marked with {@link RepeatingLogEvent#MARKER} are limited, and warnings of libraries. Thread-safe.
  */
 final class RepetitionLimit {
     /** Members that say what an event is about. Others, such as the peer or the request id, differ with each event. */
@@ -80,7 +80,7 @@ final class RepetitionLimit {
     }
 
     private static boolean repeats(ILoggingEvent event) {
-        if (event.getMarkerList() != null && event.getMarkerList().contains(Repeats.MARKER)) {
+        if (event.getMarkerList() != null && event.getMarkerList().contains(RepeatingLogEvent.MARKER)) {
             return true;
         }
         return event.getLevel().isGreaterOrEqual(Level.WARN) && LogArea.of(event.getLoggerName()) == LogArea.LIBRARIES;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.endtoend;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -98,6 +99,11 @@ class CloudEventsTest {
             assertThat(client.send(request, HttpResponse.BodyHandlers.ofString())
                             .statusCode())
                     .isEqualTo(200);
+            await().until(() -> gateway.meters()
+                            .get("isthmus.payload.log.events")
+                            .counter()
+                            .count()
+                    == 2);
         } finally {
             gateway.close();
         }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.LoggingEvent;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -26,7 +26,7 @@ class RepetitionLimitTest {
 
     private static LoggingEvent repeating(String template, KeyValuePair... members) {
         LoggingEvent event = event(OURS, Level.WARN, template, members);
-        event.addMarker(Repeats.MARKER);
+        event.addMarker(RepeatingLogEvent.MARKER);
         return event;
     }
 

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.accesslog;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.LogOutput;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -120,7 +120,7 @@ final class AccessLog implements AutoCloseable {
 
     private void warn(IOException failure) {
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("file", config.file())
                 .log(
                         "access log: lines are lost, because {} cannot be written ({}); free space or change"

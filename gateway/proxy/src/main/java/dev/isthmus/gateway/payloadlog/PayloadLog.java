@@ -7,10 +7,10 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.ModelShares;
 import dev.isthmus.gateway.memory.ReservedBytes;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
-import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadEvents;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
+import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadEvents;
 import dev.isthmus.oip.ModelRef;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -185,7 +185,7 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
         meters.lost(reason);
         if (reason != LossReason.CLOSED) {
             LOG.atWarn()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .addKeyValue("code", reason.label())
                     .log(
                             "payload log: events for {} are lost ({}): {}",

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.tracing;
 
 import dev.isthmus.gateway.logfile.BackgroundWriter;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -136,7 +136,7 @@ final class SpanExport implements AutoCloseable {
         }
         counters.failed().increment(batch.size());
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("server", endpoint)
                 .log(
                         "tracing: spans are lost, because {} does not accept them ({}); calls are not affected",

@@ -9,8 +9,8 @@ import org.slf4j.MarkerFactory;
  * members {@code upstream}, {@code server}, {@code model}, {@code target}, {@code listener}, {@code file}, {@code code}
  * and {@code rule} name. If the level of the logger is DEBUG, none is left out.
  */
-public final class Repeats {
+public final class RepeatingLogEvent {
     public static final Marker MARKER = MarkerFactory.getMarker("repeats");
 
-    private Repeats() {}
+    private RepeatingLogEvent() {}
 }

@@ -97,7 +97,7 @@ record PayloadEvent(
     public void release() {
         switch (payload) {
             case EventPayload.Message(InferMessage message) -> message.release();
-            case EventPayload.OpaqueBody(ByteBuf bytes, OpaqueBodyKind bodyKind) -> bytes.release();
+            case EventPayload.OpaqueBody body -> body.bytes().release();
             case EventPayload.FailureText text -> {}
             case EventPayload.Missing missing -> {}
         }

@@ -181,13 +181,14 @@ public final class Gateway implements AutoCloseable {
                 closer,
                 DRAIN_TIMEOUT,
                 state,
+                new ConnectionPolicies(meters),
                 this::forget);
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(meters).show(connections);
         EventLoopMetrics.register(loops, meters);
         Supplier<IngressSettings> settings = () -> current().entry().settings().get();
         ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
-        listeners = new Listeners(transport, loops, allocator, entry, tls);
+        listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
         new AdminPages(this, metrics).addTo(adminRoutes);
         telemetry.addTo(adminRoutes);
         new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);

@@ -83,6 +83,7 @@ final class Generation {
      * @param closer closes generations; its threads may block
      * @param drainTimeout how long calls may continue after the next generation has taken over
      * @param gateway the gateway's own readiness
+     * @param connections limits of client connections
      * @param closed called when a generation was closed
      */
     record SharedResources(
@@ -95,6 +96,7 @@ final class Generation {
             ScheduledExecutorService closer,
             Duration drainTimeout,
             GatewayReadiness gateway,
+            ConnectionPolicies connections,
             Runnable closed) {}
 
     /**
@@ -143,8 +145,7 @@ final class Generation {
                     resources.gateway(),
                     access,
                     System::nanoTime);
-            IngressSettings settings =
-                    settings(config, resources.upstreams().clusterResources().meters());
+            IngressSettings settings = settings(config, resources);
             this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
@@ -233,7 +234,8 @@ final class Generation {
         return new InferRules(limits, config.answers().nonFinite());
     }
 
-    private static IngressSettings settings(GatewayConfig config, MeterRegistry meters) {
+    private static IngressSettings settings(GatewayConfig config, SharedResources resources) {
+        MeterRegistry meters = resources.upstreams().clusterResources().meters();
         GatewayConfig.ResponseConfig responses = config.answers();
         GatewayConfig.Limits limits = config.limits();
         return new IngressSettings(
@@ -246,7 +248,7 @@ final class Generation {
                         responses.healthBody() == GatewayConfig.HealthBody.JSON, responses.notReadyStatus()),
                 responses.compress() ? responses.compressAbove() : -1,
                 AbusePolicies.ofClients(config.limits().http2Abuse(), meters),
-                ConnectionPolicies.of(config, meters));
+                resources.connections().of(config));
     }
 
     private String routeKey(@Nullable Route route, ModelRef model) {

@@ -14,6 +14,7 @@ import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.ServerTls;
 import dev.isthmus.gateway.tls.TlsRegistry;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;
@@ -34,6 +35,7 @@ final class Listeners implements AutoCloseable {
     private final ByteBufAllocator allocator;
     private final ListenerContext entry;
     private final TlsRegistry tls;
+    private final MeterRegistry meters;
     private volatile List<BoundListener> bound = List.of();
 
     /** @param tls null for plain text */
@@ -58,8 +60,10 @@ final class Listeners implements AutoCloseable {
             EventLoopGroup loops,
             ByteBufAllocator allocator,
             ListenerContext entry,
-            TlsRegistry tls) {
+            TlsRegistry tls,
+            MeterRegistry meters) {
         this.tls = tls;
+        this.meters = meters;
         this.transport = transport;
         this.loops = loops;
         this.allocator = allocator;
@@ -180,7 +184,7 @@ final class Listeners implements AutoCloseable {
                 listener.label(),
                 secured,
                 new TrustedProxies(listener.trustedProxies(), listener.proxyProtocol()),
-                new BrowserAccess(listener.grpcWeb(), cors == null ? null : new CorsPolicy(cors)));
+                new BrowserAccess(listener.grpcWeb(), cors == null ? null : new CorsPolicy(cors, meters)));
     }
 
     /** The listeners that are not bound yet. */

@@ -78,6 +78,7 @@ class GenerationTest {
                         closer,
                         patience,
                         () -> null,
+                        new ConnectionPolicies(meters),
                         closed::release),
                 false,
                 null,

@@ -10,7 +10,7 @@ import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.OnDemandChecks;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -156,7 +156,7 @@ public final class Catalogue implements AutoCloseable {
         } catch (RuntimeException e) {
             // Otherwise the executor would silently cancel the task.
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(e)
                     .log("internal error in the catalogue; please report it");
         }

@@ -137,7 +137,7 @@ class ConfigChecksTest {
                 arguments("{admin: {port: 8080}, " + LOCAL + "}", "admin: 127.0.0.1:8080 is a listener already"),
                 arguments("{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}", "nothing to serve: 'models'"),
                 arguments("{limits: {}}", "nothing to serve: 'upstreams', 'local' or 'discover' is expected"),
-                arguments(kserve("selector: a"), "f.yaml:1:21: discover: kserve: 'namespace' is missing"),
+                arguments(kserve("selector: a"), "f.yaml:1:22: discover: kserve: 'namespace' is missing"),
                 arguments(
                         kserve("namespace: My_Models"),
                         "discover: kserve: namespace: the name of a namespace is expected, got 'My_Models'"),

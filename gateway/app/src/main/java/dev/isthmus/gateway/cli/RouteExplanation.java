@@ -7,6 +7,7 @@ import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.RampConfig;
@@ -105,10 +106,17 @@ final class RouteExplanation {
     private boolean unlisted() {
         List<String> discovering = discovering();
         String defaultUpstream = config.defaultUpstream();
-        if (discovering.isEmpty() && defaultUpstream == null) {
+        List<String> namespaces = config.discover().kserve().stream()
+                .map(KServeConfig::namespace)
+                .toList();
+        if (discovering.isEmpty() && namespaces.isEmpty() && defaultUpstream == null) {
             return false;
         }
         lines.add("model '" + call.model() + "' is not configured");
+        if (!namespaces.isEmpty()) {
+            lines.add("discovery: an InferenceService of this name serves it, if there is one in the namespaces "
+                    + String.join(", ", namespaces));
+        }
         if (!discovering.isEmpty()) {
             lines.add("discovery: the first of these upstreams whose repository index lists it serves it: "
                     + String.join(", ", discovering));
@@ -117,7 +125,7 @@ final class RouteExplanation {
         if (defaultUpstream == null) {
             lines.add("otherwise it is unknown: 404");
         } else {
-            lines.add((discovering.isEmpty() ? "" : "otherwise ") + "default upstream '" + defaultUpstream
+            lines.add((lines.size() == 1 ? "" : "otherwise ") + "default upstream '" + defaultUpstream
                     + "' serves it");
             upstreams.add(defaultUpstream);
         }

@@ -229,11 +229,8 @@ class KServeTest {
             cluster.request("PATCH", path("/digits"), "{'metadata': {'labels': {'team': 'audio'}}}");
             awaitStatus(gateway, "digits", 404);
             assertThat(warnings())
-                    .containsExactlyInAnyOrder(
-                            "InferenceService '" + namespace + "/simple' is no model: the configuration has a model or an"
-                                    + " alias of this name",
-                            "InferenceService '" + namespace + "/other' is no model: protocol v2 or grpc-v2 is expected,"
-                                    + " got 'v1'");
+                    .containsExactly("InferenceService '" + namespace
+                            + "/simple' is no model: the configuration has a model or an alias of this name");
         }
     }
 
@@ -256,8 +253,8 @@ class KServeTest {
             for (int i = 0; i < 200; i++) {
                 assertThat(infer(gateway, "simple").statusCode()).isEqualTo(200);
             }
-            // 60 are expected; fewer than 20 or more than 110 are once in 10^9 runs.
-            assertThat(calls(second) - before).isBetween(20L, 110L);
+            // 60 are expected, with a standard deviation of 6.5.
+            assertThat(calls(second) - before).isBetween(15L, 105L);
             status("simple", traffic(Map.of(2, 100)));
             await().atMost(PATIENCE)
                     .untilAsserted(() -> assertThat(gateway.config().models())

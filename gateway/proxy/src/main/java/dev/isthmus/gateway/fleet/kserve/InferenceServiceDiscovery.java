@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet.kserve;
 
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.OmittedService;
 import dev.isthmus.gateway.fleet.kubernetes.ApiServer;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
@@ -22,6 +23,7 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /** Watches the InferenceServices that a configuration names, and adds them to it. Thread-safe. */
 public final class InferenceServiceDiscovery implements AutoCloseable {
@@ -35,7 +37,7 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
     private final Map<WatchKey, NamespaceWatch> watches = new HashMap<>();
 
     /** What was reported, and still holds; guarded by this. */
-    private Set<String> reported = Set.of();
+    private Set<OmittedService> reported = Set.of();
 
     /** Everything that a watch depends on. */
     private record WatchKey(KubernetesConfig access, String namespace, String selector) {
@@ -103,7 +105,9 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
                 models.add(settings, watch.services);
             }
         }
-        models.omitted().stream().filter(each -> !reported.contains(each)).forEach(LOG::warn);
+        models.omitted().stream()
+                .filter(each -> !reported.contains(each))
+                .forEach(each -> LOG.atLevel(each.unexpected() ? Level.WARN : Level.INFO).log(each.why()));
         reported = new HashSet<>(models.omitted());
         return models.config();
     }

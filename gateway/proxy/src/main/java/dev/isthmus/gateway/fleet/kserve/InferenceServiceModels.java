@@ -24,7 +24,15 @@ final class InferenceServiceModels {
     /** Who has a name, for messages. */
     private final Map<String, String> owners = new HashMap<>();
 
-    private final List<String> omitted = new ArrayList<>();
+    private final List<OmittedService> omitted = new ArrayList<>();
+
+    /**
+     * A service that is no model.
+     *
+     * @param why a line for the log
+     * @param unexpected whether the configuration and the cluster contradict each other
+     */
+    record OmittedService(String why, boolean unexpected) {}
 
     InferenceServiceModels(GatewayConfig config) {
         this.config = config;
@@ -49,8 +57,8 @@ final class InferenceServiceModels {
         return config.withModels(upstreams, models);
     }
 
-    /** Why some were not added, one line each. */
-    List<String> omitted() {
+    /** Those that were not added. */
+    List<OmittedService> omitted() {
         return omitted;
     }
 
@@ -59,9 +67,10 @@ final class InferenceServiceModels {
         UpstreamProtocol protocol = settings.protocol() == null ? protocol(service) : settings.protocol();
         String owner = owners.get(service.name());
         if (protocol == null) {
-            omitted.add(what + " is no model: protocol v2 or grpc-v2 is expected, got '" + service.protocol() + "'");
+            String why = " is no model: protocol v2 or grpc-v2 is expected, got '" + service.protocol() + "'";
+            omitted.add(new OmittedService(what + why, false));
         } else if (owner != null) {
-            omitted.add(what + " is no model: " + owner);
+            omitted.add(new OmittedService(what + " is no model: " + owner, true));
         } else {
             owners.put(service.name(), what + " has this name");
             models.put(service.name(), model(settings, service, protocol));

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.OmittedService;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -112,8 +113,10 @@ class InferenceServiceModelsTest {
         assertThat(models.config().models()).isEmpty();
         assertThat(models.config().upstreams()).isEmpty();
         assertThat(models.omitted())
-                .containsExactly("InferenceService 'ml/iris' is no model: protocol v2 or grpc-v2 is expected, got '"
-                        + protocol + "'");
+                .containsExactly(new OmittedService(
+                        "InferenceService 'ml/iris' is no model: protocol v2 or grpc-v2 is expected, got '" + protocol
+                                + "'",
+                        false));
     }
 
     @Test
@@ -218,8 +221,10 @@ class InferenceServiceModelsTest {
         assertThat(models.config().upstreams()).containsOnlyKeys("t", "ml/simple-predictor");
         assertThat(models.omitted())
                 .isEqualTo(Stream.of("digits", "iris")
-                        .map(name -> "InferenceService 'ml/" + name
-                                + "' is no model: the configuration has a model or an alias of this name")
+                        .map(name -> new OmittedService(
+                                "InferenceService 'ml/" + name
+                                        + "' is no model: the configuration has a model or an alias of this name",
+                                true))
                         .toList());
     }
 
@@ -229,7 +234,7 @@ class InferenceServiceModelsTest {
                 "discover: {kserve: [{namespace: ml}, {namespace: spot}]}", service("iris", V2, READY));
         assertThat(models.config().upstreams()).containsOnlyKeys("ml/iris-predictor");
         assertThat(models.omitted())
-                .containsExactly(
-                        "InferenceService 'spot/iris' is no model: InferenceService 'ml/iris' has this name");
+                .containsExactly(new OmittedService(
+                        "InferenceService 'spot/iris' is no model: InferenceService 'ml/iris' has this name", true));
     }
 }

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Adds what is discovered to the configuration as it is written, and has it applied again when that changes: at most once
- * a second. Thread-safe.
+ * Adds what is discovered to the configuration as it is written, and has it applied again when that changes, at most
+ * once a second. Thread-safe.
  */
 final class ModelDiscovery implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ModelDiscovery.class);
@@ -49,7 +49,8 @@ final class ModelDiscovery implements AutoCloseable {
     }
 
     /**
-     * A configuration with what is discovered for it. {@link #inEffect} follows, whether or not it was applied. May block.
+     * A configuration with what is discovered for it. {@link #inEffect} follows, whether or not it was applied. May
+     * block.
      */
     GatewayConfig merged(GatewayConfig config) {
         services.watch(config, FIRST_LIST);

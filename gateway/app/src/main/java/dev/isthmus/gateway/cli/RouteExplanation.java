@@ -106,9 +106,8 @@ final class RouteExplanation {
     private boolean unlisted() {
         List<String> discovering = discovering();
         String defaultUpstream = config.defaultUpstream();
-        List<String> namespaces = config.discover().kserve().stream()
-                .map(KServeConfig::namespace)
-                .toList();
+        List<String> namespaces =
+                config.discover().kserve().stream().map(KServeConfig::namespace).toList();
         if (discovering.isEmpty() && namespaces.isEmpty() && defaultUpstream == null) {
             return false;
         }
@@ -125,8 +124,7 @@ final class RouteExplanation {
         if (defaultUpstream == null) {
             lines.add("otherwise it is unknown: 404");
         } else {
-            lines.add((lines.size() == 1 ? "" : "otherwise ") + "default upstream '" + defaultUpstream
-                    + "' serves it");
+            lines.add((lines.size() == 1 ? "" : "otherwise ") + "default upstream '" + defaultUpstream + "' serves it");
             upstreams.add(defaultUpstream);
         }
         return true;

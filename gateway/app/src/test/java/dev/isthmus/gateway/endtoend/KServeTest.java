@@ -38,8 +38,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
 /**
- * A gateway in front of InferenceServices of a real Kubernetes API server with KServe's definition of them. What KServe's
- * controller would write, tests write; its pods are gateways with the embedded models.
+ * A gateway in front of InferenceServices of a real Kubernetes API server with KServe's definition of them. What
+ * KServe's controller would write, tests write; its pods are gateways with the embedded models.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class KServeTest {
@@ -197,7 +197,8 @@ class KServeTest {
                 awaitStatus(gateway, "digits", 200);
                 // Its pods are gone, while it is there.
                 status("digits", NOT_READY);
-                cluster.slice(namespace, "digits-predictor", "digits-predictor", "http1", port(pod), PodState.NOT_READY);
+                cluster.slice(
+                        namespace, "digits-predictor", "digits-predictor", "http1", port(pod), PodState.NOT_READY);
                 awaitStatus(gateway, "digits", 503);
                 cluster.request("DELETE", path("/digits"), "");
                 awaitStatus(gateway, "digits", 404);
@@ -278,7 +279,8 @@ class KServeTest {
     private static void awaitWeights(Gateway gateway, Map<String, Integer> weights) {
         await().atMost(PATIENCE)
                 .untilAsserted(() -> assertThat(
-                                requireNonNull(gateway.config().models().get("simple")).targets())
+                                requireNonNull(gateway.config().models().get("simple"))
+                                        .targets())
                         .extracting(TargetConfig::label, TargetConfig::weight)
                         .containsExactlyInAnyOrderElementsOf(weights.entrySet().stream()
                                 .map(each -> tuple(each.getKey(), each.getValue()))

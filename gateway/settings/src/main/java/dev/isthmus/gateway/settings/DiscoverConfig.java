@@ -5,8 +5,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Models and upstreams that are not in the file: resources of a cluster, watched through {@link KubernetesConfig}. */
-@Doc("Models and upstreams that are found in a cluster of Kubernetes, besides those of this file. 'kubernetes' says how "
-        + "its API server is reached.")
+@Doc("Models and upstreams that are found in a cluster of Kubernetes, besides those of this file. 'kubernetes' says "
+        + "how its API server is reached.")
 public record DiscoverConfig(
         @Doc("InferenceServices of KServe. Each that is ready, or has been, becomes a model with its name, and its "
                 + "predictor an upstream. A model of this file with the same name or alias takes precedence.")
@@ -23,7 +23,8 @@ public record DiscoverConfig(
     public record KServeConfig(
             @Doc("The namespace.") @Required String namespace,
 
-            @Doc("Label selector, as kubectl takes it: team=vision,stage!=test. Default: all InferenceServices.") @Nullable
+            @Doc("Label selector, as kubectl takes it: team=vision,stage!=test. Default: all InferenceServices.")
+            @Nullable
             String selector,
 
             @Doc("Protocol in which the predictors are called. Default: as each resource says, v2 (rest) or grpc-v2 "

@@ -114,8 +114,7 @@ public record GatewayConfig(
     }
 
     /** A copy with other upstreams and models. */
-    public GatewayConfig withModels(
-            Map<String, UpstreamConfig> otherUpstreams, Map<String, ModelConfig> otherModels) {
+    public GatewayConfig withModels(Map<String, UpstreamConfig> otherUpstreams, Map<String, ModelConfig> otherModels) {
         return with(listeners, admin, ramps, otherUpstreams, otherModels);
     }
 

@@ -16,7 +16,11 @@ import org.jspecify.annotations.Nullable;
  * @param port name of the first of several ports that the resource gives its predictor; null if there are not several
  */
 record InferenceService(
-        String name, boolean known, String protocol, Map<String, Integer> revisions, @Nullable String port) {
+        String name,
+        boolean known,
+        String protocol,
+        Map<String, Integer> revisions,
+        @Nullable String port) {
     private static final String V2 = "v2";
     private static final String V1 = "v1";
     private static final String CONTAINER = "kserve-container";

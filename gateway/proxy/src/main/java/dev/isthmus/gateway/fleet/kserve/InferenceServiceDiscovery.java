@@ -65,9 +65,8 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
      * listed once, or could not be, but not longer than {@code limit}.
      */
     public void watch(GatewayConfig config, Duration limit) {
-        CompletableFuture<?>[] first = started(config).stream()
-                .map(watch -> watch.first)
-                .toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<?>[] first =
+                started(config).stream().map(watch -> watch.first).toArray(CompletableFuture<?>[]::new);
         CompletableFuture.allOf(first)
                 .completeOnTimeout(null, limit.toNanos(), TimeUnit.NANOSECONDS)
                 .join();
@@ -107,7 +106,8 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
         }
         models.omitted().stream()
                 .filter(each -> !reported.contains(each))
-                .forEach(each -> LOG.atLevel(each.unexpected() ? Level.WARN : Level.INFO).log(each.why()));
+                .forEach(each ->
+                        LOG.atLevel(each.unexpected() ? Level.WARN : Level.INFO).log(each.why()));
         reported = new HashSet<>(models.omitted());
         return models.config();
     }

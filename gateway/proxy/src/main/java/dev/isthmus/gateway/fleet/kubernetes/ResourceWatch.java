@@ -155,7 +155,8 @@ public final class ResourceWatch<T> implements AutoCloseable {
         }
         switch (type) {
             case "ADDED", "MODIFIED" -> put(object);
-            case "DELETED" -> resources.remove(object.path("metadata").path("name").asText());
+            case "DELETED" ->
+                resources.remove(object.path("metadata").path("name").asText());
             default -> {
                 // A BOOKMARK has a version only.
             }
@@ -167,7 +168,8 @@ public final class ResourceWatch<T> implements AutoCloseable {
     }
 
     private void put(JsonNode resource) {
-        resources.put(resource.path("metadata").path("name").asText(), watched.read().apply(resource));
+        resources.put(
+                resource.path("metadata").path("name").asText(), watched.read().apply(resource));
     }
 
     private static String version(JsonNode object) throws IOException {

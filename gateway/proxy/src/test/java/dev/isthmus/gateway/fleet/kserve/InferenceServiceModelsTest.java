@@ -28,8 +28,8 @@ class InferenceServiceModelsTest {
     private static final String V2 = "'model': {'protocolVersion': 'v2'}";
 
     private static InferenceService service(String name, String predictor, String status) throws Exception {
-        return InferenceService.of(new JsonMapper()
-                .readTree("""
+        return InferenceService.of(
+                new JsonMapper().readTree("""
                         {'metadata': {'name': '%s'}, 'spec': {'predictor': {%s}}, 'status': {%s}}
                         """.formatted(name, predictor, status).replace('\'', '"')));
     }
@@ -42,11 +42,15 @@ class InferenceServiceModelsTest {
     }
 
     private static UpstreamConfig upstream(GatewayConfig config, String name) {
-        return requireNonNull(config.upstreams().get(name), () -> name + " is none of " + config.upstreams().keySet());
+        return requireNonNull(
+                config.upstreams().get(name),
+                () -> name + " is none of " + config.upstreams().keySet());
     }
 
     private static List<String> endpoints(GatewayConfig config, String upstream) {
-        return upstream(config, upstream).endpoints().stream().map(Object::toString).toList();
+        return upstream(config, upstream).endpoints().stream()
+                .map(Object::toString)
+                .toList();
     }
 
     private static String revisions(String... targets) {
@@ -82,7 +86,8 @@ class InferenceServiceModelsTest {
                 "'containers': [{'env': [{'name': 'PROTOCOL', 'value': 'grpc-v2'}]}]|GRPC",
             })
     void protocol_isThatOfTheResource(String predictor, UpstreamProtocol protocol) throws Exception {
-        GatewayConfig config = models(DISCOVER, service("iris", predictor, READY)).config();
+        GatewayConfig config =
+                models(DISCOVER, service("iris", predictor, READY)).config();
         assertThat(upstream(config, "ml/iris-predictor").protocol()).isEqualTo(protocol);
     }
 
@@ -121,14 +126,12 @@ class InferenceServiceModelsTest {
 
     @Test
     void settings_overrideTheResource() throws Exception {
-        GatewayConfig config = models(
-                        """
+        GatewayConfig config = models("""
                         upstream_defaults: {protocol: rest, timeout: 7s, checks: {interval: 3s}}
                         discover:
                           kserve:
                             - {namespace: ml, protocol: grpc, port: rpc, upstream: {checks: {timeout: 2s}, discover: true}}
-                        """,
-                        service("iris", "'model': {'protocolVersion': 'v1'}", READY))
+                        """, service("iris", "'model': {'protocolVersion': 'v1'}", READY))
                 .config();
         UpstreamConfig upstream = upstream(config, "ml/iris-predictor");
         assertThat(upstream.protocol()).isEqualTo(UpstreamProtocol.GRPC);
@@ -169,8 +172,8 @@ class InferenceServiceModelsTest {
     @Test
     void revisionOverGrpc_hasKnativesPort() throws Exception {
         String traffic = revisions(target("iris-predictor-00002", 100));
-        GatewayConfig config =
-                models(DISCOVER, service("iris", "'model': {'protocolVersion': 'grpc-v2'}", traffic)).config();
+        GatewayConfig config = models(DISCOVER, service("iris", "'model': {'protocolVersion': 'grpc-v2'}", traffic))
+                .config();
         assertThat(config.models()).containsValue(ModelConfig.of("ml/iris-predictor-00002"));
         assertThat(endpoints(config, "ml/iris-predictor-00002"))
                 .containsExactly("k8s:ml/iris-predictor-00002-private:http2");
@@ -214,8 +217,8 @@ class InferenceServiceModelsTest {
                   other: {upstream: t, aliases: [digits]}
                   "s*": {upstream: t}
                 """ + DISCOVER;
-        InferenceServiceModels models = models(
-                yaml, service("iris", V2, READY), service("digits", V2, READY), service("simple", V2, READY));
+        InferenceServiceModels models =
+                models(yaml, service("iris", V2, READY), service("digits", V2, READY), service("simple", V2, READY));
         assertThat(models.config().models()).containsOnlyKeys("iris", "other", "s*", "simple");
         assertThat(models.config().models()).containsEntry("iris", ModelConfig.of("t"));
         assertThat(models.config().upstreams()).containsOnlyKeys("t", "ml/simple-predictor");
@@ -230,8 +233,8 @@ class InferenceServiceModelsTest {
 
     @Test
     void sameNameInTwoNamespaces_firstItemCounts() throws Exception {
-        InferenceServiceModels models = models(
-                "discover: {kserve: [{namespace: ml}, {namespace: spot}]}", service("iris", V2, READY));
+        InferenceServiceModels models =
+                models("discover: {kserve: [{namespace: ml}, {namespace: spot}]}", service("iris", V2, READY));
         assertThat(models.config().upstreams()).containsOnlyKeys("ml/iris-predictor");
         assertThat(models.omitted())
                 .containsExactly(new OmittedService(

@@ -268,7 +268,7 @@ public final class Gateway implements AutoCloseable {
         Generation next;
         Listeners.Change change;
         try {
-            next = new Generation(old.number() + 1, config, resources, old.ready(), identity, old.traffic());
+            next = new Generation(config, resources, identity, old);
             try {
                 change = listeners.prepare(config.listeners());
             } catch (Exception e) {

@@ -59,7 +59,6 @@ class GenerationTest {
     private Generation generation(Duration patience) {
         GatewayTelemetry telemetry = new GatewayTelemetry(process);
         return new Generation(
-                1,
                 GatewayConfig.embedded(),
                 new Generation.SharedResources(
                         loops,
@@ -79,7 +78,6 @@ class GenerationTest {
                         patience,
                         () -> null,
                         closed::release),
-                false,
                 null,
                 null);
     }

@@ -8,16 +8,23 @@ import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.ModelNames;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Adds InferenceServices to a configuration. */
 final class InferenceServiceModels {
+    private static final String PRIVATE = "-private";
+    private static final int MAX_NAME = 63;
+
     private final GatewayConfig config;
     private final Map<String, UpstreamConfig> upstreams;
     private final Map<String, ModelConfig> models;
@@ -88,13 +95,13 @@ final class InferenceServiceModels {
     private ModelConfig model(KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
         if (service.revisions().isEmpty()) {
             String port = settings.port() == null ? service.port() : settings.port();
-            return ModelConfig.of(upstream(settings, service.name() + "-predictor", "", port, protocol));
+            String predictor = service.name() + "-predictor";
+            return ModelConfig.of(upstream(settings, predictor, predictor, port, protocol));
         }
         List<TargetConfig> targets = new ArrayList<>();
         service.revisions().forEach((revision, percent) -> {
-            // The revision's pods, behind the Service that Knative itself uses.
             String port = protocol == UpstreamProtocol.GRPC ? "http2" : "http";
-            String upstream = upstream(settings, revision, "-private", port, protocol);
+            String upstream = upstream(settings, revision, podsOf(revision), port, protocol);
             targets.add(new TargetConfig(revision, upstream, null, null, percent));
         });
         return targets.size() == 1 ? ModelConfig.of(targets.getFirst().upstream()) : ModelConfig.of(targets);
@@ -102,10 +109,24 @@ final class InferenceServiceModels {
 
     /** Adds an upstream, and returns its name. */
     private String upstream(
-            KServeConfig settings, String name, String suffix, @Nullable String port, UpstreamProtocol protocol) {
+            KServeConfig settings, String name, String service, @Nullable String port, UpstreamProtocol protocol) {
         String upstream = settings.namespace() + "/" + name;
-        var service = new KubernetesService(settings.namespace(), name + suffix, port);
-        upstreams.put(upstream, settings.upstream().to(protocol, List.of(service)));
+        var pods = new KubernetesService(settings.namespace(), service, port);
+        upstreams.put(upstream, settings.upstream().to(protocol, List.of(pods)));
         return upstream;
+    }
+
+    /** The Service of a revision's pods. Knative shortens names that Kubernetes would not take. */
+    private static String podsOf(String revision) {
+        if (revision.length() + PRIVATE.length() <= MAX_NAME) {
+            return revision + PRIVATE;
+        }
+        try {
+            byte[] digest = MessageDigest.getInstance("MD5").digest(revision.getBytes(StandardCharsets.UTF_8));
+            String hash = HexFormat.of().formatHex(digest);
+            return revision.substring(0, MAX_NAME - hash.length() - PRIVATE.length()) + hash + PRIVATE;
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java runtime has MD5", e);
+        }
     }
 }

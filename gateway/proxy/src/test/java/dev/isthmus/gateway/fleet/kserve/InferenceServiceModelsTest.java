@@ -190,6 +190,15 @@ class InferenceServiceModelsTest {
     }
 
     @Test
+    void longNameOfARevision_isShortenedAsKnativeDoes() throws Exception {
+        String revision = "a-model-with-a-rather-long-descriptive-name-predictor-00001";
+        GatewayConfig config = models(DISCOVER, service("iris", V2, revisions(target(revision, 100))))
+                .config();
+        assertThat(endpoints(config, "ml/" + revision))
+                .containsExactly("k8s:ml/a-model-with-a-rather-lb20cf765a3d9e9ca3abd122a7f1e126d-private:http");
+    }
+
+    @Test
     void nameOfARevision_isChecked() throws Exception {
         String traffic = revisions(target("x%26watch=1", 50), target("iris-predictor-00001", 50));
         assertThat(models(DISCOVER, service("iris", V2, traffic)).config().upstreams())

@@ -201,6 +201,7 @@ public final class Gateway implements AutoCloseable {
         current.start();
         tls.watch(resources.closer());
         state.serving();
+        discovery.start();
     }
 
     Generation current() {

@@ -29,9 +29,10 @@ final class ModelDiscovery implements AutoCloseable {
     private final InferenceServiceDiscovery services;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private volatile GatewayConfig written = GatewayConfig.DEFAULT;
+    private volatile boolean started;
 
     /**
-     * Discovers nothing yet.
+     * Discovers nothing yet, and applies nothing before {@link #start}.
      *
      * @param scheduler runs {@code apply}
      * @param apply applies {@link #written()} again
@@ -63,8 +64,16 @@ final class ModelDiscovery implements AutoCloseable {
         services.retain(config);
     }
 
+    /** Has changes applied from now on, and those since {@link #merged}. */
+    void start() {
+        started = true;
+        if (!written.discover().kserve().isEmpty()) {
+            changed();
+        }
+    }
+
     private void changed() {
-        if (!scheduled.compareAndSet(false, true)) {
+        if (!started || !scheduled.compareAndSet(false, true)) {
             return;
         }
         try {

@@ -23,9 +23,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -67,9 +70,13 @@ class KServeTest {
     @BeforeAll
     void start() throws Exception {
         cluster = new KubernetesCluster(folder);
-        Path definition = Script.folder("kserve-crd", Script.run("install.sh", "kserve-crd"))
-                .resolve("inferenceservices.yaml");
-        cluster.define(definition, "/apis/" + GROUP + "/v1beta1/namespaces/default/inferenceservices");
+        Path definitions = Script.folder("crds", Script.run("install.sh", "crds"));
+        cluster.define(
+                definitions.resolve("inferenceservices.yaml"),
+                "/apis/" + GROUP + "/v1beta1/namespaces/default/inferenceservices");
+        for (String kind : List.of("httproutes", "grpcroutes")) {
+            cluster.define(definitions.resolve(kind + ".yaml"), routes("default", kind));
+        }
         pod = pod();
     }
 
@@ -292,6 +299,27 @@ class KServeTest {
         return pod.meters().find("isthmus.requests").tag("operation", "infer").timers().stream()
                 .mapToLong(Timer::count)
                 .sum();
+    }
+
+    private static String routes(String namespace, String kind) {
+        return "/apis/gateway.networking.k8s.io/v1/namespaces/" + namespace + "/" + kind;
+    }
+
+    @Test
+    void routesOfTheGuide_areAccepted() throws Exception {
+        String guide = Files.readString(Script.path("../docs/guides/kubernetes.md"));
+        Matcher resources = Pattern.compile(
+                        "(?s)apiVersion: gateway\\.networking\\.k8s\\.io/v1\nkind: (\\w+)\n.*?(?=---|```)")
+                .matcher(guide);
+        List<String> kinds = new ArrayList<>();
+        while (resources.find()) {
+            String kind = resources.group(1);
+            kinds.add(kind);
+            cluster.createYaml(
+                    routes(namespace, kind.toLowerCase(Locale.ROOT) + "s") + "?fieldValidation=Strict",
+                    resources.group().replace("namespace: gateways", "namespace: " + namespace));
+        }
+        assertThat(kinds).containsExactly("HTTPRoute", "GRPCRoute");
     }
 
     @Test

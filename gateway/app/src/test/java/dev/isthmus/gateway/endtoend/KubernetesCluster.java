@@ -179,15 +179,16 @@ final class KubernetesCluster implements AutoCloseable {
 
     /** Creates a kind of resources, and waits until there is its path. */
     void define(Path definition, String path) throws IOException, InterruptedException {
-        HttpResponse<String> response = send(
-                "POST",
-                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-                "application/yaml",
-                Files.readString(definition));
-        if (response.statusCode() >= 300) {
-            throw new IllegalStateException(definition + ": " + response.body());
-        }
+        createYaml("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Files.readString(definition));
         await().atMost(START).until(() -> send("GET", path, "").statusCode() == 200);
+    }
+
+    /** Creates a resource. */
+    void createYaml(String path, String yaml) throws IOException, InterruptedException {
+        HttpResponse<String> response = send("POST", path, "application/yaml", yaml);
+        if (response.statusCode() >= 300) {
+            throw new IllegalStateException(path + ": " + response.body());
+        }
     }
 
     /** Creates a namespace with a Service, and an account that may watch its EndpointSlices. */

@@ -15,6 +15,7 @@ import dev.isthmus.gateway.settings.ModelConfig.RuleConfig;
 import dev.isthmus.gateway.settings.ModelConfig.ShadowConfig;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.ModelNames.Match;
+import dev.isthmus.gateway.settings.ModelNames.MatchKind;
 import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -82,6 +83,9 @@ final class RouteExplanation {
     /** The lines; empty for an unknown model. */
     List<String> lines() {
         Optional<Match> match = routes.match(call.model());
+        if (match.isEmpty() || match.get().by() == MatchKind.PATTERN) {
+            inferenceServices();
+        }
         if (match.isPresent()) {
             configured(match.get());
         } else if (!unlisted()) {
@@ -103,19 +107,24 @@ final class RouteExplanation {
                         .toList();
     }
 
+    /** They take precedence over patterns. */
+    private void inferenceServices() {
+        List<String> namespaces =
+                config.discover().kserve().stream().map(KServeConfig::namespace).toList();
+        if (!namespaces.isEmpty()) {
+            lines.add("discovery: an InferenceService with this name serves it, if one of these namespaces has it: "
+                    + String.join(", ", namespaces));
+        }
+    }
+
     private boolean unlisted() {
         List<String> discovering = discovering();
         String defaultUpstream = config.defaultUpstream();
-        List<String> namespaces =
-                config.discover().kserve().stream().map(KServeConfig::namespace).toList();
-        if (discovering.isEmpty() && namespaces.isEmpty() && defaultUpstream == null) {
+        if (discovering.isEmpty() && lines.isEmpty() && defaultUpstream == null) {
             return false;
         }
+        boolean first = discovering.isEmpty() && lines.isEmpty();
         lines.add("model '" + call.model() + "' is not configured");
-        if (!namespaces.isEmpty()) {
-            lines.add("discovery: an InferenceService of this name serves it, if there is one in the namespaces "
-                    + String.join(", ", namespaces));
-        }
         if (!discovering.isEmpty()) {
             lines.add("discovery: the first of these upstreams whose repository index lists it serves it: "
                     + String.join(", ", discovering));
@@ -124,7 +133,7 @@ final class RouteExplanation {
         if (defaultUpstream == null) {
             lines.add("otherwise it is unknown: 404");
         } else {
-            lines.add((lines.size() == 1 ? "" : "otherwise ") + "default upstream '" + defaultUpstream + "' serves it");
+            lines.add((first ? "" : "otherwise ") + "default upstream '" + defaultUpstream + "' serves it");
             upstreams.add(defaultUpstream);
         }
         return true;

@@ -36,13 +36,10 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -74,6 +71,7 @@ public final class Gateway implements AutoCloseable {
     private final DrainSequence drain;
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final @Nullable ConfigSource source;
+    private final ModelDiscovery discovery;
     private @Nullable AdminServer admin;
 
     private volatile Generation current;
@@ -120,7 +118,7 @@ public final class Gateway implements AutoCloseable {
             GatewayConfig config, @Nullable ConfigSource source, ByteBufAllocator allocator, BooleanSupplier warm)
             throws Exception {
         // Before models are loaded, which takes long: fails fast.
-        checkAddresses(config);
+        Listeners.check(config);
         Transport transport = Transport.best();
         EventLoopGroup loops = EventLoops.start(transport);
         Gateway gateway;
@@ -136,14 +134,6 @@ public final class Gateway implements AutoCloseable {
         } catch (Exception e) {
             gateway.close();
             throw e;
-        }
-    }
-
-    private static void checkAddresses(GatewayConfig config) throws BindException {
-        Listeners.check(config.listeners());
-        Admin adminConfig = config.admin();
-        if (adminConfig != null) {
-            AdminServer.check(adminConfig);
         }
     }
 
@@ -192,7 +182,14 @@ public final class Gateway implements AutoCloseable {
         new AdminPages(this, metrics).addTo(adminRoutes);
         telemetry.addTo(adminRoutes);
         new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
-        current = Generation.first(config, resources);
+        discovery = new ModelDiscovery(closer, this::rediscovered);
+        try {
+            current = Generation.first(discovery.merged(config), resources);
+        } catch (RuntimeException | ConfigException e) {
+            discovery.close();
+            throw e;
+        }
+        discovery.inEffect(config);
         state.show(meters, this::ready);
     }
 
@@ -205,6 +202,7 @@ public final class Gateway implements AutoCloseable {
         current.start();
         tls.watch(resources.closer());
         state.serving();
+        discovery.start();
     }
 
     Generation current() {
@@ -225,7 +223,7 @@ public final class Gateway implements AutoCloseable {
         try {
             return reload(source.load());
         } catch (ConfigException e) {
-            return reloads.rejected(true, e.problems());
+            return reloads.rejected(e);
         }
     }
 
@@ -238,28 +236,29 @@ public final class Gateway implements AutoCloseable {
             return reloads.rejected(false, List.of("the gateway is shutting down"));
         }
         Generation old = current;
-        GatewayConfig wanted =
+        GatewayConfig written =
                 config.withAdmin(old.config().admin()).withRamps(old.config().ramps());
-        List<String> warnings = new ArrayList<>();
-        if (!Objects.equals(wanted.admin(), config.admin())) {
-            warnings.add("admin: the change takes effect after a restart");
-        }
-        if (!wanted.ramps().equals(config.ramps())) {
-            warnings.add("ramps: the change takes effect after a restart");
-        }
+        GatewayConfig wanted = discovery.merged(written);
+        List<String> warnings = ReloadReporter.warnings(config, written);
         List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
-        if (!wanted.equals(old.config())) {
-            try {
+        try {
+            if (!wanted.equals(old.config())) {
                 replace(old, wanted);
-            } catch (OipException e) {
-                return reloads.rejected(false, List.of(e.message()));
-            } catch (ConfigException e) {
-                return reloads.rejected(true, e.problems());
-            } catch (Exception e) {
-                return reloads.rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString())));
             }
+            discovery.inEffect(written);
+        } catch (Exception e) {
+            discovery.inEffect(discovery.written());
+            return reloads.rejected(e);
         }
         return reloads.applied(current.number(), changes, warnings);
+    }
+
+    /** What is discovered has changed. */
+    private synchronized void rediscovered() {
+        GatewayConfig written = discovery.written();
+        if (!state.ending() && !discovery.merged(written).equals(current.config())) {
+            reload(written);
+        }
     }
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
@@ -271,7 +270,7 @@ public final class Gateway implements AutoCloseable {
         Generation next;
         Listeners.Change change;
         try {
-            next = new Generation(old.number() + 1, config, resources, old.ready(), identity, old.traffic());
+            next = new Generation(config, resources, identity, old);
             try {
                 change = listeners.prepare(config.listeners());
             } catch (Exception e) {
@@ -384,6 +383,7 @@ public final class Gateway implements AutoCloseable {
             admin.close();
         }
         ramps.close();
+        discovery.close();
         resources.closer().shutdownNow();
         current.stop();
         resources.pool().close();

@@ -102,21 +102,18 @@ final class Generation {
     /**
      * Creates everything, without sending requests. May block.
      *
-     * @param readyBefore the readiness reported until the upstreams were checked
      * @param authenticator null if callers are not identified; not closed with the generation
-     * @param previous of the previous generation
+     * @param previous counts where the servers were not asked yet; null for the first one
      * @throws OipException if the local backend's repository cannot be read
      * @throws IllegalArgumentException if a name refers to nothing
      */
     Generation(
-            long number,
             GatewayConfig config,
             SharedResources resources,
-            boolean readyBefore,
             @Nullable Authenticator authenticator,
-            @Nullable RoutePolicyTable previous) {
+            @Nullable Generation previous) {
         this.authenticator = authenticator;
-        this.number = number;
+        this.number = previous == null ? 1 : previous.number + 1;
         this.config = config;
         this.resources = resources;
         this.upstreams = new Upstreams(config, resources.pool(), resources.upstreams());
@@ -125,11 +122,16 @@ final class Generation {
             routes = routes();
             ModelLocations locations =
                     new RoutedModelLocations(routes, config.health().modelReady());
-            catalogue = catalogue(locations, readyBefore);
+            catalogue = catalogue(locations, previous);
             InferRules rules = rules(config);
             CallerAccess access = access();
             Transcoder transcoder = new Transcoder(rules.limits());
-            traffic = new RoutePolicyTable(routes, concurrency(config), transcoder, resources.traffic(), previous);
+            traffic = new RoutePolicyTable(
+                    routes,
+                    concurrency(config),
+                    transcoder,
+                    resources.traffic(),
+                    previous == null ? null : previous.traffic);
             FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
             Service stack = ProxyStack.of(
                     observers(),
@@ -158,7 +160,7 @@ final class Generation {
         Authenticator authenticator = Authenticator.renewed(
                 null, config.authentication(), resources.telemetry().access());
         try {
-            return new Generation(1, config, resources, false, authenticator, null);
+            return new Generation(config, resources, authenticator, null);
         } catch (RuntimeException e) {
             Authenticator.closeUnless(null, authenticator);
             throw e;
@@ -185,7 +187,7 @@ final class Generation {
         return catalogue.discovered();
     }
 
-    private Catalogue catalogue(ModelLocations locations, boolean readyBefore) {
+    private Catalogue catalogue(ModelLocations locations, @Nullable Generation previous) {
         Set<Upstream> discovering = config.upstreams().entrySet().stream()
                 .filter(upstream -> upstream.getValue().discover())
                 .map(upstream -> upstreams.required(upstream.getKey()))
@@ -197,8 +199,9 @@ final class Generation {
                 new Catalogue.Settings(
                         new ServerMetadata("isthmus", Version.current(), EXTENSIONS),
                         config.health().serverReady(),
-                        readyBefore,
-                        discovering),
+                        previous != null && previous.ready(),
+                        discovering,
+                        previous == null ? Map.of() : previous.discovered()),
                 new Catalogue.CatalogueResources(
                         resources.loops().next(),
                         clusterResources.allocator(),

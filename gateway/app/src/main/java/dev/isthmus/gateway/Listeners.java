@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.ingress.BrowserAccess;
 import dev.isthmus.gateway.ingress.CorsPolicy;
 import dev.isthmus.gateway.ingress.IngressServer;
@@ -8,6 +9,8 @@ import dev.isthmus.gateway.ingress.TrustedProxies;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.CorsConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.settings.ManagementAccess;
@@ -175,6 +178,15 @@ final class Listeners implements AutoCloseable {
     static void check(List<Listener> listeners) throws BindException {
         for (Listener listener : listeners) {
             address(listener).check();
+        }
+    }
+
+    /** As the other one, for all addresses of a configuration. */
+    static void check(GatewayConfig config) throws BindException {
+        check(config.listeners());
+        Admin admin = config.admin();
+        if (admin != null) {
+            AdminServer.check(admin);
         }
     }
 

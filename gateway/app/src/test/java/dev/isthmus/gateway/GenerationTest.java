@@ -59,7 +59,6 @@ class GenerationTest {
     private Generation generation(Duration patience) {
         GatewayTelemetry telemetry = new GatewayTelemetry(process);
         return new Generation(
-                1,
                 GatewayConfig.embedded(),
                 new Generation.SharedResources(
                         loops,
@@ -80,7 +79,6 @@ class GenerationTest {
                         () -> null,
                         new ConnectionPolicies(meters),
                         closed::release),
-                false,
                 null,
                 null);
     }

@@ -59,6 +59,8 @@ class DocumentationTest {
             "docs/guides/installing.md: takes minutes",
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/kubernetes.md: needs Kubernetes",
+            "docs/guides/kubernetes.md: needs Kubernetes",
+            "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/operating.md: needs Kubernetes",
             "docs/guides/operating.md: needs a token file",
             "docs/guides/operating.md: needs a token file",

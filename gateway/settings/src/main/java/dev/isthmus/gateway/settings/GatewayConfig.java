@@ -26,6 +26,10 @@ public record GatewayConfig(
         ResponseConfig answers,
         HealthConfig health,
         RampsConfig ramps,
+
+        @Doc("Rate limits and ramps shared with other gateways. Off by default.") @Nullable
+        SharedConfig shared,
+
         LoggingConfig logging,
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
@@ -83,6 +87,7 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                null,
                 LoggingConfig.DEFAULT,
                 null,
                 MetricsConfig.DEFAULT,
@@ -97,20 +102,29 @@ public record GatewayConfig(
 
     /** A copy with another listener. */
     public GatewayConfig withListener(Listener other) {
-        return with(List.of(other), admin, ramps);
+        return with(List.of(other), admin, ramps, shared);
     }
 
     /** A copy with another admin address. */
     public GatewayConfig withAdmin(@Nullable Admin other) {
-        return with(listeners, other, ramps);
+        return with(listeners, other, ramps, shared);
     }
 
     /** A copy with other settings of ramps. */
     public GatewayConfig withRamps(RampsConfig other) {
-        return with(listeners, admin, other);
+        return with(listeners, admin, other, shared);
     }
 
-    private GatewayConfig with(List<Listener> otherListeners, @Nullable Admin otherAdmin, RampsConfig otherRamps) {
+    /** A copy with other settings of what gateways share. */
+    public GatewayConfig withShared(@Nullable SharedConfig other) {
+        return with(listeners, admin, ramps, other);
+    }
+
+    private GatewayConfig with(
+            List<Listener> otherListeners,
+            @Nullable Admin otherAdmin,
+            RampsConfig otherRamps,
+            @Nullable SharedConfig otherShared) {
         return new GatewayConfig(
                 otherListeners,
                 otherAdmin,
@@ -123,6 +137,7 @@ public record GatewayConfig(
                 answers,
                 health,
                 otherRamps,
+                otherShared,
                 logging,
                 accessLog,
                 metrics,

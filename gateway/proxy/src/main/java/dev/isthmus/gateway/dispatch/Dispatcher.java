@@ -109,12 +109,16 @@ final class Dispatcher implements Service {
     private RequestSink inference(Call call, Operation.Infer infer, Route route, Reply reply) {
         RouteCall routed = new RouteCall(call, route, infer.model(), policies, access);
         return HeldRequest.of(
-                call, routed, reply, () -> IncomingRequest.of(call, infer, routed, reply, transcoder, rules));
+                routed.undecided(),
+                call.loop(),
+                reply,
+                () -> IncomingRequest.of(call, infer, routed, reply, transcoder, rules));
     }
 
     private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
         RouteCall routed = new RouteCall(call, route, generate.model(), policies, access);
-        return HeldRequest.of(call, routed, reply, () -> admitted(call, generate, routed, reply));
+        return HeldRequest.of(
+                routed.undecided(), call.loop(), reply, () -> admitted(call, generate, routed, reply));
     }
 
     private RequestSink admitted(Call call, Operation.Generate generate, RouteCall routed, Reply reply) {
@@ -132,8 +136,8 @@ final class Dispatcher implements Service {
                 return Subscription.NONE;
             }
             return HeldBody.of(
-                    call,
-                    routed,
+                    routed.undecided(),
+                    call.loop(),
                     body,
                     complete -> target.upstream().generate(withAffinity, forTarget, complete, reply),
                     reply::fail);

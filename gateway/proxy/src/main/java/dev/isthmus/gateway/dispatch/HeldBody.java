@@ -1,9 +1,10 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -24,19 +25,21 @@ final class HeldBody implements Subscription {
     /**
      * Sends a body (taken) once it is admitted.
      *
+     * @param undecided null if it is admitted
+     * @param loop event loop of the call, where this is called
      * @param fail receives why it is not
      */
     static Subscription of(
-            Call call,
-            RouteCall routed,
+            @Nullable CompletableFuture<@Nullable Void> undecided,
+            EventLoop loop,
             ByteBuf body,
             Function<ByteBuf, Subscription> send,
             Consumer<OipException> fail) {
-        if (routed.undecided() == null) {
+        if (undecided == null) {
             return send.apply(body);
         }
         HeldBody held = new HeldBody(body, send, fail);
-        RateWait.then(routed.undecided(), call.loop(), held::decided);
+        RateWait.then(undecided, loop, held::decided);
         return held;
     }
 

@@ -1,12 +1,13 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -27,14 +28,20 @@ final class HeldRequest implements RequestSink {
     /**
      * The sink of a call that was counted.
      *
-     * @param open opens the call once it is admitted, on its event loop
+     * @param undecided null if the call is admitted
+     * @param loop event loop of the call, where this is called
+     * @param open opens the call once it is admitted
      */
-    static RequestSink of(Call call, RouteCall routed, Reply reply, Supplier<RequestSink> open) {
-        if (routed.undecided() == null) {
+    static RequestSink of(
+            @Nullable CompletableFuture<@Nullable Void> undecided,
+            EventLoop loop,
+            Reply reply,
+            Supplier<RequestSink> open) {
+        if (undecided == null) {
             return open.get();
         }
         HeldRequest held = new HeldRequest(reply);
-        RateWait.then(routed.undecided(), call.loop(), refusal -> held.decided(refusal, open));
+        RateWait.then(undecided, loop, refusal -> held.decided(refusal, open));
         return held;
     }
 

@@ -22,6 +22,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -48,6 +49,7 @@ final class RedisConnection implements AutoCloseable {
     private static final long LONGEST_BACKOFF = TimeUnit.SECONDS.toNanos(4);
     /** A server that has not answered for this long may have moved. */
     private static final long SILENCE = TimeUnit.SECONDS.toNanos(2);
+    private static final long LATE = TimeUnit.MILLISECONDS.toNanos(20);
     /** Commands whose answers are awaited. */
     private static final int MAX_COMMANDS = 50_000;
 
@@ -189,7 +191,9 @@ final class RedisConnection implements AutoCloseable {
         if (now != answers) {
             answers = now;
             if (now) {
-                LOG.info("Redis at {}:{} answers; limits and ramps are shared", config.host(), config.port());
+                LOG.atInfo()
+                        .addMarker(Repeats.MARKER)
+                        .log("Redis at {}:{} answers; limits and ramps are shared", config.host(), config.port());
                 return;
             }
             attempts.lost();
@@ -197,14 +201,16 @@ final class RedisConnection implements AutoCloseable {
             return;
         }
         reported = true;
-        LOG.warn(
-                "Redis at {}:{} does not answer within {} ms: {}; until it does, limits are counted as "
-                        + "shared.on_failure says ({}), and ramps stay at their steps",
-                config.host(),
-                config.port(),
-                config.timeout().toMillis(),
-                String.valueOf(failure),
-                config.onFailure());
+        LOG.atWarn()
+                .addMarker(Repeats.MARKER)
+                .log(
+                        "Redis at {}:{} does not answer within {} ms: {}; until it does, limits are counted as "
+                                + "shared.on_failure says ({}), and ramps stay at their steps",
+                        config.host(),
+                        config.port(),
+                        config.timeout().toMillis(),
+                        String.valueOf(failure),
+                        config.onFailure().name().toLowerCase(Locale.ROOT));
     }
 
     /**
@@ -258,10 +264,8 @@ final class RedisConnection implements AutoCloseable {
         CompletableFuture<T> result = new CompletableFuture<>();
         ScheduledFuture<?> limit;
         try {
-            limit = timer.schedule(
-                    () -> result.completeExceptionally(new TimeoutException("no answer")),
-                    config.timeout().toNanos(),
-                    TimeUnit.NANOSECONDS);
+            long due = System.nanoTime() + config.timeout().toNanos();
+            limit = timer.schedule(() -> expire(result, due), config.timeout().toNanos(), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException closed) {
             return CompletableFuture.failedFuture(closed);
         }
@@ -274,6 +278,16 @@ final class RedisConnection implements AutoCloseable {
             }
         });
         return result;
+    }
+
+    private void expire(CompletableFuture<?> result, long due) {
+        boolean late = System.nanoTime() - due > LATE;
+        if (late && !result.isDone()) {
+            // This process did not run, and the answer may be there.
+            later(() -> result.completeExceptionally(new TimeoutException("no answer")), LATE);
+        } else {
+            result.completeExceptionally(new TimeoutException("no answer"));
+        }
     }
 
     /** Runs a task on a thread of this connection; not after it is closed. */

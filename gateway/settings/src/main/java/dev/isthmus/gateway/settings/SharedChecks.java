@@ -9,7 +9,7 @@ import java.time.Duration;
 
 /** Checks the section on what gateways share. */
 final class SharedChecks {
-    private static final Duration LONGEST = Duration.ofSeconds(1);
+    private static final Duration LONGEST = Duration.ofSeconds(10);
     private static final int MAX_PORT = 65_535;
 
     private final ConfigChecks checks;
@@ -38,7 +38,7 @@ final class SharedChecks {
             problem(shared, "user", "'password_file' is expected with it");
         }
         if (shared.timeout().compareTo(LONGEST) > 0) {
-            problem(shared, "timeout", "at most 1s is expected, got '" + Units.written(shared.timeout()) + "'");
+            problem(shared, "timeout", "at most 10s is expected, got '" + Units.written(shared.timeout()) + "'");
         }
         password(shared);
         authority(shared);

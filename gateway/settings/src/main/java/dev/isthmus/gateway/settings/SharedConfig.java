@@ -27,7 +27,7 @@ public record SharedConfig(
         @Nullable
         Path ca,
 
-        @Doc("Time for an answer of the server, at most 1s. A call that needs one waits no longer.")
+        @Doc("Time for an answer of the server, at most 10s. A call that needs one waits no longer.")
         Duration timeout,
 
         @Doc("How calls are counted while the server does not answer in time. local: by each gateway alone. open: not "

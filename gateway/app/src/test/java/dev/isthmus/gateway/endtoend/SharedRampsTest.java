@@ -1,0 +1,167 @@
+package dev.isthmus.gateway.endtoend;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.ramp.RampReport;
+import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.oip.OipException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Gateways that share ramps in a real Redis. */
+class SharedRampsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Path SAMPLE = Path.of(System.getProperty("isthmus.root", ".."))
+            .resolve("local-backend/src/main/resources/models/digits/sample.json");
+
+    @TempDir
+    static Path folder = Path.of(".");
+
+    private static RedisServer redis;
+    private static HttpClient client;
+
+    @BeforeAll
+    static void start() throws Exception {
+        redis = RedisServer.start(folder, "--requirepass", "a-password");
+        Files.writeString(folder.resolve("password"), "a-password\n");
+        Files.setPosixFilePermissions(
+                folder.resolve("password"), java.nio.file.attribute.PosixFilePermissions.fromString("rw-------"));
+        client = HttpClient.newHttpClient();
+    }
+
+    @AfterAll
+    static void stop() {
+        client.close();
+        redis.close();
+    }
+
+    /** A gateway whose ramp is at its first step; the target 'new' is another model. */
+    private static Gateway gateway(String prefix, String steps, String more) throws Exception {
+        return TestGateways.start("""
+                listeners: [{port: 0}]
+                local: {embedded_models: true}
+                shared: {url: "redis://127.0.0.1:%d", password_file: "%s", prefix: "%s:", timeout: 10s}
+                models:
+                  m:
+                    targets:
+                      - {name: old, upstream: local, model: digits, weight: 50}
+                      - {name: new, upstream: local, model: digits, version: "1", weight: 50}
+                    sticky: {header: x-user}
+                    ramp: {target: new, steps: [%s], interval: 1s%s}
+                """.formatted(redis.port(), folder.resolve("password"), prefix, steps, more));
+    }
+
+    private static Gateway gateway(String prefix) throws Exception {
+        return gateway(prefix, "40%, 100%", ", minimum_requests: 1000000");
+    }
+
+    private static RampReport report(Gateway gateway) {
+        return gateway.ramps().reports().getFirst();
+    }
+
+    private static void expect(RampState state, double share, Gateway... gateways) {
+        for (Gateway gateway : gateways) {
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(report(gateway))
+                            .returns(state, RampReport::state)
+                            .returns(share, RampReport::share));
+        }
+    }
+
+    /** How many of 100 users the gateway sends to the target. */
+    private static List<String> targets(Gateway gateway) throws Exception {
+        List<String> targets = new ArrayList<>();
+        for (int user = 0; user < 100; user++) {
+            double before = toNew(gateway);
+            HttpRequest request = HttpRequest.newBuilder(
+                            URI.create("http://" + TestGateways.address(gateway) + "/v2/models/m/infer"))
+                    .header("x-user", "user-" + user)
+                    .POST(BodyPublishers.ofFile(SAMPLE))
+                    .build();
+            assertThat(client.send(request, BodyHandlers.ofString()).statusCode())
+                    .isEqualTo(200);
+            targets.add(toNew(gateway) > before ? "new" : "old");
+        }
+        return targets;
+    }
+
+    private static double toNew(Gateway gateway) {
+        return report(gateway).answered();
+    }
+
+    @Test
+    void sameShare_sameUsers_andARollbackHoldsUntilARestart() throws Exception {
+        try (Gateway first = gateway("users");
+                Gateway second = gateway("users")) {
+            expect(RampState.RUNNING, 0.4, first, second);
+            List<String> targets = targets(first);
+            assertThat(targets).contains("new", "old").isEqualTo(targets(second));
+            first.ramps().pause("m");
+            expect(RampState.PAUSED, 0.4, first, second);
+            second.ramps().resume("m");
+            expect(RampState.RUNNING, 0.4, first, second);
+            second.ramps().rollBack("m");
+            expect(RampState.ROLLED_BACK, 0, first, second);
+        }
+        try (Gateway first = gateway("users");
+                Gateway second = gateway("users")) {
+            assertThat(report(first)).returns(RampState.ROLLED_BACK, RampReport::state);
+            assertThat(report(second)).returns(RampState.ROLLED_BACK, RampReport::state);
+            assertThat(report(second).reason()).isEqualTo("requested: by the operator");
+            first.ramps().restart("m");
+            expect(RampState.RUNNING, 0.4, first, second);
+        }
+    }
+
+    @Test
+    void stepOfOne_isTheStepOfAll() throws Exception {
+        try (Gateway first = gateway("steps", "20%, 60%", ", minimum_requests: 1");
+                Gateway second = gateway("steps", "20%, 60%", ", minimum_requests: 1")) {
+            // Only the first gateway has calls.
+            await().atMost(PATIENCE).until(() -> {
+                targets(first);
+                return report(first).share() == 0.6;
+            });
+            expect(RampState.RUNNING, 0.6, second);
+        }
+    }
+
+    @Test
+    void redisGone_rampsHold_rollBack_andAgreeAgainOnTheLowerShare() throws Exception {
+        try (Gateway first = gateway("gone");
+                Gateway second = gateway("gone")) {
+            expect(RampState.RUNNING, 0.4, first, second);
+            redis.kill();
+            await().atMost(PATIENCE)
+                    .until(() -> first.meters().get("isthmus.shared.up").gauge().value() == 0);
+            assertThatThrownBy(() -> first.ramps().restart("m"))
+                    .isInstanceOf(OipException.class)
+                    .hasMessageContaining("only a rollback is possible now");
+            first.ramps().rollBack("m");
+            expect(RampState.ROLLED_BACK, 0, first);
+            expect(RampState.RUNNING, 0.4, second);
+            try (Gateway third = gateway("gone")) {
+                // It knows nothing, so its target gets no calls.
+                assertThat(report(third).share()).isZero();
+                // Redis has lost everything.
+                redis.restart();
+                expect(RampState.ROLLED_BACK, 0, first, second, third);
+            }
+        }
+    }
+}

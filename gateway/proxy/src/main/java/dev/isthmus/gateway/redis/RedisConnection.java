@@ -204,11 +204,10 @@ final class RedisConnection implements AutoCloseable {
         LOG.atWarn()
                 .addMarker(Repeats.MARKER)
                 .log(
-                        "Redis at {}:{} does not answer within {} ms: {}; until it does, limits are counted as "
+                        "Redis at {}:{} does not answer ({}); until it does, limits are counted as "
                                 + "shared.on_failure says ({}), and ramps stay at their steps",
                         config.host(),
                         config.port(),
-                        config.timeout().toMillis(),
                         String.valueOf(failure),
                         config.onFailure().name().toLowerCase(Locale.ROOT));
     }
@@ -284,10 +283,14 @@ final class RedisConnection implements AutoCloseable {
         boolean late = System.nanoTime() - due > LATE;
         if (late && !result.isDone()) {
             // This process did not run, and the answer may be there.
-            later(() -> result.completeExceptionally(new TimeoutException("no answer")), LATE);
+            later(() -> result.completeExceptionally(timeout()), LATE);
         } else {
-            result.completeExceptionally(new TimeoutException("no answer"));
+            result.completeExceptionally(timeout());
         }
+    }
+
+    private TimeoutException timeout() {
+        return new TimeoutException("no answer in " + config.timeout().toMillis() + " ms");
     }
 
     /** Runs a task on a thread of this connection; not after it is closed. */

@@ -30,7 +30,7 @@ final class HeldBody implements Subscription {
      * @param fail receives why it is not
      */
     static Subscription of(
-            @Nullable CompletableFuture<@Nullable Void> undecided,
+            @Nullable CompletableFuture<Boolean> undecided,
             EventLoop loop,
             ByteBuf body,
             Function<ByteBuf, Subscription> send,

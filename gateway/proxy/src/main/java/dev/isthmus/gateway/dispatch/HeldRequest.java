@@ -33,7 +33,7 @@ final class HeldRequest implements RequestSink {
      * @param open opens the call once it is admitted
      */
     static RequestSink of(
-            @Nullable CompletableFuture<@Nullable Void> undecided,
+            @Nullable CompletableFuture<Boolean> undecided,
             EventLoop loop,
             Reply reply,
             Supplier<RequestSink> open) {

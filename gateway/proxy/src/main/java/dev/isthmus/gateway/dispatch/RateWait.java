@@ -24,7 +24,7 @@ final class RateWait {
      * @param then receives why the call is refused, null if it is admitted
      */
     static void then(
-            @Nullable CompletableFuture<@Nullable Void> undecided,
+            @Nullable CompletableFuture<Boolean> undecided,
             EventLoop loop,
             Consumer<@Nullable OipException> then) {
         if (undecided == null) {

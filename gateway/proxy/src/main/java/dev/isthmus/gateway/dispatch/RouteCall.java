@@ -68,7 +68,7 @@ final class RouteCall {
 
     /** As {@link RateLimits.Charge#undecided()}. */
     @Nullable
-    CompletableFuture<@Nullable Void> undecided() {
+    CompletableFuture<Boolean> undecided() {
         return charge == null ? null : charge.undecided();
     }
 

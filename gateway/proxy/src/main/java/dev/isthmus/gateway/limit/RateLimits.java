@@ -62,7 +62,7 @@ public final class RateLimits implements AutoCloseable {
     /** One counted request, on which its body is counted. Not thread-safe. */
     public static final class Charge {
         private final List<RateLimit.ValueUsage> usages;
-        private @Nullable CompletableFuture<@Nullable Void> undecided;
+        private @Nullable CompletableFuture<Boolean> undecided;
         private boolean counted;
 
         private Charge(List<RateLimit.ValueUsage> usages) {
@@ -76,7 +76,7 @@ public final class RateLimits implements AutoCloseable {
          *
          * @return null if it is admitted
          */
-        public @Nullable CompletableFuture<@Nullable Void> undecided() {
+        public @Nullable CompletableFuture<Boolean> undecided() {
             return undecided;
         }
 
@@ -92,12 +92,12 @@ public final class RateLimits implements AutoCloseable {
                 return;
             }
             counted = true;
-            CompletableFuture<@Nullable Void> request = undecided;
+            CompletableFuture<Boolean> request = undecided;
             undecided = request == null || (request.isDone() && !request.isCompletedExceptionally())
                     ? takeAll(usages, RateLimit.ValueUsage::bytes, bytes)
                     : request.thenCompose(admitted -> {
-                        CompletableFuture<@Nullable Void> body = takeAll(usages, RateLimit.ValueUsage::bytes, bytes);
-                        return body == null ? CompletableFuture.completedFuture(null) : body;
+                        CompletableFuture<Boolean> body = takeAll(usages, RateLimit.ValueUsage::bytes, bytes);
+                        return body == null ? CompletableFuture.completedFuture(true) : body;
                     });
         }
     }
@@ -107,7 +107,7 @@ public final class RateLimits implements AutoCloseable {
      *
      * @return null if it was admitted
      */
-    private static @Nullable CompletableFuture<@Nullable Void> takeAll(
+    private static @Nullable CompletableFuture<Boolean> takeAll(
             List<RateLimit.ValueUsage> usages,
             Function<RateLimit.ValueUsage, RateLimit.@Nullable CountedUnit> unit,
             long amount) {
@@ -151,25 +151,24 @@ public final class RateLimits implements AutoCloseable {
         }
 
         @Nullable
-        CompletableFuture<@Nullable Void> concluded() {
+        CompletableFuture<Boolean> concluded() {
             CompletableFuture<?>[] open = decisions.stream()
                     .filter(RateDecision.Undecided.class::isInstance)
                     .toArray(CompletableFuture<?>[]::new);
-            if (open.length == 0) {
-                conclude();
+            if (open.length == 0 && conclude()) {
                 return null;
             }
-            return CompletableFuture.allOf(open).thenRun(this::conclude);
+            return CompletableFuture.allOf(open).thenApply(all -> conclude());
         }
 
-        /** Once all have decided: returns what was taken if one refuses, and throws its error. */
-        private void conclude() {
+        /** Once all have decided: true, or if one refuses, what was taken is returned and its error thrown. */
+        private boolean conclude() {
             OipException failure = null;
             for (int i = 0; i < counts.size() && failure == null; i++) {
                 failure = counts.get(i).refusal(decisions.get(i), amount);
             }
             if (failure == null) {
-                return;
+                return true;
             }
             for (int i = 0; i < counts.size(); i++) {
                 RateDecision decision = decisions.get(i) instanceof RateDecision.Undecided undecided

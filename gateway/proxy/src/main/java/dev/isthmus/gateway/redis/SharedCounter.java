@@ -195,8 +195,9 @@ final class SharedCounter implements RateCounter {
 
     /** The time until an amount is available, as the bucket computes it. */
     private long wait(long amount, long debtNanos) {
+        double burst = bucket.burstNanos();
         double cost = (double) amount * TimeUnit.SECONDS.toNanos(1) / bucket.perSecond();
-        return (long) Math.ceil(debtNanos + Math.min(cost, bucket.burstNanos()) - bucket.burstNanos());
+        return (long) Math.ceil(debtNanos + Math.min(cost, burst) - burst);
     }
 
     private void returnUnused() {

@@ -15,16 +15,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Requests and bodies that wait for a decision. */
 class HeldRequestTest {
-    private static final OipException REFUSED = new OipException(ErrorCode.RESOURCE_EXHAUSTED, "too many");
-
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final CompletableFuture<@Nullable Void> undecided = new CompletableFuture<>();
+    private final CompletableFuture<Boolean> undecided = new CompletableFuture<>();
     private final List<String> events = new ArrayList<>();
 
     private final RequestSink opened = new RequestSink() {
@@ -84,12 +81,12 @@ class HeldRequestTest {
     }
 
     private void admit() {
-        undecided.complete(null);
+        undecided.complete(true);
         channel.runPendingTasks();
     }
 
     private void refuse() {
-        undecided.completeExceptionally(REFUSED);
+        undecided.completeExceptionally(new OipException(ErrorCode.RESOURCE_EXHAUSTED, "too many"));
         channel.runPendingTasks();
     }
 

@@ -77,7 +77,8 @@ class SharedRampsTest {
                       - {name: old, upstream: before, weight: 50}
                       - {name: new, upstream: after, weight: 50}
                     sticky: {header: x-user}
-                    ramp: {target: new, steps: [%s], interval: 1s, max_latency_ratio: 0%s}
+                    ramp:
+                      {target: new, steps: [%s], interval: 1s, max_latency_ratio: 0%s}
                 """.formatted(
                         redis.port(),
                         folder.resolve("password"),
@@ -141,6 +142,31 @@ class SharedRampsTest {
             assertThat(report(second).reason()).isEqualTo("requested: by the operator");
             first.ramps().restart("m");
             expect(RampState.RUNNING, 0.4, first, second);
+        }
+    }
+
+    @Test
+    void stateFile_ofAnEarlierRound_isOutdated_andOneOfTheSameRoundCounts() throws Exception {
+        String own = ", minimum_requests: 1000000}\nramps: {state_file: \"" + folder.resolve("rounds.json") + "\"";
+        try (Gateway first = gateway("rounds", "40%, 100%", own)) {
+            first.ramps().rollBack("m");
+        }
+        try (Gateway other = gateway("rounds")) {
+            expect(RampState.ROLLED_BACK, 0, other);
+            other.ramps().restart("m");
+        }
+        try (Gateway first = gateway("rounds", "40%, 100%", own);
+                Gateway other = gateway("rounds")) {
+            expect(RampState.RUNNING, 0.4, first, other);
+            first.ramps().rollBack("m");
+            redis.kill();
+        }
+        redis.restart();
+        try (Gateway other = gateway("rounds")) {
+            expect(RampState.RUNNING, 0.4, other);
+            try (Gateway first = gateway("rounds", "40%, 100%", own)) {
+                expect(RampState.ROLLED_BACK, 0, first, other);
+            }
         }
     }
 

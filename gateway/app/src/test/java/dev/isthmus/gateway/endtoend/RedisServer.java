@@ -57,9 +57,10 @@ final class RedisServer implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve("redis.log").toFile())
                 .start();
-        await("redis-server, see " + Files.readString(folder.resolve("redis.log")))
-                .atMost(PATIENCE)
-                .until(this::accepts);
+        await().atMost(PATIENCE).until(() -> !started.isAlive() || accepts());
+        if (!started.isAlive()) {
+            throw new IOException("redis-server has ended: " + Files.readString(folder.resolve("redis.log")));
+        }
         return started;
     }
 

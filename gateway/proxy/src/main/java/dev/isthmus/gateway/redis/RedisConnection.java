@@ -136,7 +136,11 @@ final class RedisConnection implements AutoCloseable {
         try {
             connect().get(CONNECT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException | TimeoutException notYet) {
-            report(false, notYet instanceof ExecutionException ? notYet.getCause() : notYet);
+            report(
+                    false,
+                    notYet instanceof ExecutionException
+                            ? notYet.getCause()
+                            : new TimeoutException("no connection in " + CONNECT_TIMEOUT.toMillis() + " ms"));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -1,4 +1,4 @@
-package dev.isthmus.bench.faults;
+package dev.isthmus.bench.process;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Resource usage of a process and its children, from /proc. */
-record ProcessFigures(ProcessHandle process) {
+public record ProcessFigures(ProcessHandle process) {
     private static final double MIB = 1024;
 
-    ProcessFigures(long pid) {
+    public ProcessFigures(long pid) {
         this(ProcessHandle.of(pid).orElseThrow());
     }
 
@@ -20,14 +20,28 @@ record ProcessFigures(ProcessHandle process) {
     }
 
     /** Resident memory in MiB; 0 if the process has ended. */
-    double residentMib() {
+    public double residentMib() {
         return all().stream().mapToDouble(ProcessFigures::resident).sum();
     }
 
+    /** Largest resident memory in MiB since {@link #resetPeak()}, or since the start; without child processes. */
+    public double peakMib() {
+        return field(process, "VmHWM:");
+    }
+
+    /** Makes the present resident memory the largest so far. Linux only, for processes of the same user. */
+    public void resetPeak() throws IOException {
+        Files.writeString(Path.of("/proc", Long.toString(process.pid()), "clear_refs"), "5");
+    }
+
     private static double resident(ProcessHandle one) {
+        return field(one, "VmRSS:");
+    }
+
+    private static double field(ProcessHandle one, String name) {
         try {
             for (String line : Files.readAllLines(Path.of("/proc", Long.toString(one.pid()), "status"))) {
-                if (line.startsWith("VmRSS:")) {
+                if (line.startsWith(name)) {
                     return Long.parseLong(line.replaceAll("[^0-9]", "")) / MIB;
                 }
             }
@@ -38,14 +52,14 @@ record ProcessFigures(ProcessHandle process) {
     }
 
     /** CPU time used so far in seconds. */
-    double cpuSeconds() {
+    public double cpuSeconds() {
         return all().stream()
                 .mapToDouble(one ->
                         one.info().totalCpuDuration().map(Duration::toMillis).orElse(0L) / 1_000.0)
                 .sum();
     }
 
-    boolean alive() {
+    public boolean alive() {
         return process.isAlive();
     }
 }

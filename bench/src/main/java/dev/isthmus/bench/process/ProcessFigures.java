@@ -10,6 +10,7 @@ import java.util.stream.Stream;
 /** Resource usage of a process and its children, from /proc. */
 public record ProcessFigures(ProcessHandle process) {
     private static final double MIB = 1024;
+    private static final double TICKS_PER_SECOND = 100;
 
     public ProcessFigures(long pid) {
         this(ProcessHandle.of(pid).orElseThrow());
@@ -57,6 +58,21 @@ public record ProcessFigures(ProcessHandle process) {
                 .mapToDouble(one ->
                         one.info().totalCpuDuration().map(Duration::toMillis).orElse(0L) / 1_000.0)
                 .sum();
+    }
+
+    /** CPU time of the threads whose names begin with this, in seconds; without child processes. */
+    public double cpuSecondsOf(String threads) throws IOException {
+        long ticks = 0;
+        try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+            for (Path task : tasks.toList()) {
+                String stat = Files.readString(task.resolve("stat"));
+                if (stat.contains("(" + threads)) {
+                    String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
+                    ticks += Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
+                }
+            }
+        }
+        return ticks / TICKS_PER_SECOND;
     }
 
     public boolean alive() {

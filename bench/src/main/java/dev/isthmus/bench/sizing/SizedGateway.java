@@ -37,11 +37,11 @@ final class SizedGateway implements AutoCloseable {
     private final String settings;
     private final Child stub;
     private final List<Integer> ports;
-    private final int port = freePort();
-    private final int adminPort = freePort();
     private final HttpClient http =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private @Nullable Child gateway;
+    private int port;
+    private int adminPort;
     private int changes;
 
     /**
@@ -68,7 +68,6 @@ final class SizedGateway implements AutoCloseable {
         ports = Arrays.stream(stub.await(FleetStub.LISTENING, LIMIT).split(" ", -1))
                 .map(Integer::valueOf)
                 .toList();
-        change();
     }
 
     private static int freePort() throws IOException {
@@ -97,6 +96,10 @@ final class SizedGateway implements AutoCloseable {
      */
     double start(Children children, Function<Path, ProcessBuilder> program)
             throws IOException, BenchException, InterruptedException {
+        // Not earlier: connections of a gateway that runs meanwhile would take them.
+        port = freePort();
+        adminPort = freePort();
+        change();
         long begun = System.nanoTime();
         Child started = children.start("gateway", program.apply(config));
         gateway = started;

@@ -52,6 +52,12 @@ public final class Sizing implements Callable<Integer> {
             description = "How long the idle gateway is observed: ${DEFAULT-VALUE}.")
     private int idleSeconds = 30;
 
+    @Option(
+            names = "--settle",
+            paramLabel = "SECONDS",
+            description = "Time before it, for the compilers: ${DEFAULT-VALUE}.")
+    private int settleSeconds = 30;
+
     @Option(names = "--reloads", paramLabel = "N", description = "Number of reloads: ${DEFAULT-VALUE}.")
     private int reloads = 5;
 
@@ -102,8 +108,8 @@ public final class Sizing implements Callable<Integer> {
                 Children children = new Children();
                 SizedGateway fleet = new SizedGateway(children, scratch.folder(), large, settings);
                 SizedGateway one = new SizedGateway(children, scratch.folder(), small, settings)) {
-            for (SizedGateway gateway : List.of(one, fleet)) {
-                new SizingRun(gateway, idleSeconds, reloads, out).measure(gateway.start(children, program));
+            for (SizedGateway gateway : List.of(fleet, one)) {
+                new SizingRun(gateway, settleSeconds, idleSeconds, reloads, out).measure(gateway.start(children, program));
             }
             compare(new CallCost(children, scratch.folder(), calls), one, fleet, out);
         }

@@ -11,19 +11,23 @@ import java.util.stream.Collectors;
 
 /** Measures one gateway, and prints a row for each figure. */
 final class SizingRun {
-    private static final int SETTLE_MILLIS = 5_000;
+    private static final String LOOPS = "isthmus-loop";
+    private static final int RELOADED_MILLIS = 5_000;
 
     private final SizedGateway gateway;
+    private final int settleSeconds;
     private final int idleSeconds;
     private final int reloads;
     private final PrintWriter out;
 
     /**
+     * @param settleSeconds time before the gateway is observed
      * @param idleSeconds how long the idle gateway is observed
      * @param reloads how many times it is reloaded
      */
-    SizingRun(SizedGateway gateway, int idleSeconds, int reloads, PrintWriter out) {
+    SizingRun(SizedGateway gateway, int settleSeconds, int idleSeconds, int reloads, PrintWriter out) {
         this.gateway = gateway;
+        this.settleSeconds = settleSeconds;
         this.idleSeconds = idleSeconds;
         this.reloads = reloads;
         this.out = out;
@@ -34,7 +38,7 @@ final class SizingRun {
         out.printf(Locale.ROOT, "%n| %s | |%n|---|---|%n", gateway.shape().label());
         row("ready after, s", "%.1f", startSeconds);
         row("CPU until then, s", "%.1f", gateway.process().cpuSeconds());
-        Thread.sleep(Math.min(SETTLE_MILLIS, idleSeconds * 1_000L));
+        Thread.sleep(settleSeconds * 1_000L);
         row("resident, MiB", "%.0f", gateway.process().residentMib());
         row("heap after a collection, MiB", "%.1f", gateway.heapMib());
         idle();
@@ -45,10 +49,12 @@ final class SizingRun {
     private void idle() throws IOException, InterruptedException, BenchException {
         Map<String, Long> before = gateway.requests();
         double cpu = gateway.process().cpuSeconds();
+        double loops = gateway.process().cpuSecondsOf(LOOPS);
         long begun = System.nanoTime();
         Thread.sleep(idleSeconds * 1_000L);
         double seconds = (System.nanoTime() - begun) / 1e9;
         double used = gateway.process().cpuSeconds() - cpu;
+        double looped = gateway.process().cpuSecondsOf(LOOPS) - loops;
         Map<String, Double> rates = new TreeMap<>();
         gateway.requests().forEach((method, count) -> {
             double rate = (count - before.getOrDefault(method, 0L)) / seconds;
@@ -57,6 +63,7 @@ final class SizingRun {
             }
         });
         row("idle: CPU, % of a core", "%.1f", 100 * used / seconds);
+        row("idle: CPU without compilers and other threads, % of a core", "%.1f", 100 * looped / seconds);
         out.println("| idle: requests a second | "
                 + rates.entrySet().stream()
                         .map(rate -> String.format(Locale.ROOT, "%s %.1f", rate.getKey(), rate.getValue()))
@@ -85,7 +92,7 @@ final class SizingRun {
             seconds[i] = gateway.reload();
             cpu[i] += gateway.process().cpuSeconds();
             above = Math.max(above, gateway.process().peakMib() - before);
-            Thread.sleep(Math.min(SETTLE_MILLIS, idleSeconds * 1_000L));
+            Thread.sleep(Math.min(RELOADED_MILLIS, idleSeconds * 1_000L));
         }
         row("reload: first, s", "%.2f", seconds[0]);
         row("reload: median, s", "%.2f", median(seconds));

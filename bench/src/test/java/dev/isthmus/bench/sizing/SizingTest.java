@@ -36,7 +36,8 @@ class SizingTest {
                 "--models=20",
                 "--servers=4",
                 "--upstreams=2",
-                "--idle=2",
+                "--settle=0",
+                "--idle=1",
                 "--reloads=1",
                 "--rounds=0",
                 "--settings=health: {warm_up: 0s, server_ready: models}");

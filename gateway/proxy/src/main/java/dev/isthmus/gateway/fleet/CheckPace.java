@@ -33,18 +33,18 @@ public final class CheckPace {
     }
 
     /**
-     * Runs a check on the loop when it is its turn; never before this returns.
+     * Runs a task with this many checks on the loop when it is its turn; never before this returns.
      *
      * @throws RejectedExecutionException if the loop is shutting down
      */
-    void submit(Runnable check) {
+    void submit(int checks, Runnable task) {
         long now = nanoTime.getAsLong();
-        turn = Math.max(turn - now, -BURST_NANOS) + now + spacingNanos;
+        turn = Math.max(turn - now, -BURST_NANOS) + now + checks * spacingNanos;
         if (turn - now <= 0) {
-            loop.execute(check);
+            loop.execute(task);
         } else {
             long at = Math.ceilDiv(turn, GRAIN_NANOS) * GRAIN_NANOS;
-            loop.schedule(check, at - now, TimeUnit.NANOSECONDS);
+            loop.schedule(task, at - now, TimeUnit.NANOSECONDS);
         }
     }
 }

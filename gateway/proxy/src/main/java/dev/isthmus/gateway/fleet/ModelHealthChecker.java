@@ -5,6 +5,8 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.message.Wire;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -12,20 +14,21 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Probes which models are ready on one server: models for the first time at once and one after the other, known ones
- * again in each round, as fast as {@link CheckPace} allows. Runs on one event loop. A model is not ready if the server
+ * Probes which models are ready on one server: new models at once, known ones again in each round, as fast as {@link
+ * CheckPace} allows; one after the other over HTTP/1.1, a few together over HTTP/2. Runs on one event loop. A model is not ready if the server
  * cannot be reached; a failure that says nothing about the model, such as rejected credentials, leaves its state
  * unchanged.
  */
 final class ModelHealthChecker {
     /** Results within this time are published together: each publication copies the state of all models. */
     private static final long PUBLISH_DELAY_MILLIS = 20;
+    /** Streams of one connection, which are written and read together. */
+    private static final int HTTP2_BATCH = 8;
 
     private final Replica replica;
     private final Checks checks;
@@ -49,7 +52,7 @@ final class ModelHealthChecker {
         this.models = models;
         this.resources = resources;
         this.calls = calls;
-        this.first = new Round(resources.loop());
+        this.first = new Round((probes, task) -> resources.loop().execute(task));
         this.again = new Round(resources.modelChecks()::submit);
     }
 
@@ -106,43 +109,65 @@ final class ModelHealthChecker {
         closed = true;
     }
 
-    /** Probes of some models, one after the other. */
+    /** When a number of probes is sent; never at once: the stack would deepen with each of them. */
+    private interface Turns {
+        void submit(int probes, Runnable task);
+    }
+
+    /** Probes of some models, a batch after the other. */
     private final class Round {
-        private final Executor turns;
+        private final Turns turns;
         private Iterator<ModelRef> rest = Collections.emptyIterator();
         private boolean inProgress;
+        private int pending;
 
-        /** @param turns runs each probe on the loop, never at once: the stack would deepen with each model */
-        Round(Executor turns) {
+        Round(Turns turns) {
             this.turns = turns;
         }
 
         void begin(Collection<ModelRef> round) {
-            if (!inProgress && !round.isEmpty()) {
-                inProgress = true;
+            if (!inProgress) {
                 rest = List.copyOf(round).iterator();
                 next();
             }
         }
 
-        void next() {
+        private void next() {
+            int most = replica.server().peer().wire() == Wire.PROTOBUF ? HTTP2_BATCH : 1;
+            List<ModelRef> batch = new ArrayList<>(most);
+            while (batch.size() < most && rest.hasNext()) {
+                batch.add(rest.next());
+            }
+            inProgress = !batch.isEmpty() && !closed;
+            if (!inProgress) {
+                return;
+            }
             try {
-                turns.execute(this::probe);
+                turns.submit(batch.size(), () -> probe(batch));
             } catch (RejectedExecutionException e) {
                 // The gateway is shutting down.
                 closed = true;
             }
         }
 
-        private void probe() {
-            while (!closed && rest.hasNext()) {
-                ModelRef model = rest.next();
-                if (thresholds.containsKey(model)) {
-                    replica.server().modelReady(calls.get(), model, new ModelReadyReply(new ModelProbe(model, this)));
-                    return;
-                }
+        /** Models that were removed meanwhile, or whose server was lost, are left out. */
+        private void probe(List<ModelRef> batch) {
+            batch.removeIf(model -> !thresholds.containsKey(model));
+            pending = batch.size();
+            if (pending == 0 || closed) {
+                next();
+                return;
             }
-            inProgress = false;
+            for (ModelRef model : batch) {
+                replica.server().modelReady(calls.get(), model, new ModelReadyReply(new ModelProbe(model, this)));
+            }
+        }
+
+        void ended() {
+            pending--;
+            if (pending == 0) {
+                next();
+            }
         }
     }
 
@@ -158,7 +183,7 @@ final class ModelHealthChecker {
         @Override
         public void ready(boolean ready) {
             note(model, ready);
-            round.next();
+            round.ended();
         }
 
         @Override
@@ -166,7 +191,7 @@ final class ModelHealthChecker {
             if (failure.code() == ErrorCode.NOT_FOUND || ModelReadyReply.unreachable(failure)) {
                 note(model, false);
             }
-            round.next();
+            round.ended();
         }
     }
 }

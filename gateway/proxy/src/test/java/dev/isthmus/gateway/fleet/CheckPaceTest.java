@@ -32,7 +32,7 @@ class CheckPaceTest {
     }
 
     private void submit(int checks) {
-        IntStream.range(0, checks).forEach(check -> pace.submit(() -> run.add(check)));
+        IntStream.range(0, checks).forEach(check -> pace.submit(1, () -> run.add(check)));
         assertThat(run).isEmpty();
         loop.runPendingTasks();
     }
@@ -61,6 +61,18 @@ class CheckPaceTest {
         assertThat(run).hasSizeBetween(BURST + PER_SECOND - 1, BURST + PER_SECOND);
         pass(9_000);
         assertThat(run).containsExactlyElementsOf(IntStream.range(0, 1_000).boxed().toList());
+    }
+
+    @Test
+    void severalChecksOfATask_countEach() {
+        pace.perSecond(PER_SECOND);
+        pass(1_000);
+        IntStream.range(0, 3).forEach(task -> pace.submit(BURST, () -> run.add(task)));
+        loop.runPendingTasks();
+
+        assertThat(run).containsExactly(0);
+        pass(110);
+        assertThat(run).containsExactly(0, 1);
     }
 
     @Test

@@ -11,6 +11,9 @@ import dev.isthmus.gateway.upstream.FakeUpstream.Asked;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -21,6 +24,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -65,6 +69,7 @@ class ModelHealthCheckerTest {
     @BeforeEach
     void stopTime() {
         loop.freezeTime();
+        server.features = new ServerFeatures(Wire.REST, Dialect.GENERIC, false, false);
     }
 
     @AfterEach
@@ -119,6 +124,21 @@ class ModelHealthCheckerTest {
         pass(20);
         assertThat(seen()).isEqualTo(Map.of(A, true, B, false));
         assertThat(server.asked).hasSize(2);
+    }
+
+    @Test
+    void overHttp2_aFewModelsAreCheckedTogether() {
+        server.features = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, false, false);
+        models.clear();
+        IntStream.range(0, 10).forEach(model -> models.add(ModelRef.of("m" + model)));
+        probe();
+
+        assertThat(server.asked).hasSize(8);
+        List.copyOf(server.asked).forEach(asked -> answer(asked, true));
+        assertThat(server.asked).hasSize(10);
+        server.asked.subList(8, 10).forEach(asked -> answer(asked, true));
+        pass(20);
+        assertThat(seen()).hasSize(10).doesNotContainValue(false);
     }
 
     @Test

@@ -16,6 +16,7 @@ import java.util.List;
 final class CallCost {
     private static final Duration LIMIT = Duration.ofSeconds(120);
     private static final int PREFIX = 5;
+    private static final int IDLE_MILLIS = 3_000;
 
     private final Children children;
     private final Path folder;
@@ -28,11 +29,18 @@ final class CallCost {
         this.calls = calls;
     }
 
-    /** CPU time of the gateway for one call, in microseconds, with everything else that it did meanwhile. */
+    /** CPU time of the gateway for one call, in microseconds, without what it uses when it is idle. */
     double micros(SizedGateway gateway, String model) throws IOException, InterruptedException, BenchException {
-        double before = gateway.process().cpuSeconds();
+        double idle = -gateway.process().cpuSeconds();
+        long begun = System.nanoTime();
+        Thread.sleep(IDLE_MILLIS);
+        idle += gateway.process().cpuSeconds();
+        double idlePerNano = idle / (System.nanoTime() - begun);
+        double used = -gateway.process().cpuSeconds();
+        begun = System.nanoTime();
         send(gateway.port(), model);
-        return (gateway.process().cpuSeconds() - before) / calls * 1e6;
+        used += gateway.process().cpuSeconds() - idlePerNano * (System.nanoTime() - begun);
+        return used / calls * 1e6;
     }
 
     private void send(int port, String model) throws IOException, InterruptedException, BenchException {

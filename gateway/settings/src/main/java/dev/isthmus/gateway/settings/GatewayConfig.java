@@ -284,7 +284,7 @@ public record GatewayConfig(
             @Range(min = 1, max = 1_000_000)
             int maxModelChecks) {
         public static final HealthConfig DEFAULT =
-                new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30), 1000);
+                new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30), 500);
     }
 
     /** When the gateway as a server is ready. */

@@ -29,17 +29,17 @@ final class CallCost {
         this.calls = calls;
     }
 
-    /** CPU time of the gateway for one call, in microseconds, without what it uses when it is idle. */
+    /** CPU time of the event loops for one call, in microseconds, without what they use when the gateway is idle. */
     double micros(SizedGateway gateway, String model) throws IOException, InterruptedException, BenchException {
-        double idle = -gateway.process().cpuSeconds();
+        double idle = -gateway.process().cpuSecondsOf(SizingRun.LOOPS);
         long begun = System.nanoTime();
         Thread.sleep(IDLE_MILLIS);
-        idle += gateway.process().cpuSeconds();
+        idle += gateway.process().cpuSecondsOf(SizingRun.LOOPS);
         double idlePerNano = idle / (System.nanoTime() - begun);
-        double used = -gateway.process().cpuSeconds();
+        double used = -gateway.process().cpuSecondsOf(SizingRun.LOOPS);
         begun = System.nanoTime();
         send(gateway.port(), model);
-        used += gateway.process().cpuSeconds() - idlePerNano * (System.nanoTime() - begun);
+        used += gateway.process().cpuSecondsOf(SizingRun.LOOPS) - idlePerNano * (System.nanoTime() - begun);
         return used / calls * 1e6;
     }
 

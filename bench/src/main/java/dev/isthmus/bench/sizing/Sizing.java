@@ -9,6 +9,8 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 import picocli.CommandLine;
@@ -24,8 +26,9 @@ import picocli.CommandLine.Spec;
         description = "Measures a gateway in front of a large fleet, beside one with one model; all on loopback.",
         mixinStandardHelpOptions = true)
 public final class Sizing implements Callable<Integer> {
-    /** Models that get calls: by name, under another name, with two targets, by a pattern, and discovered. */
-    private static final int[] CALLED = {0, 6, 7, 8, 9};
+    /** Models that get calls, one of each kind. */
+    private static final Map<String, Integer> CALLED = new TreeMap<>(Map.of(
+            "by name", 0, "under another name", 6, "with two targets", 7, "by a pattern", 8, "discovered", 9));
 
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
@@ -64,8 +67,8 @@ public final class Sizing implements Callable<Integer> {
     @Option(
             names = "--rounds",
             paramLabel = "N",
-            description = "Rounds of calls to each of the two gateways in turn: ${DEFAULT-VALUE}. 0: none.")
-    private int rounds = 10;
+            description = "Rounds of calls of each kind, to the two gateways in turn: ${DEFAULT-VALUE}. 0: none.")
+    private int rounds = 5;
 
     @Option(names = "--calls", paramLabel = "N", description = "Calls in a round: ${DEFAULT-VALUE}.")
     private int calls = 50_000;
@@ -120,27 +123,28 @@ public final class Sizing implements Callable<Integer> {
         if (rounds == 0) {
             return;
         }
-        double[] alone = new double[rounds];
-        double[] among = new double[rounds];
-        // The first round warms up.
-        for (int round = -1; round < rounds; round++) {
-            String model = fleet.shape().client(Math.min(models - 1, CALLED[Math.floorMod(round, CALLED.length)]));
-            double first = cost.micros(one, one.shape().client(0));
-            double second = cost.micros(fleet, model);
-            if (round >= 0) {
-                alone[round] = first;
-                among[round] = second;
+        out.printf("%n| CPU of a small gRPC call, µs, median | one model | among %,d |%n|---|---|---|%n", models);
+        for (Map.Entry<String, Integer> called : CALLED.entrySet()) {
+            String model = fleet.shape().client(Math.min(models - 1, called.getValue()));
+            double[] alone = new double[rounds];
+            double[] among = new double[rounds];
+            // The first round warms up.
+            for (int round = -1; round < rounds; round++) {
+                double first = cost.micros(one, one.shape().client(0));
+                double second = cost.micros(fleet, model);
+                alone[Math.max(round, 0)] = first;
+                among[Math.max(round, 0)] = second;
             }
+            double before = SizingRun.median(alone);
+            double after = SizingRun.median(among);
+            out.printf(
+                    Locale.ROOT,
+                    "| %s | %.1f | %.1f (%+.0f%%) |%n",
+                    called.getKey(),
+                    before,
+                    after,
+                    100 * (after / before - 1));
+            out.flush();
         }
-        double before = SizingRun.median(alone);
-        double after = SizingRun.median(among);
-        out.printf(
-                Locale.ROOT,
-                "%n| CPU of a small gRPC call, µs, median | %.1f with one model, %.1f with %,d: %+.0f%% |%n",
-                before,
-                after,
-                models,
-                100 * (after / before - 1));
-        out.flush();
     }
 }

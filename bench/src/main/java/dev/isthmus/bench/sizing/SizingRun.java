@@ -11,7 +11,8 @@ import java.util.stream.Collectors;
 
 /** Measures one gateway, and prints a row for each figure. */
 final class SizingRun {
-    private static final String LOOPS = "isthmus-loop";
+    /** Threads that serve calls and send checks. */
+    static final String LOOPS = "isthmus-loop";
     private static final int RELOADED_MILLIS = 5_000;
 
     private final SizedGateway gateway;

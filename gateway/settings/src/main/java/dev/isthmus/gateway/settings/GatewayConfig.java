@@ -303,9 +303,14 @@ public record GatewayConfig(
             @Doc("Maximum time of the warm-up after the start. Calls are served meanwhile, but the gateway is "
                     + "not ready. 0s: no warm-up.")
             @OrZero
-            Duration warmUp) {
+            Duration warmUp,
+
+            @Doc("Maximum checks of models per second, to all servers together. With more models on servers each is "
+                    + "checked less often than its upstream's checks.interval. First checks do not count.")
+            @Range(min = 1, max = 1_000_000)
+            int maxModelChecks) {
         public static final HealthConfig DEFAULT =
-                new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
+                new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30), 500);
     }
 
     /** When the gateway as a server is ready. */

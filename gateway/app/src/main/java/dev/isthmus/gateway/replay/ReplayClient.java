@@ -52,7 +52,7 @@ final class ReplayClient implements AutoCloseable {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
 
-    private final ReplaySettings settings;
+    private final ServerConnection connection;
     private final Transcoder transcoder = new Transcoder(RecordedEvent.LIMITS);
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
@@ -61,18 +61,18 @@ final class ReplayClient implements AutoCloseable {
     private final Upstream upstream;
 
     /** @throws UnknownHostException if the host of the URL has no address */
-    ReplayClient(ReplaySettings settings) throws UnknownHostException {
-        this.settings = settings;
-        URI to = settings.to();
+    ReplayClient(ServerConnection connection) throws UnknownHostException {
+        this.connection = connection;
+        URI to = connection.to();
         boolean secure = "https".equals(to.getScheme());
         int port = to.getPort() >= 0 ? to.getPort() : secure ? 443 : 80;
         String authority = new Endpoint(to.getHost().replaceAll("[\\[\\]]", ""), port).authority();
         Endpoint address = new Endpoint(InetAddress.getByName(to.getHost()).getHostAddress(), port);
         tls = secure
                 ? new TlsRegistry(new SimpleMeterRegistry())
-                        .client("replay", new UpstreamTls(settings.ca(), null, null, null))
+                        .client("replay", new UpstreamTls(connection.ca(), null, null, null))
                 : null;
-        capabilities = new ServerCapabilities(ServerDialect.AUTO, settings.binary(), false);
+        capabilities = new ServerCapabilities(ServerDialect.AUTO, connection.binary(), false);
         UpstreamSettings server = new UpstreamSettings(
                 "replay",
                 address,
@@ -85,8 +85,8 @@ final class ReplayClient implements AutoCloseable {
                 AbusePolicy.NONE,
                 new ConnectionTable(),
                 () -> false);
-        PoolLimits limits = new PoolLimits(settings.concurrency(), settings.concurrency(), Duration.ofMinutes(1));
-        upstream = settings.grpc()
+        PoolLimits limits = new PoolLimits(connection.concurrency(), connection.concurrency(), Duration.ofMinutes(1));
+        upstream = connection.grpc()
                 ? new GrpcUpstream(server, capabilities, ALLOCATOR)
                 : new RestUpstream(server, capabilities, limits, ALLOCATOR);
     }
@@ -130,7 +130,7 @@ final class ReplayClient implements AutoCloseable {
 
     private ReplyMessage ask(Operation operation, BiConsumer<Call, Reply> send) throws InterruptedException {
         EventLoop loop = loops.next();
-        Call call = new Call(operation, Call.NO_DEADLINE, settings.headers(), loop, ALLOCATOR);
+        Call call = new Call(operation, Call.NO_DEADLINE, connection.headers(), loop, ALLOCATOR);
         AwaitedReply reply = new AwaitedReply(new CompletableFuture<>());
         loop.execute(() -> send.accept(call, reply));
         try {

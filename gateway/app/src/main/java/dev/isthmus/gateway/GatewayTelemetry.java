@@ -3,6 +3,7 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.diagnosis.ServerErrors;
 import dev.isthmus.gateway.logging.LoggingPages;
 import dev.isthmus.gateway.logging.ProcessLog;
@@ -25,6 +26,7 @@ final class GatewayTelemetry implements AutoCloseable {
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
     private final ServerErrors errors = new ServerErrors();
+    private final LiveCalls live = new LiveCalls();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;
     private final MetricsExports exports;
@@ -59,7 +61,7 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** To be notified of each call, in this order. */
     List<CallObserver> observers() {
-        return List.of(tracing, calls, access, accessLog, errors);
+        return List.of(tracing, calls, access, accessLog, errors, live);
     }
 
     CallMetrics calls() {
@@ -80,8 +82,9 @@ final class GatewayTelemetry implements AutoCloseable {
         return errors;
     }
 
-    /** Adds the pages that show and change what is logged. */
+    /** Adds the pages that show calls, and those that show and change what is logged. */
     void addTo(AdminRoutes routes) {
+        live.addTo(routes);
         if (log != null) {
             new LoggingPages(log).addTo(routes);
         }

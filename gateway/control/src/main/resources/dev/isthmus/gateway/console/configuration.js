@@ -22,7 +22,7 @@ function applied(reload) {
     : [
         h('p', null, `Applied ${ago(reload.time)}.`),
         changes(reload.changes, 'It changed nothing.'),
-        reload.warnings.map((each) => h('p', { class: 'warn' }, each)),
+        ...reload.warnings.map((each) => h('p', { class: 'warn' }, each)),
       ];
 }
 

@@ -110,7 +110,7 @@ sslyze() {
 
 openapi() {
   # A validator of OpenAPI documents, and a generator of clients.
-  "$1/bin/pip" install -q -c "$here/constraints_openapi.txt" openapi-spec-validator openapi-python-client
+  "$1/bin/pip" install -q -c "$here/constraints_openapi.txt" openapi-spec-validator==0.9.0 openapi-python-client==0.29.1
 }
 
 prometheus() {

@@ -7,6 +7,8 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigDocument;
+import dev.isthmus.gateway.tryit.CallTimelines;
+import dev.isthmus.gateway.tryit.TryItPages;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -15,13 +17,16 @@ import java.util.concurrent.TimeUnit;
 final class AdminPages {
     private final Gateway gateway;
     private final ProcessMetrics metrics;
+    private final TryItPages trials;
 
-    AdminPages(Gateway gateway, ProcessMetrics metrics) {
+    AdminPages(Gateway gateway, ProcessMetrics metrics, TriedGateway tried, CallTimelines timelines) {
         this.gateway = gateway;
         this.metrics = metrics;
+        this.trials = new TryItPages(tried, timelines);
     }
 
     void addTo(AdminRoutes routes) {
+        trials.addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())

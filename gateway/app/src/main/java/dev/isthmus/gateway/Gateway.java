@@ -188,7 +188,7 @@ public final class Gateway implements AutoCloseable {
         Supplier<IngressSettings> settings = () -> current().entry().settings().get();
         ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
         listeners = new Listeners(transport, loops, allocator, entry, tls);
-        new AdminPages(this, metrics).addTo(adminRoutes);
+        new AdminPages(this, metrics, new TriedGateway(this, loops), telemetry.timelines()).addTo(adminRoutes);
         telemetry.addTo(adminRoutes);
         new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
         current = Generation.first(config, resources);

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -28,6 +29,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.compare.Tolerance;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -38,8 +40,10 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -47,7 +51,7 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Sends requests to one server, over REST or gRPC, and waits for the responses. Thread-safe. */
-final class ReplayClient implements AutoCloseable {
+public final class ReplayClient implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofMinutes(1);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
@@ -62,6 +66,32 @@ final class ReplayClient implements AutoCloseable {
 
     /** @throws UnknownHostException if the host of the URL has no address */
     ReplayClient(ReplaySettings settings) throws UnknownHostException {
+        this(settings, null);
+    }
+
+    /**
+     * For one request at a time.
+     *
+     * @param ca as in {@link ReplaySettings}
+     * @param serverName that the server's certificate must have; null for the host of the URL
+     * @param headers of each request
+     * @throws UnknownHostException if the host of the URL has no address
+     */
+    public static ReplayClient to(
+            URI url,
+            @Nullable Path ca,
+            @Nullable String serverName,
+            boolean grpc,
+            BinaryTensorData binary,
+            Map<String, String> headers)
+            throws UnknownHostException {
+        return new ReplayClient(
+                new ReplaySettings(
+                        Path.of(""), url, ca, grpc, binary, headers, Map.of(), false, Tolerance.NONE, 0, 1),
+                serverName);
+    }
+
+    private ReplayClient(ReplaySettings settings, @Nullable String serverName) throws UnknownHostException {
         this.settings = settings;
         URI to = settings.to();
         boolean secure = "https".equals(to.getScheme());
@@ -70,7 +100,7 @@ final class ReplayClient implements AutoCloseable {
         Endpoint address = new Endpoint(InetAddress.getByName(to.getHost()).getHostAddress(), port);
         tls = secure
                 ? new TlsRegistry(new SimpleMeterRegistry())
-                        .client("replay", new UpstreamTls(settings.ca(), null, null, null))
+                        .client("replay", new UpstreamTls(settings.ca(), serverName, null, null))
                 : null;
         capabilities = new ServerCapabilities(ServerDialect.AUTO, settings.binary(), false);
         UpstreamSettings server = new UpstreamSettings(
@@ -115,7 +145,7 @@ final class ReplayClient implements AutoCloseable {
      *
      * @throws OipException if the call fails
      */
-    InferResponse infer(RestRequest request, ModelRef model) throws InterruptedException {
+    public InferResponse infer(RestRequest request, ModelRef model) throws InterruptedException {
         InferRequest renamed = request.request().withModel(model);
         InferMessage message = transcoder.request(
                 ALLOCATOR, new InferMessage.DecodedRequest(renamed, request.plainInputs()), upstream.peer());

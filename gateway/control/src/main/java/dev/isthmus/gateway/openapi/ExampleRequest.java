@@ -3,10 +3,12 @@ package dev.isthmus.gateway.openapi;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.ValueNode;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.Shape;
+import java.util.Collections;
 import java.util.Optional;
 import java.util.stream.LongStream;
 
@@ -72,14 +74,17 @@ public record ExampleRequest(Optional<ObjectNode> document, String obstacle) {
         ArrayNode extents = input.putArray("shape");
         shape.toList().forEach(extents::add);
         ArrayNode data = input.putArray("data");
-        for (int i = 0; i < count; i++) {
-            switch (type) {
-                case BOOL -> data.add(false);
-                case UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64 -> data.add(0);
-                case FP16, BF16, FP32, FP64 -> data.add(0.0);
-                case BYTES -> data.add(TEXT);
-            }
-        }
+        data.addAll(Collections.nCopies(count, zero(type)));
         return input;
+    }
+
+    /** The element that examples are filled with. */
+    public static ValueNode zero(DataType type) {
+        return switch (type) {
+            case BOOL -> JSON.booleanNode(false);
+            case UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64 -> JSON.numberNode(0);
+            case FP16, BF16, FP32, FP64 -> JSON.numberNode(0.0);
+            case BYTES -> JSON.textNode(TEXT);
+        };
     }
 }

@@ -77,9 +77,11 @@ def generated_client(url, model):
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + "/openapi.json", "w") as file:
             json.dump(spec, file)
+        with open(folder + "/config.yaml", "w") as file:
+            file.write("post_hooks: []\n")
         generated = subprocess.run(
             [sys.executable, "-m", "openapi_python_client", "generate", "--path", folder + "/openapi.json", "--meta", "none",
-             "--fail-on-warning", "--output-path", folder + "/generated_client"],
+             "--fail-on-warning", "--config", folder + "/config.yaml", "--output-path", folder + "/generated_client"],
             capture_output=True, text=True)
         assert generated.returncode == 0, generated.stdout + generated.stderr
         sys.path.insert(0, folder)
@@ -100,10 +102,13 @@ def main(url, client_model, *unlike):
     print("openapi.json: %d paths" % len(general["paths"]))
     status, index = ask(url + "/v2/repository/index", {})
     assert status == 200, index
-    models = sorted({(m["name"], v) for m in index for v in ("", m.get("version", ""))})
     schema(general, "RepositoryIndexResponse").validate(index)
-    for name, version in models:
-        print("%s %s: %s" % (name, version, check_model(url, name, version, reasons)))
+    for name in sorted({model["name"] for model in index}):
+        status, metadata = ask(url + "/v2/models/" + urllib.parse.quote(name, safe=""))
+        assert status == 200, (name, metadata)
+        schema(general, "ModelMetadata").validate(metadata)
+        for version in ["", *metadata.get("versions", [])]:
+            print("%s %s: %s" % (name, version, check_model(url, name, version, reasons)))
     print("generated client: " + generated_client(url, client_model))
     print("all passed")
 

@@ -17,6 +17,7 @@ import java.security.cert.X509Certificate;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param certificate its certificate, which is trusted because it is its own; null for plain text
  */
 record OwnListener(Listener settings, InetSocketAddress address, @Nullable Path certificate) {
+    private static final Pattern HOST = Pattern.compile("[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+]");
     private static final int DNS = 2;
     private static final int IP_ADDRESS = 7;
 
@@ -74,7 +76,7 @@ record OwnListener(Listener settings, InetSocketAddress address, @Nullable Path 
      * @param host by which the client knows this machine
      */
     URI from(String host) {
-        return address.getAddress().isAnyLocalAddress() && !host.isEmpty() ? url(host) : loopback();
+        return address.getAddress().isAnyLocalAddress() && HOST.matcher(host).matches() ? url(host) : loopback();
     }
 
     private URI url(String host) {

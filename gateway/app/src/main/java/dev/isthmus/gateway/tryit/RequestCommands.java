@@ -3,20 +3,20 @@ package dev.isthmus.gateway.tryit;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.openapi.ApiDescriptions;
 import dev.isthmus.gateway.tryit.TriedRequest.RequestForm;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.util.ByteProcessor;
 import java.net.URI;
-import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -164,9 +164,9 @@ final class RequestCommands {
         StringBuilder all = new StringBuilder();
         variables(request).forEach((name, variable) -> all.append(' ')
                 .append(option)
-                .append(" \"")
-                .append(name)
-                .append(": $")
+                .append(' ')
+                .append(quoted(name + ": "))
+                .append("\"$")
                 .append(variable)
                 .append('"'));
         return all.toString();
@@ -175,19 +175,13 @@ final class RequestCommands {
     /** The variables with the values of headers, by the headers' names. */
     static Map<String, String> variables(TriedRequest request) {
         Map<String, String> variables = new TreeMap<>();
-        request.headers().keySet().forEach(name -> variables.put(name, name.toUpperCase(java.util.Locale.ROOT)
+        request.headers().keySet().forEach(name -> variables.put(name, name.toUpperCase(Locale.ROOT)
                 .replaceAll("[^A-Z0-9]", "_")));
         return variables;
     }
 
     private String inferUrl() {
-        ModelRef model = request.model();
-        return url + "/v2/models/" + segment(model.name())
-                + (model.version().isEmpty() ? "" : "/versions/" + segment(model.version())) + "/infer";
-    }
-
-    private static String segment(String name) {
-        return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+        return url + ApiDescriptions.path(request.model()) + "/infer";
     }
 
     /** One word of a POSIX shell. */

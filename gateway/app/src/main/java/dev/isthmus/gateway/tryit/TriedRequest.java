@@ -3,8 +3,10 @@ package dev.isthmus.gateway.tryit;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.openapi.ExampleRequest;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.WireLimits;
@@ -57,7 +59,24 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
     enum RequestForm {
         JSON,
         BINARY,
-        GRPC
+        GRPC;
+
+        /** The name in documents. */
+        String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** The example of a model, whose inputs are all of known datatypes. */
+    static TriedRequest example(ModelRef model, RequestForm form, ModelMetadata metadata) {
+        List<TriedInput> inputs = metadata.inputs().stream()
+                .map(input -> new TriedInput(
+                        input.name(),
+                        DataType.valueOf(input.dataType()),
+                        ExampleRequest.shape(input.shape()),
+                        null))
+                .toList();
+        return new TriedRequest(model, form, inputs, Map.of());
     }
 
     /**
@@ -91,7 +110,7 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
 
     private static RequestForm form(String name) {
         for (RequestForm form : RequestForm.values()) {
-            if (form.name().toLowerCase(Locale.ROOT).equals(name)) {
+            if (form.label().equals(name)) {
                 return form;
             }
         }

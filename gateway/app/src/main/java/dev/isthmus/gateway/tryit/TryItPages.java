@@ -15,6 +15,7 @@ import dev.isthmus.gateway.explain.RouteExplanation;
 import dev.isthmus.gateway.openapi.ExampleRequest;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.gateway.tryit.TriedRequest.RequestForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
@@ -80,10 +81,16 @@ public final class TryItPages {
         tensors(json.putArray("outputs"), metadata.outputs());
         ArrayNode versions = json.putArray("versions");
         metadata.versions().forEach(versions::add);
-        return AdminResponse.json(
-                200,
-                json.put("platform", metadata.platform())
-                        .put("obstacle", ExampleRequest.of(metadata, TriedInput.MAX_ZEROS).obstacle()));
+        ExampleRequest example = ExampleRequest.of(metadata, TriedInput.MAX_ZEROS);
+        json.put("platform", metadata.platform()).put("obstacle", example.obstacle());
+        if (example.document().isPresent()) {
+            URI url = listener().from(query(request, "host"));
+            ObjectNode commands = json.putObject("commands");
+            for (RequestForm form : RequestForm.values()) {
+                commands.set(form.label(), commands(TriedRequest.example(model, form, metadata), url));
+            }
+        }
+        return AdminResponse.json(200, json);
     }
 
     private static String query(AdminRequest request, String name) {
@@ -159,10 +166,12 @@ public final class TryItPages {
     }
 
     private ObjectNode commands(AdminRequest request) {
-        TriedRequest tried = TriedRequest.parse(request.body());
+        return commands(TriedRequest.parse(request.body()), listener().from(query(request, "host")));
+    }
+
+    private static ObjectNode commands(TriedRequest tried, URI url) {
         RestRequest decoded = tried.decoded(ALLOCATOR);
         try {
-            URI url = listener().from(query(request, "host"));
             return new RequestCommands(tried, url).document(decoded.request());
         } finally {
             decoded.request().release();

@@ -38,10 +38,11 @@ class OpenApiTest {
                 listeners: [{port: 0}]
                 upstreams:
                   triton: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}
-                  mlserver: {protocol: rest, endpoints: ["127.0.0.1:%d"], discover: true}
+                  mlserver: {protocol: rest, endpoints: ["127.0.0.1:%d"]}
                   kserve: {protocol: rest, endpoints: ["127.0.0.1:%d"]}
                 models:
                   iris: {upstream: mlserver}
+                  identity: {upstream: mlserver}
                   numpy: {upstream: kserve}
                   "identity_*": {upstream: triton}
                 default_upstream: triton

@@ -84,7 +84,8 @@ public final class ApiDescriptions {
         return written(call, document);
     }
 
-    private static String path(ModelRef model) {
+    /** The path of a model or of one of its versions. */
+    public static String path(ModelRef model) {
         String path = "/v2/models/" + segment(model.name());
         return model.version().isEmpty() ? path : path + "/versions/" + segment(model.version());
     }

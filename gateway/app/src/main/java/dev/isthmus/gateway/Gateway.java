@@ -73,6 +73,7 @@ public final class Gateway implements AutoCloseable {
     private final Listeners listeners;
     private final DrainSequence drain;
     private final AdminRoutes adminRoutes = new AdminRoutes();
+    private final AdminPages pages;
     private final @Nullable ConfigSource source;
     private @Nullable AdminServer admin;
 
@@ -188,9 +189,8 @@ public final class Gateway implements AutoCloseable {
         Supplier<IngressSettings> settings = () -> current().entry().settings().get();
         ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
         listeners = new Listeners(transport, loops, allocator, entry, tls);
-        new AdminPages(this, metrics, new TriedGateway(this, loops), telemetry.timelines()).addTo(adminRoutes);
-        telemetry.addTo(adminRoutes);
-        new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
+        pages = new AdminPages(this, metrics, resources, reloads);
+        pages.addTo(adminRoutes, new DebugPages(allocator, memory, connections.table(), telemetry.errors()));
         current = Generation.first(config, resources);
         state.show(meters, this::ready);
     }
@@ -199,6 +199,7 @@ public final class Gateway implements AutoCloseable {
         Admin adminConfig = config.admin();
         if (adminConfig != null) {
             admin = AdminServer.listen(transport, loops, adminConfig, tls, adminRoutes);
+            pages.start();
         }
         listeners.prepare(config.listeners()).commit();
         current.start();

@@ -308,6 +308,10 @@ final class Generation {
         return traffic;
     }
 
+    RoutingTable routing() {
+        return routes;
+    }
+
     /** The view of the servers. */
     Catalogue catalogue() {
         return catalogue;

@@ -1,10 +1,13 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.metrics.ReloadMetrics;
+import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,6 +17,7 @@ final class ReloadReporter {
     private static final int MAX_CHANGES = 100;
 
     private final ReloadMetrics metrics;
+    private volatile @Nullable LastReload last;
 
     ReloadReporter(MeterRegistry registry) {
         metrics = new ReloadMetrics(registry);
@@ -29,6 +33,7 @@ final class ReloadReporter {
         warnings.forEach(LOG::warn);
         LOG.info("configuration {} is in effect; changes: {}", generation, applied.changes());
         metrics.applied(generation);
+        last = new LastReload(Instant.now(), applied);
         return applied;
     }
 
@@ -42,7 +47,15 @@ final class ReloadReporter {
                 "the new configuration was rejected; the previous one stays in effect; correct it: {}",
                 String.join("; ", problems));
         metrics.rejected();
-        return new ReloadResult.Rejected(invalid, problems);
+        ReloadResult.Rejected rejected = new ReloadResult.Rejected(invalid, problems);
+        last = new LastReload(Instant.now(), rejected);
+        return rejected;
+    }
+
+    /** How the last reload ended; null if there was none. */
+    @Nullable
+    LastReload last() {
+        return last;
     }
 
     private static List<String> first(List<String> changes) {

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -59,21 +58,6 @@ final class ConfigCommands {
         }
 
         abstract int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException;
-    }
-
-    /** Checks a file. */
-    static final class Validate extends ConfigCommand {
-        Validate() {
-            super("validate", List.of("FILE"), "Checks a configuration file.");
-        }
-
-        @Override
-        int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
-            Path file = arguments.file(0);
-            ConfigLoader.load(file);
-            out.println(file + ": good");
-            return 0;
-        }
     }
 
     /** Prints the JSON Schema. */

@@ -29,7 +29,6 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.compare.Tolerance;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -56,7 +55,7 @@ public final class ReplayClient implements AutoCloseable {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
 
-    private final ReplaySettings settings;
+    private final ServerConnection connection;
     private final Transcoder transcoder = new Transcoder(RecordedEvent.LIMITS);
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
@@ -65,14 +64,14 @@ public final class ReplayClient implements AutoCloseable {
     private final Upstream upstream;
 
     /** @throws UnknownHostException if the host of the URL has no address */
-    ReplayClient(ReplaySettings settings) throws UnknownHostException {
-        this(settings, null);
+    ReplayClient(ServerConnection connection) throws UnknownHostException {
+        this(connection, null);
     }
 
     /**
      * For one request at a time.
      *
-     * @param ca as in {@link ReplaySettings}
+     * @param ca as in {@link ServerConnection}
      * @param serverName that the server's certificate must have; null for the host of the URL
      * @param headers of each request
      * @throws UnknownHostException if the host of the URL has no address
@@ -85,24 +84,21 @@ public final class ReplayClient implements AutoCloseable {
             BinaryTensorData binary,
             Map<String, String> headers)
             throws UnknownHostException {
-        return new ReplayClient(
-                new ReplaySettings(
-                        Path.of(""), url, ca, grpc, binary, headers, Map.of(), false, Tolerance.NONE, 0, 1),
-                serverName);
+        return new ReplayClient(new ServerConnection(url, ca, grpc, binary, headers, 1), serverName);
     }
 
-    private ReplayClient(ReplaySettings settings, @Nullable String serverName) throws UnknownHostException {
-        this.settings = settings;
-        URI to = settings.to();
+    private ReplayClient(ServerConnection connection, @Nullable String serverName) throws UnknownHostException {
+        this.connection = connection;
+        URI to = connection.to();
         boolean secure = "https".equals(to.getScheme());
         int port = to.getPort() >= 0 ? to.getPort() : secure ? 443 : 80;
         String authority = new Endpoint(to.getHost().replaceAll("[\\[\\]]", ""), port).authority();
         Endpoint address = new Endpoint(InetAddress.getByName(to.getHost()).getHostAddress(), port);
         tls = secure
                 ? new TlsRegistry(new SimpleMeterRegistry())
-                        .client("replay", new UpstreamTls(settings.ca(), serverName, null, null))
+                        .client("replay", new UpstreamTls(connection.ca(), serverName, null, null))
                 : null;
-        capabilities = new ServerCapabilities(ServerDialect.AUTO, settings.binary(), false);
+        capabilities = new ServerCapabilities(ServerDialect.AUTO, connection.binary(), false);
         UpstreamSettings server = new UpstreamSettings(
                 "replay",
                 address,
@@ -115,8 +111,8 @@ public final class ReplayClient implements AutoCloseable {
                 AbusePolicy.NONE,
                 new ConnectionTable(),
                 () -> false);
-        PoolLimits limits = new PoolLimits(settings.concurrency(), settings.concurrency(), Duration.ofMinutes(1));
-        upstream = settings.grpc()
+        PoolLimits limits = new PoolLimits(connection.concurrency(), connection.concurrency(), Duration.ofMinutes(1));
+        upstream = connection.grpc()
                 ? new GrpcUpstream(server, capabilities, ALLOCATOR)
                 : new RestUpstream(server, capabilities, limits, ALLOCATOR);
     }
@@ -160,7 +156,7 @@ public final class ReplayClient implements AutoCloseable {
 
     private ReplyMessage ask(Operation operation, BiConsumer<Call, Reply> send) throws InterruptedException {
         EventLoop loop = loops.next();
-        Call call = new Call(operation, Call.NO_DEADLINE, settings.headers(), loop, ALLOCATOR);
+        Call call = new Call(operation, Call.NO_DEADLINE, connection.headers(), loop, ALLOCATOR);
         AwaitedReply reply = new AwaitedReply(new CompletableFuture<>());
         loop.execute(() -> send.accept(call, reply));
         try {

@@ -8,7 +8,6 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -70,7 +69,7 @@ record CallTimeline(
     /** For the page. */
     ObjectNode document() {
         ObjectNode json = JsonNodeFactory.instance.objectNode();
-        json.put("protocol", protocol == null ? "" : protocol.name().toLowerCase(Locale.ROOT))
+        json.put("protocol", protocol == null ? "" : protocol.label())
                 .put("listener", listener)
                 .put("caller", caller)
                 .put("route", route)

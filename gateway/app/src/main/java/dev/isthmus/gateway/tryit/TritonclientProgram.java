@@ -26,6 +26,9 @@ final class TritonclientProgram {
         if (!headers.isEmpty() || url.getScheme().equals("https")) {
             line("import os");
         }
+        if (request.inputs().stream().anyMatch(input -> input.type() == DataType.BF16)) {
+            line("import ml_dtypes");
+        }
         line("import numpy as np");
         line("import tritonclient." + (grpc ? "grpc" : "http") + " as triton");
         line("");
@@ -105,8 +108,8 @@ final class TritonclientProgram {
             case UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64 ->
                 "np." + type.name().toLowerCase(Locale.ROOT);
             case FP16 -> "np.float16";
-            // What tritonclient takes for BF16.
-            case BF16, FP32 -> "np.float32";
+            case BF16 -> "ml_dtypes.bfloat16";
+            case FP32 -> "np.float32";
             case FP64 -> "np.float64";
             case BYTES -> "np.object_";
         };

@@ -36,14 +36,13 @@ class TryItTest {
     private static final List<String> FORMS = List.of("json", "binary", "grpc");
     private static final String TOKEN = "token-of-the-test";
 
-    @TempDir
-    Path folder = Path.of(".");
-
+    private Path folder = Path.of(".");
     private final HttpClient http = HttpClient.newHttpClient();
     private Gateway gateway;
 
     @BeforeAll
-    void start(RealServers servers) throws Exception {
+    void start(RealServers servers, @TempDir Path temporary) throws Exception {
+        folder = temporary;
         servers.triton.awaitReady();
         Path token = Files.writeString(folder.resolve("token"), TOKEN);
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));

@@ -23,8 +23,7 @@ final class TensorSchemas {
     /** The schema of one tensor in JSON. */
     ObjectNode of(TensorMetadata tensor) {
         ObjectNode schema = JSON.objectNode()
-                .put("title", tensor.name())
-                .put("description", tensor.dataType() + " " + tensor.shape())
+                .put("description", tensor.name() + ": " + tensor.dataType() + " " + tensor.shape())
                 .put("type", "object");
         ArrayNode required =
                 schema.putArray("required").add("name").add("shape").add("datatype");
@@ -44,7 +43,7 @@ final class TensorSchemas {
         schema.put("type", "string").put("const", value);
     }
 
-    /** Fixed dimensions are constants, those of variable size any extent. */
+    /** Fixed dimensions have their extent, those of variable size any. */
     private static ObjectNode shape(Shape shape) {
         ObjectNode schema = JSON.objectNode()
                 .put("description", shape + "; -1 is a dimension of variable size")
@@ -54,11 +53,10 @@ final class TensorSchemas {
         if (shape.rank() > 0) {
             ArrayNode extents = schema.putArray("prefixItems");
             for (long extent : shape.toArray()) {
-                ObjectNode each = extents.addObject().put("type", "integer");
-                if (extent < 0) {
-                    each.put("minimum", 0);
-                } else {
-                    each.put("const", extent);
+                ObjectNode each = extents.addObject().put("type", "integer").put("minimum", Math.max(0, extent));
+                if (extent >= 0) {
+                    // Not 'const', which generators of clients apply to all extents.
+                    each.put("maximum", extent);
                 }
             }
         }

@@ -59,7 +59,7 @@ function timeline(call) {
 }
 
 function facts(pairs) {
-  return h('dl', { class: 'facts' }, pairs.filter(([, value]) => value !== '' && value !== undefined).map(([name, value]) => [h('dt', null, name), h('dd', null, value)]));
+  return h('dl', { class: 'facts' }, pairs.filter(([, value]) => value !== '' && value !== undefined).flatMap(([name, value]) => [h('dt', null, name), h('dd', null, value)]));
 }
 
 function whatHappened(answer) {

@@ -53,7 +53,7 @@ class TensorSchemasTest {
     void shape_hasTheFixedExtents() {
         assertThat(property("shape", false, "BYTES", -1, 2)).hasToString("""
                 {"description":"[-1,2]; -1 is a dimension of variable size","type":"array","minItems":2,"maxItems":2,\
-                "prefixItems":[{"type":"integer","minimum":0},{"type":"integer","const":2}],\
+                "prefixItems":[{"type":"integer","minimum":0},{"type":"integer","minimum":2,"maximum":2}],\
                 "items":{"type":"integer","minimum":0}}""");
         assertThat(property("shape/maxItems", false, "BYTES")).hasToString("0");
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|kube-apiserver|helm ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -86,6 +86,11 @@ browser() {
     node_modules/.bin/esbuild page.js --bundle --format=esm --log-level=warning --outfile=bundle.js) >&2
 }
 
+console() {
+  cp "$here"/clients/console/* "$1"
+  (cd "$1" && npm ci --silent --ignore-scripts --no-audit --no-fund) >&2
+}
+
 h2load() { :; } # a program of the system
 
 h2spec() {
@@ -151,9 +156,9 @@ check() { # what a component needs at run time, each time: packages may be remov
       need dpkg dpkg "kube-apiserver stores in etcd, which is unpacked from Debian's package"
       ;;
     helm) need go golang-go "Go 1.25 or later builds helm" ;;
-    browser)
-      need node nodejs "Node.js runs the test with a browser"
-      need npm npm "npm installs the clients of the test with a browser"
+    browser | console)
+      need node nodejs "Node.js runs the tests with a browser"
+      need npm npm "npm installs what the tests with a browser need"
       need "${CHROMIUM:-chromium}" chromium "Chromium is the browser of the tests"
       ;;
     h2load) need h2load nghttp2-client "h2load is a client of the tests" ;;
@@ -172,10 +177,10 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | kube-apiserver | helm) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | kube-apiserver | helm) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

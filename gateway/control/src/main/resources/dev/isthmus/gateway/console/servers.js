@@ -69,7 +69,7 @@ export function mount(page) {
       { title: 'Tries', numeric: true, value: (server) => server.rate ?? 0, cell: (server) => rate(server.rate) },
       { title: 'Failed', numeric: true, value: (server) => server.failing ?? 0, cell: (server) => percent(server.failing) },
       { title: 'Mean', numeric: true, value: (server) => server.mean ?? 0, cell: (server) => duration(server.mean) },
-      { title: 'Last error', wrap: true, value: (server) => server.errors[0]?.text ?? '', cell: (server) => (server.errors.length ? `${ago(server.errors[0].time)}: ${server.errors[0].code}` : '–') },
+      { title: 'Last error', value: (server) => server.errors[0]?.text ?? '', cell: (server) => (server.errors.length ? `${ago(server.errors[0].time)}: ${server.errors[0].code}` : '–') },
     ],
     details,
   });

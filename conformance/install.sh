@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|prometheus|browser|console|kube-apiserver|helm ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -113,6 +113,11 @@ sslyze() {
   "$1/bin/pip" install -q -c "$here/constraints_sslyze.txt" sslyze==6.3.1
 }
 
+openapi() {
+  # A validator of OpenAPI documents, and a generator of clients.
+  "$1/bin/pip" install -q -c "$here/constraints_openapi.txt" openapi-spec-validator==0.9.0 openapi-python-client==0.29.1
+}
+
 prometheus() {
   # Debian's package, unpacked: bin/prometheus and bin/promtool.
   cd "$1"
@@ -172,7 +177,7 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | prometheus | browser | console | kube-apiserver | helm) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
       grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm) make=(mkdir) ;;

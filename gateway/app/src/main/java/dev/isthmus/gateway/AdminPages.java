@@ -14,6 +14,7 @@ import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigSource;
+import dev.isthmus.gateway.tryit.TryItPages;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -28,6 +29,7 @@ final class AdminPages {
     private final ReloadReporter reloads;
     private final @Nullable ConfigSource source;
     private final TrafficHistory history;
+    private final TryItPages trials;
 
     /** @param source of the configuration; null if it has none */
     AdminPages(
@@ -47,6 +49,9 @@ final class AdminPages {
                 () -> resources.traffic().memory().usage().used(),
                 System::nanoTime,
                 InstantSource.system());
+        this.trials = new TryItPages(
+                new TriedGateway(gateway, resources.loops()),
+                resources.telemetry().timelines());
     }
 
     /** The admin address is open: begins to read what its pages show of the past. */
@@ -60,6 +65,7 @@ final class AdminPages {
         console().addTo(routes);
         new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected)
                 .addTo(routes);
+        trials.addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())

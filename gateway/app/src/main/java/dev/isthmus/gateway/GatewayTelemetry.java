@@ -15,6 +15,7 @@ import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
+import dev.isthmus.gateway.tryit.CallTimelines;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,7 @@ final class GatewayTelemetry implements AutoCloseable {
     private final ReloadableAccessLog accessLog;
     private final ServerErrors errors = new ServerErrors();
     private final LiveCalls live = new LiveCalls();
+    private final CallTimelines timelines = new CallTimelines();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;
     private final MetricsExports exports;
@@ -61,7 +63,7 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** To be notified of each call, in this order. */
     List<CallObserver> observers() {
-        return List.of(tracing, calls, access, accessLog, errors, live);
+        return List.of(tracing, calls, access, accessLog, errors, live, timelines);
     }
 
     CallMetrics calls() {
@@ -80,6 +82,11 @@ final class GatewayTelemetry implements AutoCloseable {
     /** The last errors of each server. */
     ServerErrors errors() {
         return errors;
+    }
+
+    /** The timelines of single calls. */
+    CallTimelines timelines() {
+        return timelines;
     }
 
     /** Adds the pages that show calls, and those that show and change what is logged. */

@@ -18,6 +18,7 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
+import dev.isthmus.gateway.openapi.ApiDescriptions;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -128,7 +129,12 @@ final class Generation {
             CallerAccess access = access();
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new RoutePolicyTable(routes, concurrency(config), transcoder, resources.traffic(), previous);
-            FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
+            FleetService fleet = new FleetService(
+                    locations,
+                    catalogue,
+                    rules.limits(),
+                    access.policy(),
+                    new ApiDescriptions(config.authentication(), access.openListeners()));
             Service stack = ProxyStack.of(
                     observers(),
                     resources.telemetry().payloads(),

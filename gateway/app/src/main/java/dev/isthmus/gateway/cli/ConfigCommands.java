@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import dev.isthmus.gateway.explain.RouteExplanation;
 import dev.isthmus.gateway.settings.ConfigDiff;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -38,8 +39,10 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -47,7 +50,7 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Sends requests to one server, over REST or gRPC, and waits for the responses. Thread-safe. */
-final class ReplayClient implements AutoCloseable {
+public final class ReplayClient implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofMinutes(1);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
@@ -62,6 +65,29 @@ final class ReplayClient implements AutoCloseable {
 
     /** @throws UnknownHostException if the host of the URL has no address */
     ReplayClient(ServerConnection connection) throws UnknownHostException {
+        this(connection, null);
+    }
+
+    /**
+     * For one request at a time.
+     *
+     * @param ca as in {@link ServerConnection}
+     * @param serverName that the server's certificate must have; null for the host of the URL
+     * @param headers of each request
+     * @throws UnknownHostException if the host of the URL has no address
+     */
+    public static ReplayClient to(
+            URI url,
+            @Nullable Path ca,
+            @Nullable String serverName,
+            boolean grpc,
+            BinaryTensorData binary,
+            Map<String, String> headers)
+            throws UnknownHostException {
+        return new ReplayClient(new ServerConnection(url, ca, grpc, binary, headers, 1), serverName);
+    }
+
+    private ReplayClient(ServerConnection connection, @Nullable String serverName) throws UnknownHostException {
         this.connection = connection;
         URI to = connection.to();
         boolean secure = "https".equals(to.getScheme());
@@ -70,7 +96,7 @@ final class ReplayClient implements AutoCloseable {
         Endpoint address = new Endpoint(InetAddress.getByName(to.getHost()).getHostAddress(), port);
         tls = secure
                 ? new TlsRegistry(new SimpleMeterRegistry())
-                        .client("replay", new UpstreamTls(connection.ca(), null, null, null))
+                        .client("replay", new UpstreamTls(connection.ca(), serverName, null, null))
                 : null;
         capabilities = new ServerCapabilities(ServerDialect.AUTO, connection.binary(), false);
         UpstreamSettings server = new UpstreamSettings(
@@ -115,7 +141,7 @@ final class ReplayClient implements AutoCloseable {
      *
      * @throws OipException if the call fails
      */
-    InferResponse infer(RestRequest request, ModelRef model) throws InterruptedException {
+    public InferResponse infer(RestRequest request, ModelRef model) throws InterruptedException {
         InferRequest renamed = request.request().withModel(model);
         InferMessage message = transcoder.request(
                 ALLOCATOR, new InferMessage.DecodedRequest(renamed, request.plainInputs()), upstream.peer());

@@ -72,10 +72,19 @@ async function accessible(name) {
 
 async function picture(name) {
   if (screenshots) {
-    await page.screenshot({ path: join(screenshots, `console-${name}.png`), animations: 'disabled' });
+    await page.screenshot({ path: join(screenshots, `console-${name}.png`), animations: 'disabled', fullPage: true });
   }
 }
 
+const OTHER = `listeners: [{port: 0}]
+admin: {port: 1, token_file: token}
+health: {warm_up: 0s}
+answers: {errors: passed}
+local: {embedded_models: true}
+models:
+  simple: {upstream: local, timeout: 5s}
+  digits: {upstream: local}
+`;
 const result = page.locator('.result');
 async function compare(text) {
   await page.fill('#what-if', text);
@@ -103,8 +112,8 @@ await check('configuration: what another file would change', async () => {
   await compare('models: {"<b>": {upstream: nowhere}}');
   await until('refused', () => result.innerText(), /would reject it[\s\S]*line 1, column \d+: model '<b>'.*'nowhere'/);
 
-  await compare('listeners: [{port: 0}]\nlocal: {embedded_models: true}\nadmin: {port: 1}\nmodels: {digits: {upstream: local}}');
-  await until('accepted', () => result.innerText(), /would accept it[\s\S]*model 'digits': added[\s\S]*restart only[\s\S]*admin/);
+  await compare(OTHER);
+  await until('accepted', () => result.innerText(), /would accept it[\s\S]*model 'digits': added[\s\S]*timeout: none -> 5s[\s\S]*restart only[\s\S]*admin: port: 0 -> 1/);
   await accessible('a comparison');
   await picture('configuration');
 });

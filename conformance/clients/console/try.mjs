@@ -1,6 +1,6 @@
 // The page "Try it" in a real browser: the form, the commands, which are pasted into a shell, the answer, the timeline.
-// Usage: try.mjs ADMIN_URL TOKEN PYTHON [SCREENSHOT]. The gateway serves the embedded models; grpcurl is in the PATH, PYTHON has
-// tritonclient. CHROMIUM is the browser; default chromium.
+// Usage: try.mjs ADMIN_URL TOKEN PYTHON [SCREENSHOT]; try.sh calls it. grpcurl is in the PATH, PYTHON has tritonclient.
+//   CHROMIUM   the browser; default chromium
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,6 +10,7 @@ import { chromium } from 'playwright-core';
 
 const [admin, token, python, screenshot] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const program = execFileSync('which', [process.env.CHROMIUM ?? 'chromium'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'isthmus-try-'));
 const complaints = [];
 
@@ -42,7 +43,7 @@ async function accessible(page, what) {
   }
 }
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
 try {
   const context = await browser.newContext({ bypassCSP: false, viewport: { width: 1280, height: 1000 } });
   const page = await context.newPage();

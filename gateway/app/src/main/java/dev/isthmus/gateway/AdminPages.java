@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.console.ConfigurationPage;
 import dev.isthmus.gateway.console.ConsolePages;
 import dev.isthmus.gateway.console.RunningConfiguration;
 import dev.isthmus.gateway.console.ServerFigures;
@@ -12,11 +13,13 @@ import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigDocument;
+import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.tryit.TryItPages;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** The routes that every gateway adds to the admin listener. */
 final class AdminPages {
@@ -24,15 +27,22 @@ final class AdminPages {
     private final ProcessMetrics metrics;
     private final Generation.SharedResources resources;
     private final ReloadReporter reloads;
+    private final @Nullable ConfigSource source;
     private final TrafficHistory history;
     private final TryItPages trials;
 
+    /** @param source of the configuration; null if it has none */
     AdminPages(
-            Gateway gateway, ProcessMetrics metrics, Generation.SharedResources resources, ReloadReporter reloads) {
+            Gateway gateway,
+            ProcessMetrics metrics,
+            Generation.SharedResources resources,
+            ReloadReporter reloads,
+            @Nullable ConfigSource source) {
         this.gateway = gateway;
         this.metrics = metrics;
         this.resources = resources;
         this.reloads = reloads;
+        this.source = source;
         this.history = new TrafficHistory(
                 metrics.registry(),
                 gateway::config,
@@ -54,6 +64,8 @@ final class AdminPages {
         resources.telemetry().addTo(routes);
         console().addTo(routes);
         trials.addTo(routes);
+        new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected)
+                .addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())

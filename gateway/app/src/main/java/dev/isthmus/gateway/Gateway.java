@@ -189,7 +189,7 @@ public final class Gateway implements AutoCloseable {
         Supplier<IngressSettings> settings = () -> current().entry().settings().get();
         ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
         listeners = new Listeners(transport, loops, allocator, entry, tls);
-        pages = new AdminPages(this, metrics, resources, reloads);
+        pages = new AdminPages(this, metrics, resources, reloads, source);
         pages.addTo(adminRoutes, new DebugPages(allocator, memory, connections.table(), telemetry.errors()));
         current = Generation.first(config, resources);
         state.show(meters, this::ready);

@@ -18,6 +18,8 @@ final class ReloadReporter {
 
     private final ReloadMetrics metrics;
     private volatile @Nullable LastReload last;
+    private volatile @Nullable LastReload lastApplied;
+    private volatile @Nullable LastReload lastRejected;
 
     ReloadReporter(MeterRegistry registry) {
         metrics = new ReloadMetrics(registry);
@@ -34,6 +36,7 @@ final class ReloadReporter {
         LOG.info("configuration {} is in effect; changes: {}", generation, applied.changes());
         metrics.applied(generation);
         last = new LastReload(Instant.now(), applied);
+        lastApplied = last;
         return applied;
     }
 
@@ -49,6 +52,7 @@ final class ReloadReporter {
         metrics.rejected();
         ReloadResult.Rejected rejected = new ReloadResult.Rejected(invalid, problems);
         last = new LastReload(Instant.now(), rejected);
+        lastRejected = last;
         return rejected;
     }
 
@@ -56,6 +60,18 @@ final class ReloadReporter {
     @Nullable
     LastReload last() {
         return last;
+    }
+
+    /** The last reload that was applied; null if there was none. */
+    @Nullable
+    LastReload lastApplied() {
+        return lastApplied;
+    }
+
+    /** The last reload that was rejected; null if there was none. */
+    @Nullable
+    LastReload lastRejected() {
+        return lastRejected;
     }
 
     private static List<String> first(List<String> changes) {

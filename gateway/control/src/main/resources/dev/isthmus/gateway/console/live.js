@@ -37,7 +37,8 @@ function details(call) {
     ['Request id', call.request_id],
     ['Trace', call.trace_id],
   ];
-  return h('dl', { class: 'facts' }, facts.filter(([, text]) => text).map(([name, text]) => [h('dt', null, name), h('dd', null, text)]));
+  return h('dl', { class: 'facts' }, facts
+    .filter(([, text]) => text).flatMap(([name, text]) => [h('dt', null, name), h('dd', null, text)]));
 }
 
 export function mount(page) {

@@ -254,7 +254,7 @@ export function mount(page) {
     const good = answer.status === 200;
     result.replaceChildren(
       section('Answer',
-        h('p', { class: 'answer' }, badge(good ? 'good' : 'bad', good ? 'OK' : `${answer.status} ${answer.code}`), ` after ${duration(answer.milliseconds / 1e3)}, through ${answer.listener}`),
+        h('p', { class: 'answer' }, badge(good ? 'good' : 'bad', good ? 'OK' : `${answer.status} ${answer.code}`), ` through ${answer.listener}; ${duration(answer.milliseconds / 1e3)} for the client, with its connection`),
         good ? [views, outputs] : h('p', { class: 'bad', role: 'alert' }, answer.error)),
       section('Timeline of the call', ...whatHappened(answer)),
       section('Where the route goes, and why', h('ul', { class: 'plain explain' }, answer.explain.map((line) => h('li', null, line)))));

@@ -99,6 +99,26 @@ try {
   await page.getByLabel('Image', { exact: true }).check();
   check('what is no image says so', (await page.locator('.outputs').innerText()).includes('Not an image'));
   await page.getByLabel('Table', { exact: true }).check();
+  const pixels = await page.evaluate(async () => {
+    const { image } = await import('/console/files/tensors.js');
+    const of = (datatype, shape, data) => {
+      const canvas = image({ name: 'x', datatype, shape, data });
+      return canvas && [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data].join();
+    };
+    return {
+      interleaved: of('UINT8', [1, 2, 2, 3], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+      planar: of('UINT8', [3, 2, 2], [1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12]),
+      grey: of('FP32', [2, 2], [-1, 0, 1, 'NaN']),
+      none: of('FP32', [1, 16], [0]),
+      png: image({ name: 'x', datatype: 'BYTES', shape: [1], data: ['iVBORw0KGgo='] }).src,
+    };
+  });
+  const colours = '1,2,3,255,4,5,6,255,7,8,9,255,10,11,12,255';
+  check('images: interleaved channels', pixels.interleaved === colours);
+  check('images: planes', pixels.planar === colours);
+  check('images: floats from their least to their greatest', pixels.grey.startsWith('0,0,0,255,128,128,128,255,255,255,255,255,'));
+  check('images: a vector is none', pixels.none === null);
+  check('images: PNG', pixels.png === 'data:image/png;base64,iVBORw0KGgo=');
   await page.evaluate(axe);
   await accessible(page, 'an answer');
   if (screenshot) {

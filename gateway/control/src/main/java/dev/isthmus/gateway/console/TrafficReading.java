@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.DoubleAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,10 +20,10 @@ import org.jspecify.annotations.Nullable;
  * @param nanos when, on the scale of {@link System#nanoTime()}
  * @param models by the route's key
  * @param targets inferences by the target that they were sent to
- * @param trySeconds the time of tries at servers, by upstream
+ * @param trySeconds the time of tries at servers, without those of copies for shadows
  */
 record TrafficReading(
-        long nanos, Map<String, CallTotals> models, Map<TargetKey, Long> targets, Map<String, Double> trySeconds) {
+        long nanos, Map<String, CallTotals> models, Map<TargetKey, Long> targets, DoubleAdder trySeconds) {
     private static final Set<String> UNARY = Set.of("infer", "generate");
     private static final Set<String> INFERENCES = Set.of("infer", "generate", "infer_stream", "generate_stream");
 
@@ -31,7 +32,7 @@ record TrafficReading(
 
     /** Goes once through all meters. */
     static TrafficReading of(MeterRegistry registry, long nanos) {
-        TrafficReading reading = new TrafficReading(nanos, new HashMap<>(), new HashMap<>(), new HashMap<>());
+        TrafficReading reading = new TrafficReading(nanos, new HashMap<>(), new HashMap<>(), new DoubleAdder());
         registry.forEachMeter(reading::add);
         return reading;
     }
@@ -60,7 +61,12 @@ record TrafficReading(
             }
             case "isthmus.upstream.requests" -> {
                 if (meter instanceof Timer tries) {
-                    trySeconds.merge(tag(meter, "upstream"), tries.totalTime(TimeUnit.SECONDS), Double::sum);
+                    trySeconds.add(tries.totalTime(TimeUnit.SECONDS));
+                }
+            }
+            case "isthmus.shadow.latency" -> {
+                if (meter instanceof Timer copies) {
+                    trySeconds.add(-copies.totalTime(TimeUnit.SECONDS));
                 }
             }
             default -> {}

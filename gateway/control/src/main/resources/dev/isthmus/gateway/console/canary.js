@@ -73,14 +73,14 @@ function ramp(each, act) {
 function distribution(output) {
   const most = Math.max(...output.distribution.map((range) => range.count), 1);
   const label = (range, index) => (index === 0 ? '0' : range.at_most === 'infinite' ? `> ${output.distribution.at(-2).at_most}` : `≤ ${range.at_most}`);
-  return h('table', { class: 'distribution', 'aria-label': `Differences of ${output.output}` },
+  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Differences of ${output.output}` }, h('table', { class: 'distribution' },
     h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Largest difference'), h('th', { scope: 'col', class: 'number' }, 'Responses'), h('th', { scope: 'col' }, 'Share'))),
     h('tbody', null, output.distribution.map((range, index) => h('tr', null,
       h('td', null, label(range, index)),
       h('td', { class: 'number' }, number(range.count)),
       h('td', null, svg('svg', { class: 'bar', viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
         svg('rect', { class: 'ground', width: 100, height: 10 }),
-        svg('rect', { class: 'part', width: ((100 * range.count) / most).toFixed(2), height: 10 })))))));
+        svg('rect', { class: 'part', width: ((100 * range.count) / most).toFixed(2), height: 10 }))))))));
 }
 
 function outputs(each) {

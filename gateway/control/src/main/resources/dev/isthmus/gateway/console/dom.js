@@ -10,7 +10,7 @@ function fill(element, attributes, children) {
       element.setAttribute(name, value);
     }
   }
-  element.append(...children.flat().filter((each) => each !== null && each !== undefined && each !== false));
+  element.append(...children.flat(Infinity).filter((each) => each !== null && each !== undefined && each !== false));
   return element;
 }
 
@@ -46,6 +46,6 @@ export function replaceIfChanged(element, shown, make) {
   const text = JSON.stringify(shown);
   if (element.shown !== text) {
     element.shown = text;
-    element.replaceChildren(...[make()].flat());
+    element.replaceChildren(...[make()].flat(Infinity));
   }
 }

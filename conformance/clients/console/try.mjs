@@ -1,6 +1,6 @@
 // The page "Try it" in a real browser: the form, the commands, which are pasted into a shell, the answer, the timeline.
-// Usage: try.mjs ADMIN_URL TOKEN PYTHON [SCREENSHOT]. The gateway serves the embedded models; grpcurl is in the PATH, PYTHON has
-// tritonclient. CHROMIUM is the browser; default chromium.
+// Usage: try.mjs ADMIN_URL TOKEN PYTHON [SCREENSHOT]; try.sh calls it. grpcurl is in the PATH, PYTHON has tritonclient.
+//   CHROMIUM   the browser; default chromium
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,6 +10,7 @@ import { chromium } from 'playwright-core';
 
 const [admin, token, python, screenshot] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const program = execFileSync('which', [process.env.CHROMIUM ?? 'chromium'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'isthmus-try-'));
 const complaints = [];
 
@@ -42,7 +43,7 @@ async function accessible(page, what) {
   }
 }
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
 try {
   const context = await browser.newContext({ bypassCSP: false, viewport: { width: 1280, height: 1000 } });
   const page = await context.newPage();
@@ -68,15 +69,13 @@ try {
   const counted = Array.from({ length: 16 }, (_, index) => index).join(', ');
   await page.getByLabel('Data, as JSON; empty: zeros').nth(0).fill(`[${ones}]`);
   await page.getByLabel('Data, as JSON; empty: zeros').nth(1).fill(counted);
-  for (const [form, label, tools] of [['json', 'REST, JSON', ['curl', 'python']], ['binary', 'REST, binary data', ['curl', 'python']], ['grpc', 'gRPC', ['grpcurl', 'python']]]) {
-    const made = page.waitForResponse((response) => response.url().includes('/console/try/commands') && response.request().postDataJSON().form === form);
+  for (const [form, label, tools, sign] of [['json', 'REST, JSON', ['curl', 'python'], '13,14,15'], ['binary', 'REST, binary data', ['curl', 'python'], 'binary_data_size'], ['grpc', 'gRPC', ['grpcurl', 'python'], '13,14,15']]) {
     if (form === 'json') {
       await page.getByLabel('Data, as JSON; empty: zeros').nth(1).blur();
     } else {
       await page.getByLabel(label, { exact: true }).check();
     }
-    await made;
-    await command(tools[0]).waitFor();
+    await command(tools[0]).filter({ hasText: sign }).waitFor();
     for (const tool of tools) {
       const text = await command(tool).innerText();
       const output = pasted(tool, text);
@@ -98,6 +97,26 @@ try {
   await page.getByLabel('Image', { exact: true }).check();
   check('what is no image says so', (await page.locator('.outputs').innerText()).includes('Not an image'));
   await page.getByLabel('Table', { exact: true }).check();
+  const pixels = await page.evaluate(async () => {
+    const { image } = await import('/console/files/tensors.js');
+    const of = (datatype, shape, data) => {
+      const canvas = image({ name: 'x', datatype, shape, data });
+      return canvas && [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data].join();
+    };
+    return {
+      interleaved: of('UINT8', [1, 2, 2, 3], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+      planar: of('UINT8', [3, 2, 2], [1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12]),
+      grey: of('FP32', [2, 2], [-1, 0, 1, 'NaN']),
+      none: of('FP32', [1, 16], [0]),
+      png: image({ name: 'x', datatype: 'BYTES', shape: [1], data: ['iVBORw0KGgo='] }).src,
+    };
+  });
+  const colours = '1,2,3,255,4,5,6,255,7,8,9,255,10,11,12,255';
+  check('images: interleaved channels', pixels.interleaved === colours);
+  check('images: planes', pixels.planar === colours);
+  check('images: floats from their least to their greatest', pixels.grey.startsWith('0,0,0,255,128,128,128,255,255,255,255,255,'));
+  check('images: a vector is none', pixels.none === null);
+  check('images: PNG', pixels.png === 'data:image/png;base64,iVBORw0KGgo=');
   await page.evaluate(axe);
   await accessible(page, 'an answer');
   if (screenshot) {
@@ -106,10 +125,8 @@ try {
   }
 
   await page.getByText('Credentials and headers').click();
-  const secret = page.waitForResponse((response) => response.url().includes('/console/try/commands') && Boolean(response.request().postDataJSON().headers.authorization));
   await page.getByLabel('Authorization, which is not kept').fill('Bearer secret-of-the-test');
   await page.getByLabel('Authorization, which is not kept').blur();
-  await secret;
   await page.waitForFunction(() => document.querySelector('.command.grpcurl pre').textContent.includes('AUTHORIZATION'));
   check('no command has the credential', !(await page.locator('.commands').innerText()).includes('secret-of-the-test'));
 

@@ -63,9 +63,9 @@ final class AdminPages {
         debug.addTo(routes);
         resources.telemetry().addTo(routes);
         console().addTo(routes);
+        trials.addTo(routes);
         new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected)
                 .addTo(routes);
-        trials.addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())

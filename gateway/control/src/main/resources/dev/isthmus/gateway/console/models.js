@@ -68,6 +68,7 @@ function details(model) {
           h('thead', null, h('tr', null, ['Target', 'Upstream', 'Share', 'Real share', 'Servers'].map((title) => h('th', { scope: 'col' }, title)))),
           h('tbody', null, model.targets.map(target))))
       : h('p', { class: 'quiet' }, 'Not a configured route: calls of models that have none.'),
+    model.name.includes('*') ? null : h('p', null, h('a', { href: `#/try?${new URLSearchParams({ model: model.name })}` }, 'Try it')),
     model.drift.length ? drift(model.drift) : null);
 }
 

@@ -105,6 +105,7 @@ export function mount(page) {
   let inputs = [];
   let model = '';
   let asked = 0;
+  let ready = false;
   const names = h('datalist', { id: 'try-models' });
   const name = h('input', { list: 'try-models', required: true, autocomplete: 'off' });
   const version = h('input', { placeholder: 'any' });
@@ -170,6 +171,7 @@ export function mount(page) {
   async function load() {
     const mine = ++asked;
     model = name.value.trim();
+    ready = false;
     send.disabled = true;
     inputs = [];
     tensors.replaceChildren();
@@ -188,6 +190,7 @@ export function mount(page) {
       if (!add.hidden) {
         append({ name: '', datatype: 'FP32', shape: [1] });
       }
+      ready = true;
       send.disabled = false;
       show(found.commands?.[request().form]);
       notice('');
@@ -210,7 +213,7 @@ export function mount(page) {
   }
 
   async function changed() {
-    if (!model || send.disabled) {
+    if (!ready) {
       return;
     }
     const mine = ++asked;
@@ -229,6 +232,7 @@ export function mount(page) {
     event.preventDefault();
     send.disabled = true;
     status.textContent = 'Waiting for the answer';
+    result.replaceChildren();
     try {
       const answer = await post('/console/try', request());
       status.textContent = '';
@@ -236,7 +240,7 @@ export function mount(page) {
     } catch (error) {
       failed(error, (text) => { status.textContent = text; });
     } finally {
-      send.disabled = false;
+      send.disabled = !ready;
     }
   }
 
@@ -254,7 +258,7 @@ export function mount(page) {
     const good = answer.status === 200;
     result.replaceChildren(
       section('Answer',
-        h('p', { class: 'answer' }, badge(good ? 'good' : 'bad', good ? 'OK' : `${answer.status} ${answer.code}`), ` after ${duration(answer.milliseconds / 1e3)}, through ${answer.listener}`),
+        h('p', { class: 'answer' }, badge(good ? 'good' : 'bad', good ? 'OK' : `${answer.status} ${answer.code}`), ` through ${answer.listener}; ${duration(answer.milliseconds / 1e3)} for the client, with its connection`),
         good ? [views, outputs] : h('p', { class: 'bad', role: 'alert' }, answer.error)),
       section('Timeline of the call', ...whatHappened(answer)),
       section('Where the route goes, and why', h('ul', { class: 'plain explain' }, answer.explain.map((line) => h('li', null, line)))));

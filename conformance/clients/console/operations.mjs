@@ -70,6 +70,13 @@ async function accessible(name) {
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
+async function fits(name) {
+  await page.setViewportSize({ width: 390, height: 900 });
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(`width of ${name} at 390`, width <= 390 ? 'fits' : `${width} pixels`, 'fits');
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
 async function picture(name) {
   if (screenshots) {
     await page.screenshot({ path: join(screenshots, `console-${name}.png`), animations: 'disabled', fullPage: true });
@@ -115,6 +122,7 @@ await check('configuration: what another file would change', async () => {
   await compare(OTHER);
   await until('accepted', () => result.innerText(), /would accept it[\s\S]*model 'digits': added[\s\S]*timeout: none -> 5s[\s\S]*restart only[\s\S]*admin: port: 0 -> 1/);
   await accessible('a comparison');
+  await fits('a comparison');
   await picture('configuration');
 });
 
@@ -131,6 +139,7 @@ await check('live: calls appear, failed ones open, filters hold', async () => {
   await page.locator('.opener').first().click();
   expect('details', await page.locator('tr.below').innerText(), /Reason[\s\S]*not reachable[\s\S]*upstream down[\s\S]*Request id/);
   await accessible('an opened call');
+  await fits('an opened call');
   await picture('live');
 });
 

@@ -139,6 +139,7 @@ export function mount(page) {
     summary,
     list.element,
   );
+  list.update(calls);
   ends = poll(REFRESH, load, show);
   return ends;
 }

@@ -68,8 +68,7 @@ async function until(what, read, expected) {
 async function visit(page, name) {
   await page.click(`nav a[href="#/${name}"]`);
   await page.waitForSelector(`.page.${name} h1`);
-  // Each page has loaded its first documents when the network is quiet.
-  await page.waitForLoadState('networkidle');
+  await page.waitForFunction(() => document.querySelector('.page').childElementCount > 1);
 }
 
 async function accessible(page, name) {
@@ -103,7 +102,7 @@ await check('overview: figures after calls', async () => {
   expect('state', await page.locator('.state').innerText(), /serving/);
   await until('chart', () => page.locator('.chart path.line0').first().getAttribute('d'), /^M.*L/);
   if (screenshots) {
-    await page.waitForTimeout(180_000);
+    await page.waitForTimeout(150_000);
   }
   await picture(page, 'overview');
 });
@@ -121,7 +120,7 @@ await check('models: hundreds, search, targets, drift', async () => {
   const details = page.locator('tr.below');
   expect('targets', await details.innerText(), /stable[\s\S]*90 %[\s\S]*next[\s\S]*10 %/);
   await until('real share', () => details.locator('tbody tr').first().innerText(), /stable[\s\S]*9\d[.\d]* %|100 %|8\d[.\d]* %/);
-  expect('difference', await details.innerText(), /stable \S+: shape input 'features'\s+- \[-1, 4\][^\n]*\s+\+ \[-1, 3\]/);
+  expect('difference', await details.innerText(), /stable \S+, input 'features': shape\s+- \[-1,4\][^\n]*\s+\+ \[-1,3\]/);
   await picture(page, 'models');
   await page.fill('input[type=search]', '');
   await page.getByRole('button', { name: 'Model', exact: true }).click();

@@ -28,7 +28,7 @@ final class InferCommand implements Command {
     private static final String DEFAULT_URL = "http://127.0.0.1:8080";
 
     private static final Option FILE =
-            CommandOptions.valued("f", "file", "FILE", "The request: the JSON that a REST client would post.");
+            CommandOptions.valued("f", "file", "FILE", "The request: the JSON that a REST client would post; by default an example from the model's metadata.");
     private static final Option URL = CommandOptions.valued(
             "url", "URL", "The gateway, or another server: http://HOST:PORT or https://HOST:PORT; default " + DEFAULT_URL
                     + ".");
@@ -71,42 +71,55 @@ final class InferCommand implements Command {
     @Override
     public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
         boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
-        InferSettings settings = settings(arguments);
-        try {
-            settings.check();
-        } catch (OipException invalid) {
-            console.err().println("isthmus infer: " + arguments.text(FILE) + ": " + invalid.message());
-            return IsthmusCommand.REFUSED;
-        }
+        ServerConnection connection = connection(arguments);
+        ModelRef model = model(arguments.operand(0));
+        int count = CommandOptions.count(arguments, COUNT, 1, MAX_COUNT);
+        Path file = arguments.file(FILE);
+        String given = file == null ? null : text(FILE, file);
         InferReport report;
         try {
+            String request = given == null ? InferRun.example(connection, model) : given;
+            InferSettings settings = new InferSettings(connection, model, request, count);
+            if (!valid(settings, file, console)) {
+                return IsthmusCommand.REFUSED;
+            }
             report = InferRun.of(settings);
         } catch (IOException | OipException e) {
-            String reason = e instanceof OipException failure ? failure.message() : e.toString();
-            console.err()
-                    .println("isthmus infer: " + settings.connection().to() + " does not respond: " + reason);
+            console.err().println("isthmus infer: " + connection.to() + ": " + reason(e));
             return FAILED;
         }
         if (json) {
             console.out().println(report.document().toPrettyString());
         } else {
-            print(report, settings, console);
+            print(report, count, console);
         }
         console.out().flush();
         return report.failed() > 0 ? FAILED : 0;
     }
 
-    private static InferSettings settings(Arguments arguments) throws UsageException {
+    private static String reason(Exception e) {
+        return e instanceof OipException failure ? failure.code() + ": " + failure.message() : e.toString();
+    }
+
+    private static boolean valid(InferSettings settings, @Nullable Path file, Console console) {
+        try {
+            settings.check();
+            return true;
+        } catch (OipException invalid) {
+            console.err().println("isthmus infer: " + (file == null ? "example" : file) + ": " + invalid.message());
+            return false;
+        }
+    }
+
+    private static ServerConnection connection(Arguments arguments) throws UsageException {
         String url = Objects.requireNonNullElse(arguments.text(URL), DEFAULT_URL);
-        ServerConnection connection = new ServerConnection(
+        return new ServerConnection(
                 CommandOptions.server(URL, url),
                 arguments.file(CA),
                 arguments.has(GRPC),
                 BinaryTensorData.AUTO,
                 headers(arguments),
                 CommandOptions.count(arguments, CONCURRENCY, 1, MAX_CONCURRENCY));
-        int count = CommandOptions.count(arguments, COUNT, 1, MAX_COUNT);
-        return new InferSettings(connection, model(arguments.operand(0)), text(FILE, arguments.file(FILE)), count);
     }
 
     private static ModelRef model(String text) throws UsageException {
@@ -127,10 +140,7 @@ final class InferCommand implements Command {
         return headers;
     }
 
-    private static String text(Option option, @Nullable Path file) throws UsageException {
-        if (file == null) {
-            throw new UsageException("--" + option.getLongOpt() + " FILE is expected");
-        }
+    private static String text(Option option, Path file) throws UsageException {
         try {
             return Files.readString(file);
         } catch (IOException e) {
@@ -138,8 +148,8 @@ final class InferCommand implements Command {
         }
     }
 
-    private static void print(InferReport report, InferSettings settings, Console console) {
-        if (settings.count() == 1) {
+    private static void print(InferReport report, int count, Console console) {
+        if (count == 1) {
             String response = report.response();
             if (response != null) {
                 console.out().println(response);
@@ -148,7 +158,7 @@ final class InferCommand implements Command {
             shares(report, console);
         }
         for (InferReport.Failures each : report.failures()) {
-            String times = settings.count() == 1 ? "" : each.count() + " times ";
+            String times = count == 1 ? "" : each.count() + " times ";
             console.err().println("isthmus infer: " + times + each.code() + ": " + each.message());
         }
     }

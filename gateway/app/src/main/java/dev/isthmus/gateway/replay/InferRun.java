@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.replay;
 
+import dev.isthmus.gateway.openapi.ExampleRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -9,6 +11,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Sends one inference request a number of times, from as many virtual threads as requests are sent at a time. */
 public final class InferRun {
+    private static final long MAX_ELEMENTS = 1_000_000;
+
     private final InferSettings settings;
     private final ReplayClient client;
     private final InferReport report;
@@ -18,6 +22,23 @@ public final class InferRun {
         this.settings = settings;
         this.client = client;
         this.report = new InferReport(settings.count());
+    }
+
+    /**
+     * An example request for a model, made from its metadata, as JSON.
+     *
+     * @throws IOException if the host has no address
+     * @throws OipException if the server does not respond, or there is no example
+     */
+    public static String example(ServerConnection connection, ModelRef model)
+            throws IOException, InterruptedException {
+        try (ReplayClient client = new ReplayClient(connection)) {
+            client.connect();
+            ExampleRequest example = ExampleRequest.of(client.metadata(model), MAX_ELEMENTS);
+            return example.document()
+                    .map(Object::toString)
+                    .orElseThrow(() -> OipException.invalid("there is no example: " + example.obstacle()));
+        }
     }
 
     /**

@@ -24,6 +24,7 @@ import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -134,6 +135,21 @@ public final class ReplayClient implements AutoCloseable {
             }
             // A server without metadata gets requests as the protocol documents have them.
         }
+    }
+
+    /**
+     * The model's metadata.
+     *
+     * @throws OipException if the server has none, or does not respond
+     */
+    ModelMetadata metadata(ModelRef model) throws InterruptedException {
+        Operation operation = new Operation.ReadModelMetadata(model);
+        ReplyMessage reply = ask(operation, (call, to) -> upstream.modelMetadata(call, model, to));
+        if (reply instanceof ReplyMessage.Model described) {
+            return described.metadata();
+        }
+        reply.release();
+        throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "metadata of the model are expected");
     }
 
     /**

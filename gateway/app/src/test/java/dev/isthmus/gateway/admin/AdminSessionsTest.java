@@ -160,6 +160,17 @@ class AdminSessionsTest {
     }
 
     @Test
+    void sessions_areBounded_theOldestEnds() {
+        Map<String, String> first = with(BROWSER, "cookie", cookie(login(TOKEN)));
+        Map<String, String> second = with(BROWSER, "cookie", cookie(login(TOKEN)));
+        for (int i = 2; i <= AdminSessions.MAX_SESSIONS; i++) {
+            login(TOKEN);
+        }
+        expect(ErrorCode.UNAUTHENTICATED, () -> require(first, false));
+        assertThatCode(() -> require(second, false)).doesNotThrowAnyException();
+    }
+
+    @Test
     void login_wrong_isRefused_andLimited() {
         expect(ErrorCode.UNAUTHENTICATED, () -> login("wrong"));
         expect(ErrorCode.INVALID_ARGUMENT, () -> post("/session", BROWSER, "{\"token\": 1}"));

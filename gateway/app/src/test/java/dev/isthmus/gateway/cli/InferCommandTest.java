@@ -98,6 +98,21 @@ class InferCommandTest {
         assertThat(response.path("outputs").path(0).path("data").path(15).asInt()).isEqualTo(16);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"--url=U", "--grpc"})
+    void withoutFile_anExampleIsSent(String option) throws Exception {
+        String url = url(embedded());
+        String[] further = option.equals("--grpc") ? new String[] {"--url", url, option} : new String[] {"--url", url};
+        for (String model : List.of("simple", "digits/1")) {
+            List<String> all = new ArrayList<>(List.of("infer", model));
+            all.addAll(List.of(further));
+            assertThat(run(all.toArray(String[]::new))).as(err.toString()).isZero();
+            assertThat(JSON.readTree(out.toString()).path("outputs")).isNotEmpty();
+        }
+        assertThat(run("infer", "none", "--url", url)).isEqualTo(1);
+        assertThat(err.toString()).contains(url + ": NOT_FOUND: ");
+    }
+
     @Test
     void response_isPartOfTheReport() throws Exception {
         assertThat(infer(url(embedded()), "simple", "-o", "json")).as(err.toString()).isZero();
@@ -197,14 +212,14 @@ class InferCommandTest {
         assertThat(infer(url, "simple", "--ca-file", authority.ca().toString())).as(err.toString()).isZero();
         assertThat(infer(url, "simple", "--grpc", "--ca-file", authority.ca().toString())).as(err.toString()).isZero();
         assertThat(infer(url, "simple")).isEqualTo(1);
-        assertThat(err.toString()).contains(url + " does not respond");
+        assertThat(err.toString()).contains(url + ": UNAVAILABLE: ");
     }
 
     @Test
     void serverThatIsGone_isSaid() throws Exception {
         String gone = "http://" + TestConfigs.unusedEndpoint().authority();
         assertThat(infer(gone, "simple")).isEqualTo(1);
-        assertThat(err.toString()).contains(gone + " does not respond");
+        assertThat(err.toString()).contains(gone + ": UNAVAILABLE: ");
     }
 
     @Test
@@ -217,7 +232,6 @@ class InferCommandTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "infer m|--file FILE is expected",
                 "infer m -f none.json|--file: a file with text is expected, got ",
                 "infer m -f F --url=ftp://a|--url: http://HOST:PORT or https://HOST:PORT is expected, got 'ftp://a'",
                 "infer m -f F -n 0|--count: a number from 1 to 1000000 is expected, got '0'",

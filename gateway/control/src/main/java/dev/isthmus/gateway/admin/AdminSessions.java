@@ -3,8 +3,6 @@ package dev.isthmus.gateway.admin;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.isthmus.gateway.identity.FailedChecks;
 import dev.isthmus.gateway.limit.RateBucket;
 import dev.isthmus.oip.ErrorCode;
@@ -14,6 +12,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,21 +38,25 @@ final class AdminSessions {
 
     private final AdminToken token;
     private final SecureRandom random;
+    private final LongSupplier nanoTime;
     private final FailedChecks failures;
-    /** The token of each session, by its id. */
-    private final Cache<String, String> sessions;
+    /** By id, the oldest first. Guarded by itself. */
+    private final SequencedMap<String, BrowserSession> sessions = new LinkedHashMap<>();
+
+    /**
+     * A browser that has logged in.
+     *
+     * @param token with which it did
+     * @param began on the scale of {@link System#nanoTime()}
+     */
+    private record BrowserSession(String token, long began) {}
 
     /** @param nanoTime on the scale of {@link System#nanoTime()} */
     AdminSessions(AdminToken token, LongSupplier nanoTime, SecureRandom random) {
         this.token = token;
         this.random = random;
+        this.nanoTime = nanoTime;
         this.failures = new FailedChecks(nanoTime);
-        this.sessions = Caffeine.newBuilder()
-                .maximumSize(MAX_SESSIONS)
-                .expireAfterWrite(AGE)
-                .ticker(nanoTime::getAsLong)
-                .executor(Runnable::run)
-                .build();
     }
 
     void addTo(AdminRoutes routes) {
@@ -108,8 +111,13 @@ final class AdminSessions {
 
     private boolean hasSession(AdminRequest request) {
         String id = id(request);
-        String began = id == null ? null : sessions.getIfPresent(id);
-        return began != null && token.is(began);
+        BrowserSession session;
+        synchronized (sessions) {
+            session = id == null ? null : sessions.get(id);
+        }
+        return session != null
+                && nanoTime.getAsLong() - session.began() < AGE.toNanos()
+                && token.is(session.token());
     }
 
     private static @Nullable String id(AdminRequest request) {
@@ -146,7 +154,12 @@ final class AdminSessions {
         byte[] bytes = new byte[ID_BYTES];
         random.nextBytes(bytes);
         String id = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
-        sessions.put(id, given);
+        synchronized (sessions) {
+            if (sessions.size() >= MAX_SESSIONS) {
+                sessions.pollFirstEntry();
+            }
+            sessions.put(id, new BrowserSession(given, nanoTime.getAsLong()));
+        }
         return AdminResponse.json(200, Map.of("session", true))
                 .with("set-cookie", setCookie(request, id, AGE.toSeconds()));
     }
@@ -167,7 +180,9 @@ final class AdminSessions {
         requireConsole(request, true);
         String id = id(request);
         if (id != null) {
-            sessions.invalidate(id);
+            synchronized (sessions) {
+                sessions.remove(id);
+            }
         }
         return AdminResponse.json(200, Map.of("session", false)).with("set-cookie", setCookie(request, "", 0));
     }

@@ -29,7 +29,8 @@ async function request(method, path, body) {
   const document = json ? JSON.parse(text) : text;
   if (!response.ok) {
     if (response.status === 401 && path !== '/session') {
-      window.dispatchEvent(new CustomEvent('isthmus-login'));
+      window.dispatchEvent(new CustomEvent('isthmus-login', { detail: method }));
+      throw new ApiError(401, 'Log in first.', document);
     }
     throw new ApiError(response.status, document.error ?? `${path}: status ${response.status}`, document);
   }

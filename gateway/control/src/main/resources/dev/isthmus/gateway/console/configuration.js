@@ -61,7 +61,7 @@ export function mount(page) {
   const onlySet = h('input', { type: 'checkbox', id: 'only-set', onchange: () => lines.classList.toggle('only-set', onlySet.checked) });
   const lines = h('table', { class: 'lines', 'aria-label': 'Configuration in effect' },
     h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Key and value'), h('th', { scope: 'col' }, 'From'))), effective);
-  const text = h('textarea', { id: 'what-if', rows: '14', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off' });
+  const text = h('textarea', { id: 'what-if', rows: '10', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off' });
   const result = h('div', { role: 'status', class: 'result' });
 
   async function compare(event) {

@@ -35,7 +35,8 @@ async function show(focus) {
   main.replaceChildren(page);
   unmount = module.mount(page);
   if (focus) {
-    main.focus();
+    main.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
   }
 }
 
@@ -53,10 +54,14 @@ async function showSession() {
   }
 }
 
+/** Whether the operator has closed the dialog: it then opens only for changes and by its button. */
+let declined = false;
+
 function ask() {
   if (!dialog.open) {
     token.value = '';
     document.getElementById('login-error').textContent = '';
+    dialog.returnValue = '';
     dialog.showModal();
   }
 }
@@ -66,7 +71,7 @@ async function logIn(event) {
   try {
     await post('/session', { token: token.value });
     token.value = '';
-    dialog.close();
+    dialog.close('done');
     notice('');
     await showSession();
     window.dispatchEvent(new CustomEvent('isthmus-session'));
@@ -79,12 +84,16 @@ async function logIn(event) {
 }
 
 async function logInOrOut() {
-  if (login.dataset.session === 'true') {
+  if (login.dataset.session !== 'true') {
+    ask();
+    return;
+  }
+  try {
     await post('/session/end');
     await showSession();
     window.dispatchEvent(new CustomEvent('isthmus-session'));
-  } else {
-    ask();
+  } catch (error) {
+    notice(error.message, 'bad');
   }
 }
 
@@ -98,7 +107,14 @@ function changeTheme() {
 }
 
 window.addEventListener('hashchange', () => show(true));
-window.addEventListener('isthmus-login', ask);
+window.addEventListener('isthmus-login', (event) => {
+  if (event.detail === 'POST' || !declined) {
+    ask();
+  }
+});
+dialog.addEventListener('close', () => {
+  declined = dialog.returnValue !== 'done';
+});
 document.getElementById('login-form').addEventListener('submit', logIn);
 document.getElementById('login-cancel').addEventListener('click', () => dialog.close());
 document.getElementById('theme').addEventListener('click', changeTheme);

@@ -30,7 +30,7 @@ export function duration(seconds) {
     return NONE;
   }
   const units = [[86_400, 'd'], [3_600, 'h'], [60, 'min'], [1, 's'], [1e-3, 'ms']];
-  const [size, unit] = units.find(([least]) => seconds >= (least > 1 ? 2 * least : least)) ?? [1e-6, 'µs'];
+  const [size, unit] = units.find(([least]) => seconds >= least) ?? [1e-6, 'µs'];
   return seconds === 0 ? '0 s' : `${number(seconds / size)} ${unit}`;
 }
 

@@ -68,6 +68,7 @@ export function mount(page) {
   let calls = [];
   let after = 0;
   let paused = false;
+  let allowed = false;
   let ends;
 
   function togglePause() {
@@ -86,19 +87,38 @@ export function mount(page) {
     ends.now();
   }
 
-  function load() {
+  /** Calls need the token, as all diagnosis does. */
+  async function load() {
     if (paused) {
       return null;
+    }
+    if (!allowed) {
+      const session = await get('/session');
+      if (!session.session) {
+        return { configured: session.token_configured };
+      }
+      allowed = true;
     }
     const query = new URLSearchParams({ view, after, model: model.value, server: server.value, outcome: outcome.value });
     if (slower.value) {
       query.set('slower_than_ms', slower.value);
     }
-    return get(`/debug/calls?${query}`);
+    try {
+      return await get(`/debug/calls?${query}`);
+    } catch (error) {
+      allowed = false;
+      throw error;
+    }
   }
 
   function show(document) {
     if (document === null) {
+      return;
+    }
+    if (!document.calls) {
+      setText(summary, document.configured
+        ? 'Log in to see calls.'
+        : 'Calls are shown to who has the admin token; admin.token_file is not configured.');
       return;
     }
     if (document.last_number < after) {

@@ -49,7 +49,7 @@ function drift(differences) {
   return h('div', { class: 'drift' },
     h('h3', null, 'Servers that describe it differently'),
     differences.map((each) => h('div', { class: 'diff' },
-      h('p', null, `${each.upstream} ${each.server}: ${each.kind.toLowerCase().replaceAll('_', ' ')} ${each.subject}`),
+      h('p', null, `${each.upstream} ${each.server}, ${each.subject || 'model'}: ${each.kind.toLowerCase().replaceAll('_', ' ')}`),
       h('pre', null,
         each.merged ? h('del', null, `- ${each.merged}   (the others)`) : null,
         each.said ? h('ins', null, `+ ${each.said}   (this server)`) : null))));

@@ -33,14 +33,14 @@ function facts(document) {
 
 export function mount(page) {
   const cards = {
-    rate: card('Calls', 'in the last minute'),
+    rate: card('Calls', ' '),
     errors: card('Errors', ' '),
     p50: card('p50', 'successful calls'),
     p95: card('p95', 'without streams'),
     p99: card('p99', ' '),
     own: card('Own time', ' '),
     active: card('Active calls', 'now'),
-    memory: card('Memory of calls', ' '),
+    memory: card('Memory', ' '),
   };
   const charts = {
     rate: lineChart({ title: 'Calls and errors per second', format: rate, series: ['calls', 'server errors', 'client errors'] }),
@@ -58,7 +58,7 @@ export function mount(page) {
     const { traffic, memory } = document;
     const now = traffic.now;
     setText(cards.rate.figure, rate(now.rate));
-    setText(cards.rate.more, `in the last minute, ${number(now.calls)} in all`);
+    setText(cards.rate.more, `${number(now.calls)} since the start`);
     setText(cards.errors.figure, rate(now.server_errors));
     setText(cards.errors.more, `of servers; ${rate(now.client_errors)} of clients`);
     setText(cards.p50.figure, duration(now.p50));
@@ -68,7 +68,7 @@ export function mount(page) {
     setText(cards.own.more, `${percent(now.own_share)} of the time`);
     setText(cards.active.figure, number(document.active_calls));
     setText(cards.memory.figure, percent(memory.used / memory.limit));
-    setText(cards.memory.more, `of ${bytes(memory.limit)}`);
+    setText(cards.memory.more, `of ${bytes(memory.limit)} for calls`);
     const times = traffic.times.map((time) => new Date(time));
     charts.rate.update(times, [traffic.rate, traffic.server_errors, traffic.client_errors]);
     charts.latency.update(times, [traffic.p50, traffic.p95, traffic.p99]);

@@ -62,7 +62,7 @@ export function mount(page) {
       { title: 'Server', value: (server) => server.server },
       { title: 'Health', value: health, cell: (server) => badge(server.ready && !server.ejected ? 'good' : 'bad', health(server)) },
       { title: 'Why not', value: (server) => server.reason, wrap: true },
-      { title: 'Models ready', value: models },
+      { title: 'Models', value: models },
       { title: 'Ejections', numeric: true, value: (server) => server.ejections ?? 0, cell: (server) => number(server.ejections) },
       { title: 'In flight', numeric: true, value: (server) => server.in_flight ?? 0, cell: (server) => number(server.in_flight) },
       { title: 'Queue', numeric: true, value: (server) => server.queue ?? -1, cell: (server) => number(server.queue) },

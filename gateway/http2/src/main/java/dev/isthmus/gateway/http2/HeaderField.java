@@ -19,7 +19,7 @@ public final class HeaderField {
     }
 
     private HeaderField(CharSequence name, CharSequence value, Indexing indexing) {
-        HeaderName known = HeaderName.of(name);
+        FieldName known = FieldName.of(name);
         this.name = known.text();
         this.value = value;
         this.indexing = indexing;

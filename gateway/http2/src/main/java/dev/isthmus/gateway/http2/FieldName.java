@@ -11,22 +11,22 @@ import java.util.stream.Collectors;
  *
  * @param staticIndex index of the name in the static table, 0 if absent
  */
-record HeaderName(AsciiString text, int staticIndex) {
+record FieldName(AsciiString text, int staticIndex) {
     /** Names that many messages have with values of their own, and that are not in the static table. */
-    private static final Map<String, HeaderName> FREQUENT = Arrays.stream(
+    private static final Map<String, FieldName> FREQUENT = Arrays.stream(
                     new String[] {"x-request-id", "traceparent", "tracestate", "baggage"})
-            .collect(Collectors.toUnmodifiableMap(Function.identity(), HeaderName::checked));
+            .collect(Collectors.toUnmodifiableMap(Function.identity(), FieldName::checked));
 
     /** @throws IllegalArgumentException for an empty name, or one with an illegal character */
-    static HeaderName of(CharSequence name) {
-        HeaderName frequent = name instanceof String text ? FREQUENT.get(text) : null;
+    static FieldName of(CharSequence name) {
+        FieldName frequent = name instanceof String text ? FREQUENT.get(text) : null;
         return frequent == null ? checked(name) : frequent;
     }
 
-    private static HeaderName checked(CharSequence name) {
+    private static FieldName checked(CharSequence name) {
         AsciiString text = AsciiString.of(name);
         check(text);
-        return new HeaderName(text, StaticTable.indexOf(text));
+        return new FieldName(text, StaticTable.indexOf(text));
     }
 
     /** Upper-case letters make a message malformed (RFC 9113, 8.2). */

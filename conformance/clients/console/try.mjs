@@ -119,6 +119,10 @@ try {
   check('images: PNG', pixels.png === 'data:image/png;base64,iVBORw0KGgo=');
   await page.evaluate(axe);
   await accessible(page, 'an answer');
+  for (const width of [390, 2560, 1280]) {
+    await page.setViewportSize({ width, height: 1000 });
+    check(`fits ${width} pixels`, await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+  }
   if (screenshot) {
     await page.emulateMedia({ colorScheme: 'light' });
     await page.screenshot({ path: screenshot, fullPage: true });

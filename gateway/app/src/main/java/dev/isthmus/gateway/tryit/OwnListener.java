@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.tryit;
 
 import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.ListenerTls;
 import dev.isthmus.gateway.settings.ListenerTls.ClientCertificateMode;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -40,24 +41,21 @@ record OwnListener(Listener settings, InetSocketAddress address, @Nullable Path 
         Optional<OwnListener> secured = Optional.empty();
         for (int i = 0; i < Math.min(listeners.size(), bound.size()); i++) {
             Listener each = listeners.get(i);
-            if (!each.proxyProtocol() && each.tls() == null) {
+            ListenerTls tls = each.tls();
+            if (each.proxyProtocol()) {
+                continue;
+            }
+            if (tls == null) {
                 return new OwnListener(each, bound.get(i), null);
             }
-            if (secured.isEmpty() && !each.proxyProtocol() && needsNoCertificate(each)) {
-                secured = Optional.of(new OwnListener(
-                        each,
-                        bound.get(i),
-                        each.tls().certificates().getFirst().certificate()));
+            if (secured.isEmpty() && tls.clientCertificates().mode() != ClientCertificateMode.REQUIRED) {
+                Path certificate = tls.certificates().getFirst().certificate();
+                secured = Optional.of(new OwnListener(each, bound.get(i), certificate));
             }
         }
         return secured.orElseThrow(() -> new OipException(
                 ErrorCode.UNAVAILABLE,
                 "no listener takes connections without the PROXY protocol and without a client certificate"));
-    }
-
-    private static boolean needsNoCertificate(Listener listener) {
-        return listener.tls() != null
-                && listener.tls().clientCertificates().mode() != ClientCertificateMode.REQUIRED;
     }
 
     boolean secure() {

@@ -71,10 +71,9 @@ final class RequestCommands {
         List<String> parts = new ArrayList<>();
         for (int i = 0; i < request.inputs().size(); i++) {
             ByteBuf data = decoded.inputs().get(i).data();
-            inputs.add(request.inputs().get(i).head())
-                    .path(i)
-                    .withObject("/parameters");
-            ((ObjectNode) inputs.get(i).get("parameters")).put("binary_data_size", data.readableBytes());
+            ObjectNode head = request.inputs().get(i).head();
+            head.putObject("parameters").put("binary_data_size", data.readableBytes());
+            inputs.add(head);
             parts.add(bytes(data));
         }
         String text = json.toString();

@@ -147,7 +147,7 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
         return request;
     }
 
-    /** Whether any of its values differ between JSON and binary data for clients. */
+    /** Whether an input has half floats, for which protobuf has no typed contents, and tritonclient no JSON. */
     boolean hasHalfFloats() {
         return inputs.stream().anyMatch(input -> input.type() == DataType.FP16 || input.type() == DataType.BF16);
     }

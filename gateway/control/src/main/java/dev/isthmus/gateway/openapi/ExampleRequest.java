@@ -15,7 +15,7 @@ import java.util.stream.LongStream;
 /**
  * An inference request for a model, made from its metadata: every dimension of variable size is 1, every element zero.
  *
- * @param document the request as JSON; null if there is none
+ * @param document the request as JSON; empty if there is none
  * @param obstacle why there is no example; empty if there is one
  */
 public record ExampleRequest(Optional<ObjectNode> document, String obstacle) {

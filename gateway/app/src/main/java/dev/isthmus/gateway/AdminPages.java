@@ -25,8 +25,7 @@ final class AdminPages {
     private final ReloadReporter reloads;
     private final TrafficHistory history;
 
-    AdminPages(
-            Gateway gateway, ProcessMetrics metrics, Generation.SharedResources resources, ReloadReporter reloads) {
+    AdminPages(Gateway gateway, ProcessMetrics metrics, Generation.SharedResources resources, ReloadReporter reloads) {
         this.gateway = gateway;
         this.metrics = metrics;
         this.resources = resources;

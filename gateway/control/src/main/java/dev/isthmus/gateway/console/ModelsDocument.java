@@ -119,7 +119,9 @@ final class ModelsDocument {
         for (TargetConfig target : route.config().allTargets()) {
             var key = new TrafficReading.TargetKey(route.key(), target.label());
             long after = Objects.requireNonNullElse(now.targets().get(key), 0L);
-            long earlier = before == null ? after : Objects.requireNonNullElse(before.targets().get(key), 0L);
+            long earlier = before == null
+                    ? after
+                    : Objects.requireNonNullElse(before.targets().get(key), 0L);
             calls.put(target.label(), Math.max(0, after - earlier));
         }
         return calls;

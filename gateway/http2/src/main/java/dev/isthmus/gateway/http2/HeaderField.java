@@ -19,12 +19,12 @@ public final class HeaderField {
     }
 
     private HeaderField(CharSequence name, CharSequence value, Indexing indexing) {
-        this.name = AsciiString.of(name);
+        FieldName known = FieldName.of(name);
+        this.name = known.text();
         this.value = value;
         this.indexing = indexing;
-        checkName();
         checkValue();
-        this.staticName = StaticTable.indexOf(this.name);
+        this.staticName = known.staticIndex();
         boolean constant = indexing == Indexing.CONSTANT;
         this.staticEntry = constant ? StaticTable.indexOf(this.name, value) : 0;
         this.hash = constant ? 31 * this.name.hashCode() + value.hashCode() : 0;
@@ -86,25 +86,12 @@ public final class HeaderField {
                 || (hash == other.hash && name.equals(other.name) && AsciiString.contentEquals(value, other.value));
     }
 
-    /** Upper-case letters make a message malformed (RFC 9113, 8.2). */
-    private void checkName() {
-        if (name.isEmpty()) {
-            throw new IllegalArgumentException("a header field name must not be empty");
-        }
-        for (int i = 0; i < name.length(); i++) {
-            byte b = name.byteAt(i);
-            if (b <= ' ' || b == 0x7f || (b >= 'A' && b <= 'Z') || (b == ':' && i > 0)) {
-                throw new IllegalArgumentException("header field name '" + name + "' has an illegal character");
-            }
-        }
-    }
-
     private void checkValue() {
-        for (int i = 0; i < value.length(); i++) {
-            char c = value.charAt(i);
-            if (c == 0 || c == '\r' || c == '\n') {
-                throw new IllegalArgumentException("header field '" + name + "' has NUL, CR or LF in its value");
-            }
+        boolean illegal = value instanceof String text
+                ? text.indexOf('\n') >= 0 || text.indexOf('\r') >= 0 || text.indexOf(0) >= 0
+                : value.chars().anyMatch(c -> c == 0 || c == '\r' || c == '\n');
+        if (illegal) {
+            throw new IllegalArgumentException("header field '" + name + "' has NUL, CR or LF in its value");
         }
     }
 }

@@ -74,8 +74,8 @@ final class AccessLogLine {
 
     private void client(CallContext call) {
         HeaderFields fields = call.headers();
-        out.text(REQUEST_ID, call.requestId());
-        out.text(TRACE_ID, call.traceId());
+        out.plain(REQUEST_ID, call.requestId());
+        out.plain(TRACE_ID, call.traceId());
         out.text(PEER, call.peerText());
         ClientConnection connection = call.connection();
         if (connection != null) {

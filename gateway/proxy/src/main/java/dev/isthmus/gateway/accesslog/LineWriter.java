@@ -50,7 +50,7 @@ final class LineWriter {
     }
 
     /**
-     * A member whose value is often the same object in many lines, such as a name in the configuration: it is encoded
+     * A member whose value is often the same in many lines, such as a name in the configuration: it is encoded
      * once. Belongs to one writer.
      */
     static final class RepeatedText {
@@ -95,12 +95,24 @@ final class LineWriter {
         }
     }
 
-    @SuppressWarnings("ReferenceEquality") // comparing the characters would cost as much as writing them
+    /** Writes a text of printable ASCII without quotation marks and backslashes, unchecked. */
+    @SuppressWarnings("deprecation") // copies the low bytes of characters, which are all there is to ASCII
+    void plain(Member member, @Nullable String value) {
+        if (value != null && !value.isEmpty()) {
+            int characters = value.length();
+            name(member, characters + 2);
+            put('"');
+            value.getBytes(0, characters, bytes, length);
+            length += characters;
+            put('"');
+        }
+    }
+
     void text(RepeatedText repeated, @Nullable String value) {
         if (value == null || value.isEmpty()) {
             return;
         }
-        if (value != repeated.last) {
+        if (!value.equals(repeated.last)) {
             repeated.last = value;
             repeated.encoded = NOTHING;
             text(repeated.member, value);

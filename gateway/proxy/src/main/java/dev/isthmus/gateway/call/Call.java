@@ -3,6 +3,9 @@ package dev.isthmus.gateway.call;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -26,6 +29,9 @@ public record Call(
 
     public static final long NO_AFFINITY = 0;
     public static final long NO_DEADLINE = Long.MAX_VALUE;
+
+    @SuppressWarnings({"unchecked", "rawtypes"}) // arrays have no type arguments
+    private static final Map.Entry<String, String>[] NO_ENTRIES = new Map.Entry[0];
 
     public Call {
         headers = Map.copyOf(headers);
@@ -61,6 +67,22 @@ public record Call(
     /** Returns the same call with other forwarded headers. */
     public Call withHeaders(Map<String, String> others) {
         return new Call(operation, deadlineNanos, others, affinity, sequence, context);
+    }
+
+    /** Returns the same call with one more forwarded header, in place of one with the same name. */
+    public Call withHeader(String name, String value) {
+        if (headers.isEmpty()) {
+            return withHeaders(Map.of(name, value));
+        }
+        if (headers.containsKey(name)) {
+            Map<String, String> others = new HashMap<>(headers);
+            others.put(name, value);
+            return withHeaders(others);
+        }
+        List<Map.Entry<String, String>> all = new ArrayList<>(headers.size() + 1);
+        all.addAll(headers.entrySet());
+        all.add(Map.entry(name, value));
+        return withHeaders(Map.ofEntries(all.toArray(NO_ENTRIES)));
     }
 
     /** Returns the same call with another deadline. */

@@ -13,7 +13,7 @@ public interface Reply {
 
     /**
      * Receives headers of the upstream's response for the client; more may follow until the reply ends. Lower-case
-     * names; values of names that end in {@code -bin} are base64.
+     * names; values of names that end in {@code -bin} are base64. The map does not change afterwards.
      */
     default void headers(Map<String, String> headers) {}
 

@@ -15,8 +15,6 @@ import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Set;
 
 /**
@@ -119,12 +117,7 @@ final class Authentication extends ForwardingService {
 
     /** The call with the caller's name in its headers; a client's own value was removed with its other headers. */
     private Call named(Call call, Principal principal) {
-        if (principal.name().isEmpty()) {
-            return call;
-        }
-        Map<String, String> headers = new HashMap<>(call.headers());
-        headers.put(principalHeader, encoded(principal.name()));
-        return call.withHeaders(headers);
+        return principal.name().isEmpty() ? call : call.withHeader(principalHeader, encoded(principal.name()));
     }
 
     /** The name with everything but printable ASCII, and %, percent-encoded. */

@@ -8,7 +8,6 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.oip.OipException;
-import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +33,7 @@ final class RequestIds extends ForwardingService {
     public RequestSink open(Call call, Reply reply) {
         String sent = call.context().headers().value(HEADER);
         String id = identify(call.context(), sent, reply);
-        return super.open(forwarded && !id.equals(sent) ? withId(call, id) : call, reply);
+        return super.open(forwarded && !id.equals(sent) ? call.withHeader(HEADER, id) : call, reply);
     }
 
     @Override
@@ -48,15 +47,6 @@ final class RequestIds extends ForwardingService {
         context.identified(id);
         reply.headers(Map.of(HEADER, id));
         return id;
-    }
-
-    private static Call withId(Call call, String id) {
-        if (call.headers().isEmpty()) {
-            return call.withHeaders(Map.of(HEADER, id));
-        }
-        Map<String, String> headers = new HashMap<>(call.headers());
-        headers.put(HEADER, id);
-        return call.withHeaders(headers);
     }
 
     private static boolean acceptable(String id) {

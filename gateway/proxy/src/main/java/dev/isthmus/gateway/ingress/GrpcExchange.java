@@ -20,7 +20,6 @@ import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -295,8 +294,7 @@ final class GrpcExchange implements HttpExchange, Reply {
     @Override
     public void headers(Map<String, String> headers) {
         if (!ended && !headers.isEmpty()) {
-            returned = returned.isEmpty() ? new LinkedHashMap<>() : returned;
-            returned.putAll(headers);
+            returned = ReturnedFields.merged(returned, headers);
         }
     }
 

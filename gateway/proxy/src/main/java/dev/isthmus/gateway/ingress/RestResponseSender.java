@@ -7,7 +7,6 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -54,8 +53,7 @@ final class RestResponseSender {
     /** Adds headers, unless the head has been written. */
     void headers(Map<String, String> more) {
         if (!headWritten && !more.isEmpty()) {
-            headers = headers.isEmpty() ? new LinkedHashMap<>() : headers;
-            headers.putAll(more);
+            headers = ReturnedFields.merged(headers, more);
         }
     }
 

@@ -65,9 +65,12 @@ public final class ReloadablePayloadLog implements AutoCloseable {
         }
 
         private RequestSink open(PayloadLog log, Call call, Reply reply) {
-            PayloadEvent.CallFacts facts = PayloadLog.facts(call);
             double draw = log.draw();
-            if (facts == null || !log.samples(draw, call.operation().requestedModel())) {
+            if (!log.samples(draw, call.operation().requestedModel())) {
+                return super.open(call, reply);
+            }
+            PayloadEvent.CallFacts facts = PayloadLog.facts(call);
+            if (facts == null) {
                 return super.open(call, reply);
             }
             if (call.operation() instanceof Operation.Infer infer) {

@@ -25,16 +25,16 @@ record TraceHeaders(boolean parent, boolean state) {
         if (!parent && !state) {
             return call;
         }
-        Map<String, String> headers = HashMap.newHashMap(call.headers().size() + 2);
-        headers.putAll(call.headers());
-        if (parent) {
-            headers.put(TraceContext.HEADER, traceparent);
-        }
+        Call located = parent ? call.withHeader(TraceContext.HEADER, traceparent) : call;
         if (state && tracestate != null) {
-            headers.put(TraceStateGrammar.HEADER, tracestate);
-        } else {
-            headers.remove(TraceStateGrammar.HEADER);
+            return located.withHeader(TraceStateGrammar.HEADER, tracestate);
         }
+        return located.headers().containsKey(TraceStateGrammar.HEADER) ? withoutState(located) : located;
+    }
+
+    private static Call withoutState(Call call) {
+        Map<String, String> headers = new HashMap<>(call.headers());
+        headers.remove(TraceStateGrammar.HEADER);
         return call.withHeaders(headers);
     }
 

@@ -9,7 +9,6 @@ import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Base64;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.StringJoiner;
@@ -35,7 +34,7 @@ final class CallMetadata {
         }
         HeaderFieldList fields = head;
         for (Map.Entry<String, String> header : headers.entrySet()) {
-            fields = with(fields, header.getKey().toLowerCase(Locale.ROOT), header.getValue());
+            fields = with(fields, header.getKey(), header.getValue());
         }
         return fields;
     }
@@ -47,22 +46,39 @@ final class CallMetadata {
         if (name.startsWith(RESERVED_PREFIX) || name.startsWith(":") || RESERVED.contains(name)) {
             return head;
         }
-        if (name.isEmpty() || !name.chars().allMatch(CallMetadata::inNames)) {
+        if (!isName(name)) {
             throw new IllegalArgumentException(
                     "metadata name '" + name + "' must consist of a-z, 0-9, '-', '_' and '.'");
         }
         if (name.endsWith(GrpcNames.BINARY_SUFFIX)) {
             return withBinary(head, name, value);
         }
-        if (!value.chars().allMatch(c -> c >= ' ' && c <= '~')) {
+        if (!isPrintable(value)) {
             return head;
         }
         String text = value.strip();
         return head.with(name.equals(SECRET) ? HeaderField.secret(name, text) : HeaderField.of(name, text));
     }
 
-    private static boolean inNames(int c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    private static boolean isName(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            char c = name.charAt(i);
+            boolean alphanumeric = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+            if (!alphanumeric && c != '-' && c != '_' && c != '.') {
+                return false;
+            }
+        }
+        return !name.isEmpty();
+    }
+
+    private static boolean isPrintable(String value) {
+        for (int i = 0; i < value.length(); i++) {
+            char c = value.charAt(i);
+            if (c < ' ' || c > '~') {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static HeaderFieldList withBinary(HeaderFieldList head, String name, String values) {

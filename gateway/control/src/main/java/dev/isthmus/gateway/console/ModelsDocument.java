@@ -81,7 +81,7 @@ final class ModelsDocument {
         return document;
     }
 
-    private Map<String, Object> traffic(String model) {
+    private Map<String, @Nullable Object> traffic(String model) {
         CallTotals earlier = before == null ? now.of(model) : before.of(model);
         return TrafficFigures.between(earlier, now.of(model), seconds).document();
     }

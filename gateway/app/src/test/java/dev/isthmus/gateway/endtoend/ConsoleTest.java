@@ -3,7 +3,6 @@ package dev.isthmus.gateway.endtoend;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.TestConfigs;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -29,7 +28,7 @@ class ConsoleTest {
                     + " 1.4, 0.2]}]}";
     private static final int MODELS = 300;
 
-    private static String config(Path token, ScoreServer first, ScoreServer second, ScoreServer next) throws Exception {
+    private static String config(Path token, ScoreServer first, ScoreServer second, ScoreServer next) {
         StringBuilder config = new StringBuilder("""
             listeners: [{port: 0}]
             admin: {host: 127.0.0.1, port: 0, token_file: TOKEN}
@@ -38,7 +37,7 @@ class ConsoleTest {
             upstreams:
               stable: {protocol: rest, endpoints: ["FIRST", "SECOND"]}
               next: {protocol: rest, endpoints: ["NEXT"]}
-              down: {protocol: rest, endpoints: ["DOWN"]}
+              down: {protocol: rest, endpoints: ["127.0.0.1:1"]}
             models:
               fraud: {upstream: down}
               score:
@@ -48,8 +47,7 @@ class ConsoleTest {
             """.replace("TOKEN", token.toString())
                 .replace("FIRST", first.address())
                 .replace("SECOND", second.address())
-                .replace("NEXT", next.address())
-                .replace("DOWN", "127.0.0.1:" + TestConfigs.unusedEndpoint().port()));
+                .replace("NEXT", next.address()));
         for (int i = 0; i < MODELS; i++) {
             config.append("  batch-%03d: {upstream: local, model: simple}\n".formatted(i));
         }

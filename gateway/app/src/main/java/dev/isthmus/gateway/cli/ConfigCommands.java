@@ -5,6 +5,8 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -53,8 +55,10 @@ final class ConfigCommands {
                 return run(arguments, console.out());
             } catch (ConfigException e) {
                 e.problems().forEach(console.err()::println);
-                return IsthmusCommand.REFUSED;
+            } catch (OipException e) {
+                console.err().println("isthmus: " + e.message());
             }
+            return IsthmusCommand.REFUSED;
         }
 
         abstract int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException;
@@ -69,7 +73,9 @@ final class ConfigCommands {
         @Override
         int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
             Path file = arguments.file(0);
-            ConfigLoader.load(file);
+            if (ConfigLoader.load(file).local() != null) {
+                LocalBackend.requireAvailable();
+            }
             out.println(file + ": good");
             return 0;
         }

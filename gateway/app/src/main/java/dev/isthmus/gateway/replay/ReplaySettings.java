@@ -2,7 +2,7 @@ package dev.isthmus.gateway.replay;
 
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.compare.Tolerance;
+import dev.isthmus.transcoder.compare.FloatTolerance;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -34,7 +34,7 @@ public record ReplaySettings(
         Map<String, String> headers,
         Map<String, ModelRef> models,
         boolean compare,
-        Tolerance tolerance,
+        FloatTolerance tolerance,
         double rate,
         int concurrency) {
 

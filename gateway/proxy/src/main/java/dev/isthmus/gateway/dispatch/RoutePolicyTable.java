@@ -159,19 +159,18 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     /** Closes everything except what the next table has taken over. */
     public void closeBut(@Nullable RoutePolicyTable next) {
-        for (RoutePolicies each : byRoute.values()) {
+        byRoute.forEach((route, each) -> {
             each.shadows.close();
-            boolean reused =
-                    next != null && next.byRoute.values().stream().anyMatch(other -> other.limits == each.limits);
-            if (each.limits != null && !reused) {
+            // A table takes over what the previous one had for the same route.
+            RoutePolicies kept =
+                    next == null ? RoutePolicies.NOTHING : next.byRoute.getOrDefault(route, RoutePolicies.NOTHING);
+            if (each.limits != null && kept.limits != each.limits) {
                 each.limits.close();
             }
-            boolean counted =
-                    next != null && next.byRoute.values().stream().anyMatch(other -> other.targets == each.targets);
-            if (each.targets != null && !counted) {
+            if (each.targets != null && kept.targets != each.targets) {
                 each.targets.close();
             }
-        }
+        });
         unconfigured
                 .values()
                 .forEach(each -> Objects.requireNonNull(each.targets).close());

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.EventLoop;
@@ -44,7 +44,7 @@ final class RateWait {
             return failure;
         }
         LOG.atError()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .setCause(thrown)
                 .log("internal error in a call that waited for its rate limit; please report it");
         return new OipException(ErrorCode.INTERNAL, "internal error", thrown);

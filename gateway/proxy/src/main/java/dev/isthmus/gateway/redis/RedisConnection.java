@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.redis;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.SharedConfig;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
@@ -196,7 +196,7 @@ final class RedisConnection implements AutoCloseable {
             answers = now;
             if (now) {
                 LOG.atInfo()
-                        .addMarker(Repeats.MARKER)
+                        .addMarker(RepeatingLogEvent.MARKER)
                         .log("Redis at {}:{} answers; limits and ramps are shared", config.host(), config.port());
                 return;
             }
@@ -206,7 +206,7 @@ final class RedisConnection implements AutoCloseable {
         }
         reported = true;
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .log(
                         "Redis at {}:{} does not answer ({}); until it does, limits are counted as "
                                 + "shared.on_failure says ({}), and ramps stay at their steps",
@@ -241,7 +241,7 @@ final class RedisConnection implements AutoCloseable {
         meters.failed(failure instanceof TimeoutException);
         if (failure instanceof RedisCommandExecutionException refused) {
             LOG.atWarn()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .log("Redis at {}:{} refuses a command: {}", config.host(), config.port(), refused.getMessage());
         } else {
             report(false, failure);

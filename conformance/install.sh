@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|prometheus|browser|kube-apiserver|helm|crds|redis ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -86,6 +86,11 @@ browser() {
     node_modules/.bin/esbuild page.js --bundle --format=esm --log-level=warning --outfile=bundle.js) >&2
 }
 
+console() {
+  cp "$here"/clients/console/* "$1"
+  (cd "$1" && npm ci --silent --ignore-scripts --no-audit --no-fund) >&2
+}
+
 h2load() { :; } # a program of the system
 
 h2spec() {
@@ -106,6 +111,11 @@ grpc_health_probe() {
 
 sslyze() {
   "$1/bin/pip" install -q -c "$here/constraints_sslyze.txt" sslyze==6.3.1
+}
+
+openapi() {
+  # A validator of OpenAPI documents, and a generator of clients.
+  "$1/bin/pip" install -q -c "$here/constraints_openapi.txt" openapi-spec-validator==0.9.0 openapi-python-client==0.29.1
 }
 
 prometheus() {
@@ -176,9 +186,9 @@ check() { # what a component needs at run time, each time: packages may be remov
       ;;
     helm) need go golang-go "Go 1.25 or later builds helm" ;;
     crds) need go golang-go "Go downloads the definitions of KServe and the Gateway API" ;;
-    browser)
-      need node nodejs "Node.js runs the test with a browser"
-      need npm npm "npm installs the clients of the test with a browser"
+    browser | console)
+      need node nodejs "Node.js runs the tests with a browser"
+      need npm npm "npm installs what the tests with a browser need"
       need "${CHROMIUM:-chromium}" chromium "Chromium is the browser of the tests"
       ;;
     h2load) need h2load nghttp2-client "h2load is a client of the tests" ;;
@@ -197,10 +207,10 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | prometheus | browser | kube-apiserver | helm | crds | redis) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | kube-apiserver | helm | crds | redis) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

@@ -4,35 +4,100 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.console.ConfigurationPage;
+import dev.isthmus.gateway.console.ConsolePages;
+import dev.isthmus.gateway.console.RunningConfiguration;
+import dev.isthmus.gateway.console.ServerFigures;
+import dev.isthmus.gateway.console.TrafficHistory;
+import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigDocument;
+import dev.isthmus.gateway.settings.ConfigSource;
+import dev.isthmus.gateway.tryit.TryItPages;
+import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** The routes that every gateway adds to the admin listener. */
 final class AdminPages {
     private final Gateway gateway;
     private final ProcessMetrics metrics;
+    private final Generation.SharedResources resources;
+    private final ReloadReporter reloads;
+    private final @Nullable ConfigSource source;
+    private final TrafficHistory history;
+    private final TryItPages trials;
 
-    AdminPages(Gateway gateway, ProcessMetrics metrics) {
+    /** @param source of the configuration; null if it has none */
+    AdminPages(
+            Gateway gateway,
+            ProcessMetrics metrics,
+            Generation.SharedResources resources,
+            ReloadReporter reloads,
+            @Nullable ConfigSource source) {
         this.gateway = gateway;
         this.metrics = metrics;
+        this.resources = resources;
+        this.reloads = reloads;
+        this.source = source;
+        this.history = new TrafficHistory(
+                metrics.registry(),
+                gateway::config,
+                () -> resources.traffic().memory().usage().used(),
+                System::nanoTime,
+                InstantSource.system());
+        this.trials = new TryItPages(
+                new TriedGateway(gateway, resources.loops()),
+                resources.telemetry().timelines());
     }
 
-    void addTo(AdminRoutes routes) {
+    /** The admin address is open: begins to read what its pages show of the past. */
+    void start() {
+        history.start(resources.closer());
+    }
+
+    void addTo(AdminRoutes routes, DebugPages debug) {
+        debug.addTo(routes);
+        resources.telemetry().addTo(routes);
+        console().addTo(routes);
+        trials.addTo(routes);
+        new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected)
+                .addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())
                 .route("GET", "/config", request -> config())
-                .route("GET", "/servers", request -> json(gateway.catalogue().membersDocument()))
+                .route("GET", "/servers", request -> servers())
                 .route("GET", "/index", request -> json(gateway.catalogue().indexDocument()))
                 .route("GET", "/drift", request -> json(gateway.catalogue().driftDocument()))
                 .route("GET", "/shadows", request -> json(gateway.shadows().document()))
                 .route("GET", "/ramps", request -> json(gateway.ramps().document()))
                 .route("POST", "/ramps/*", this::steer)
                 .route("POST", "/reload", this::reload);
+    }
+
+    private ConsolePages console() {
+        return new ConsolePages(
+                Version.current(),
+                this::running,
+                resources.gateway(),
+                resources.traffic().memory(),
+                resources.telemetry().calls()::inFlight,
+                reloads::last,
+                history);
+    }
+
+    private RunningConfiguration running() {
+        Generation current = gateway.current();
+        return new RunningConfiguration(
+                current.number(), current.createdNanos(), current.config(), current.routing(), current.catalogue());
+    }
+
+    private AdminResponse servers() {
+        return json(ServerFigures.addTo(gateway.catalogue().membersDocument(), metrics.registry()));
     }
 
     private AdminResponse metrics(AdminRequest request) {

@@ -67,6 +67,7 @@ public final class Gateway implements AutoCloseable {
     private final Listeners listeners;
     private final DrainSequence drain;
     private final AdminRoutes adminRoutes = new AdminRoutes();
+    private final AdminPages pages;
     private final @Nullable ConfigSource source;
     private final ModelDiscovery discovery;
     private @Nullable AdminServer admin;
@@ -176,9 +177,8 @@ public final class Gateway implements AutoCloseable {
         Supplier<IngressSettings> settings = () -> current().entry().settings().get();
         ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
         listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
-        new AdminPages(this, metrics).addTo(adminRoutes);
-        telemetry.addTo(adminRoutes);
-        new DebugPages(allocator, memory, connections.table(), telemetry.errors()).addTo(adminRoutes);
+        pages = new AdminPages(this, metrics, resources, reloads, source);
+        pages.addTo(adminRoutes, new DebugPages(allocator, memory, connections.table(), telemetry.errors()));
         discovery = new ModelDiscovery(closer, this::rediscovered);
         try {
             current = Generation.first(discovery.merged(config), resources);
@@ -194,6 +194,7 @@ public final class Gateway implements AutoCloseable {
         Admin adminConfig = config.admin();
         if (adminConfig != null) {
             admin = AdminServer.listen(transport, loops, adminConfig, tls, adminRoutes);
+            pages.start();
         }
         listeners.prepare(config.listeners()).commit();
         current.start();

@@ -3,6 +3,7 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.diagnosis.ServerErrors;
 import dev.isthmus.gateway.logging.LoggingPages;
 import dev.isthmus.gateway.logging.ProcessLog;
@@ -14,6 +15,7 @@ import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
+import dev.isthmus.gateway.tryit.CallTimelines;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +27,8 @@ final class GatewayTelemetry implements AutoCloseable {
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
     private final ServerErrors errors = new ServerErrors();
+    private final LiveCalls live = new LiveCalls();
+    private final CallTimelines timelines = new CallTimelines();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;
     private final MetricsExports exports;
@@ -59,7 +63,7 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** To be notified of each call, in this order. */
     List<CallObserver> observers() {
-        return List.of(tracing, calls, access, accessLog, errors);
+        return List.of(tracing, calls, access, accessLog, errors, live, timelines);
     }
 
     CallMetrics calls() {
@@ -80,8 +84,14 @@ final class GatewayTelemetry implements AutoCloseable {
         return errors;
     }
 
-    /** Adds the pages that show and change what is logged. */
+    /** The timelines of single calls. */
+    CallTimelines timelines() {
+        return timelines;
+    }
+
+    /** Adds the pages that show calls, and those that show and change what is logged. */
     void addTo(AdminRoutes routes) {
+        live.addTo(routes);
         if (log != null) {
             new LoggingPages(log).addTo(routes);
         }

@@ -18,6 +18,7 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
+import dev.isthmus.gateway.openapi.ApiDescriptions;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -132,7 +133,12 @@ final class Generation {
                     transcoder,
                     resources.traffic(),
                     previous == null ? null : previous.traffic);
-            FleetService fleet = new FleetService(locations, catalogue, rules.limits(), access.policy());
+            FleetService fleet = new FleetService(
+                    locations,
+                    catalogue,
+                    rules.limits(),
+                    access.policy(),
+                    new ApiDescriptions(config.authentication(), access.openListeners()));
             Service stack = ProxyStack.of(
                     observers(),
                     resources.telemetry().payloads(),
@@ -310,6 +316,10 @@ final class Generation {
 
     RoutePolicyTable traffic() {
         return traffic;
+    }
+
+    RoutingTable routing() {
+        return routes;
     }
 
     /** The view of the servers. */

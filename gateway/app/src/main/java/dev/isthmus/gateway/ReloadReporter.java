@@ -1,13 +1,16 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.metrics.ReloadMetrics;
+import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,6 +20,9 @@ final class ReloadReporter {
     private static final int MAX_CHANGES = 100;
 
     private final ReloadMetrics metrics;
+    private volatile @Nullable LastReload last;
+    private volatile @Nullable LastReload lastApplied;
+    private volatile @Nullable LastReload lastRejected;
 
     ReloadReporter(MeterRegistry registry) {
         metrics = new ReloadMetrics(registry);
@@ -32,6 +38,8 @@ final class ReloadReporter {
         warnings.forEach(LOG::warn);
         LOG.info("configuration {} is in effect; changes: {}", generation, applied.changes());
         metrics.applied(generation);
+        last = new LastReload(Instant.now(), applied);
+        lastApplied = last;
         return applied;
     }
 
@@ -45,7 +53,28 @@ final class ReloadReporter {
                 "the new configuration was rejected; the previous one stays in effect; correct it: {}",
                 String.join("; ", problems));
         metrics.rejected();
-        return new ReloadResult.Rejected(invalid, problems);
+        ReloadResult.Rejected rejected = new ReloadResult.Rejected(invalid, problems);
+        last = new LastReload(Instant.now(), rejected);
+        lastRejected = last;
+        return rejected;
+    }
+
+    /** How the last reload ended; null if there was none. */
+    @Nullable
+    LastReload last() {
+        return last;
+    }
+
+    /** The last reload that was applied; null if there was none. */
+    @Nullable
+    LastReload lastApplied() {
+        return lastApplied;
+    }
+
+    /** The last reload that was rejected; null if there was none. */
+    @Nullable
+    LastReload lastRejected() {
+        return lastRejected;
     }
 
     /** As the other one, with the cause. */

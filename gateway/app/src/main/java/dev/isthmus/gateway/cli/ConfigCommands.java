@@ -1,14 +1,12 @@
 package dev.isthmus.gateway.cli;
 
+import dev.isthmus.gateway.explain.RouteExplanation;
 import dev.isthmus.gateway.settings.ConfigDiff;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.local.LocalBackend;
-import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -55,30 +53,11 @@ final class ConfigCommands {
                 return run(arguments, console.out());
             } catch (ConfigException e) {
                 e.problems().forEach(console.err()::println);
-            } catch (OipException e) {
-                console.err().println("isthmus: " + e.message());
+                return IsthmusCommand.REFUSED;
             }
-            return IsthmusCommand.REFUSED;
         }
 
         abstract int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException;
-    }
-
-    /** Checks a file. */
-    static final class Validate extends ConfigCommand {
-        Validate() {
-            super("validate", List.of("FILE"), "Checks a configuration file.");
-        }
-
-        @Override
-        int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
-            Path file = arguments.file(0);
-            if (ConfigLoader.load(file).local() != null) {
-                LocalBackend.requireAvailable();
-            }
-            out.println(file + ": good");
-            return 0;
-        }
     }
 
     /** Prints the JSON Schema. */

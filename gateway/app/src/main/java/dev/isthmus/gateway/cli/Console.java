@@ -1,14 +1,30 @@
 package dev.isthmus.gateway.cli;
 
 import java.io.PrintWriter;
+import java.util.function.BooleanSupplier;
 
-/** The output streams of a command. */
-record Console(PrintWriter out, PrintWriter err) {
+/**
+ * The output streams of a command.
+ *
+ * @param terminal whether a person sees them on a terminal
+ */
+record Console(PrintWriter out, PrintWriter err, BooleanSupplier terminal) {
+
+    /** Not on a terminal. */
+    Console(PrintWriter out, PrintWriter err) {
+        this(out, err, () -> false);
+    }
 
     /** Those of the process. */
     static Console standard() {
         return new Console(
                 new PrintWriter(System.out, true, System.out.charset()),
-                new PrintWriter(System.err, true, System.err.charset()));
+                new PrintWriter(System.err, true, System.err.charset()),
+                Console::onTerminal);
+    }
+
+    private static boolean onTerminal() {
+        java.io.Console console = System.console();
+        return console != null && console.isTerminal();
     }
 }

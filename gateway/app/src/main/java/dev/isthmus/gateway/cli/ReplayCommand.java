@@ -3,6 +3,7 @@ package dev.isthmus.gateway.cli;
 import dev.isthmus.gateway.replay.ReplayReport;
 import dev.isthmus.gateway.replay.ReplayRun;
 import dev.isthmus.gateway.replay.ReplaySettings;
+import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
@@ -10,14 +11,11 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.compare.FloatTolerance;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.commons.cli.Option;
-import org.jspecify.annotations.Nullable;
 
 /** Sends the requests of a payload log again. */
 final class ReplayCommand implements Command {
@@ -27,42 +25,25 @@ final class ReplayCommand implements Command {
     /** Requests at a time if there is a rate, so that slow responses do not lower it. */
     private static final int OPEN_CONCURRENCY = 256;
 
-    private static final Option TO = valued("to", "URL", "The server: http://HOST:PORT or https://HOST:PORT.");
+    private static final Option TO = CommandOptions.valued("to", "URL", "The server: http://HOST:PORT or https://HOST:PORT.");
     private static final Option CA =
-            valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
-    private static final Option GRPC = flag("grpc", "Send requests over gRPC; over REST otherwise.");
-    private static final Option FORM = valued(
+            CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
+    private static final Option GRPC = CommandOptions.flag("grpc", "Send requests over gRPC; over REST otherwise.");
+    private static final Option FORM = CommandOptions.valued(
             "form", "FORM", "Tensors over REST: json, binary, or auto (default): as the server's metadata has it.");
-    private static final Option HEADER = valued("header", "NAME=VALUE", "A header of each request.");
+    private static final Option HEADER = CommandOptions.valued("header", "NAME=VALUE", "A header of each request.");
     private static final Option MODEL =
-            valued("model", "NAME=OTHER[/VERSION]", "The model to request where NAME was recorded.");
-    private static final Option COMPARE = flag("compare", "Compare responses with the recorded ones.");
+            CommandOptions.valued("model", "NAME=OTHER[/VERSION]", "The model to request where NAME was recorded.");
+    private static final Option COMPARE = CommandOptions.flag("compare", "Compare responses with the recorded ones.");
     private static final Option RTOL =
-            valued("rtol", "X", "With --compare: relative tolerance of floating-point elements; 1e-5 by default.");
+            CommandOptions.valued("rtol", "X", "With --compare: relative tolerance of floating-point elements; 1e-5 by default.");
     private static final Option ATOL =
-            valued("atol", "X", "With --compare: absolute tolerance of floating-point elements; 1e-8 by default.");
-    private static final Option RATE = valued("rate", "N", "Requests per second; as many as possible by default.");
+            CommandOptions.valued("atol", "X", "With --compare: absolute tolerance of floating-point elements; 1e-8 by default.");
+    private static final Option RATE = CommandOptions.valued("rate", "N", "Requests per second; as many as possible by default.");
     private static final Option CONCURRENCY =
-            valued("concurrency", "N", "Requests at a time; 1 by default, " + OPEN_CONCURRENCY + " with --rate.");
-    private static final Option OUTPUT = Option.builder("o")
-            .longOpt("output")
-            .hasArg()
-            .argName("FORM")
-            .desc("Form of the report: text (default) or json.")
-            .get();
-
-    private static Option valued(String name, String value, String description) {
-        return Option.builder()
-                .longOpt(name)
-                .hasArg()
-                .argName(value)
-                .desc(description)
-                .get();
-    }
-
-    private static Option flag(String name, String description) {
-        return Option.builder().longOpt(name).desc(description).get();
-    }
+            CommandOptions.valued("concurrency", "N", "Requests at a time; 1 by default, " + OPEN_CONCURRENCY + " with --rate.");
+    private static final Option OUTPUT =
+            CommandOptions.valued("o", "output", "FORM", "Form of the report: text (default) or json.");
 
     @Override
     public String name() {
@@ -90,7 +71,7 @@ final class ReplayCommand implements Command {
     @Override
     public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
         ReplaySettings settings = settings(arguments);
-        boolean json = word(arguments, OUTPUT, "text", "json").equals("json");
+        boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
         ReplayReport report;
         try {
             report = ReplayRun.of(settings);
@@ -98,7 +79,7 @@ final class ReplayCommand implements Command {
             console.err().println("isthmus replay: " + e);
             return IsthmusCommand.REFUSED;
         } catch (OipException silent) {
-            console.err().println("isthmus replay: " + settings.to() + " does not respond: " + silent.message());
+            console.err().println("isthmus replay: " + settings.connection().to() + " does not respond: " + silent.message());
             return DIFFERENT;
         }
         print(report, json, console);
@@ -122,42 +103,26 @@ final class ReplayCommand implements Command {
             throw new UsageException("a file that can be read is expected, got '" + arguments.operand(0) + "'");
         }
         double rate = number(arguments, RATE, 0, MAX_RATE);
-        return new ReplaySettings(
-                arguments.file(0),
-                url(arguments.text(TO)),
+        ServerConnection connection = new ServerConnection(
+                CommandOptions.server(TO, arguments.text(TO)),
                 arguments.file(CA),
                 arguments.has(GRPC),
-                switch (word(arguments, FORM, "auto", "json", "binary")) {
+                switch (CommandOptions.word(arguments, FORM, "auto", "json", "binary")) {
                     case "json" -> BinaryTensorData.FALSE;
                     case "binary" -> BinaryTensorData.TRUE;
                     default -> BinaryTensorData.AUTO;
                 },
                 arguments.pairs(HEADER),
+                CommandOptions.count(arguments, CONCURRENCY, rate > 0 ? OPEN_CONCURRENCY : 1, MAX_CONCURRENCY));
+        return new ReplaySettings(
+                arguments.file(0),
+                connection,
                 models(arguments),
                 arguments.has(COMPARE),
                 new FloatTolerance(
                         number(arguments, RTOL, 1e-5, Double.MAX_VALUE),
                         number(arguments, ATOL, 1e-8, Double.MAX_VALUE)),
-                rate,
-                concurrency(arguments, rate > 0 ? OPEN_CONCURRENCY : 1));
-    }
-
-    private static URI url(@Nullable String text) throws UsageException {
-        try {
-            URI url = new URI(text == null ? "" : text);
-            if (("http".equals(url.getScheme()) || "https".equals(url.getScheme()))
-                    && url.getHost() != null
-                    && url.getUserInfo() == null
-                    && url.getQuery() == null
-                    && url.getFragment() == null
-                    && (url.getPath().isEmpty() || url.getPath().equals("/"))) {
-                return url;
-            }
-        } catch (URISyntaxException e) {
-            // Reported below.
-        }
-        throw new UsageException("--to: http://HOST:PORT or https://HOST:PORT is expected, got "
-                + (text == null ? "none" : "'" + text + "'"));
+                rate);
     }
 
     private static Map<String, ModelRef> models(Arguments arguments) throws UsageException {
@@ -172,30 +137,6 @@ final class ReplayCommand implements Command {
             }
         }
         return models;
-    }
-
-    private static String word(Arguments arguments, Option option, String... words) throws UsageException {
-        String text = arguments.text(option);
-        if (text == null) {
-            return words[0];
-        }
-        if (!List.of(words).contains(text)) {
-            throw new UsageException("--" + option.getLongOpt() + ": one of " + String.join(", ", words)
-                    + " is expected, got '" + text + "'");
-        }
-        return text;
-    }
-
-    private static int concurrency(Arguments arguments, int byDefault) throws UsageException {
-        String text = arguments.text(CONCURRENCY);
-        if (text == null) {
-            return byDefault;
-        }
-        if (!text.matches("[0-9]{1,5}") || Integer.parseInt(text) < 1 || Integer.parseInt(text) > MAX_CONCURRENCY) {
-            throw new UsageException(
-                    "--concurrency: a number from 1 to " + MAX_CONCURRENCY + " is expected, got '" + text + "'");
-        }
-        return Integer.parseInt(text);
     }
 
     private static double number(Arguments arguments, Option option, double byDefault, double max)

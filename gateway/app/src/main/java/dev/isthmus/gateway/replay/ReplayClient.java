@@ -9,6 +9,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -23,6 +24,7 @@ import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -38,8 +40,10 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -47,12 +51,12 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Sends requests to one server, over REST or gRPC, and waits for the responses. Thread-safe. */
-final class ReplayClient implements AutoCloseable {
+public final class ReplayClient implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofMinutes(1);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
 
-    private final ReplaySettings settings;
+    private final ServerConnection connection;
     private final Transcoder transcoder = new Transcoder(RecordedEvent.LIMITS);
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
@@ -61,18 +65,41 @@ final class ReplayClient implements AutoCloseable {
     private final Upstream upstream;
 
     /** @throws UnknownHostException if the host of the URL has no address */
-    ReplayClient(ReplaySettings settings) throws UnknownHostException {
-        this.settings = settings;
-        URI to = settings.to();
+    ReplayClient(ServerConnection connection) throws UnknownHostException {
+        this(connection, null);
+    }
+
+    /**
+     * For one request at a time.
+     *
+     * @param ca as in {@link ServerConnection}
+     * @param serverName that the server's certificate must have; null for the host of the URL
+     * @param headers of each request
+     * @throws UnknownHostException if the host of the URL has no address
+     */
+    public static ReplayClient to(
+            URI url,
+            @Nullable Path ca,
+            @Nullable String serverName,
+            boolean grpc,
+            BinaryTensorData binary,
+            Map<String, String> headers)
+            throws UnknownHostException {
+        return new ReplayClient(new ServerConnection(url, ca, grpc, binary, headers, 1), serverName);
+    }
+
+    private ReplayClient(ServerConnection connection, @Nullable String serverName) throws UnknownHostException {
+        this.connection = connection;
+        URI to = connection.to();
         boolean secure = "https".equals(to.getScheme());
         int port = to.getPort() >= 0 ? to.getPort() : secure ? 443 : 80;
         String authority = new Endpoint(to.getHost().replaceAll("[\\[\\]]", ""), port).authority();
         Endpoint address = new Endpoint(InetAddress.getByName(to.getHost()).getHostAddress(), port);
         tls = secure
                 ? new TlsRegistry(new SimpleMeterRegistry())
-                        .client("replay", new UpstreamTls(settings.ca(), null, null, null))
+                        .client("replay", new UpstreamTls(connection.ca(), serverName, null, null))
                 : null;
-        capabilities = new ServerCapabilities(ServerDialect.AUTO, settings.binary(), false);
+        capabilities = new ServerCapabilities(ServerDialect.AUTO, connection.binary(), false);
         UpstreamSettings server = new UpstreamSettings(
                 "replay",
                 address,
@@ -85,8 +112,8 @@ final class ReplayClient implements AutoCloseable {
                 AbusePolicy.NONE,
                 new ConnectionTable(),
                 () -> false);
-        PoolLimits limits = new PoolLimits(settings.concurrency(), settings.concurrency(), Duration.ofMinutes(1));
-        upstream = settings.grpc()
+        PoolLimits limits = new PoolLimits(connection.concurrency(), connection.concurrency(), Duration.ofMinutes(1));
+        upstream = connection.grpc()
                 ? new GrpcUpstream(server, capabilities, ALLOCATOR)
                 : new RestUpstream(server, capabilities, limits, ALLOCATOR);
     }
@@ -111,11 +138,26 @@ final class ReplayClient implements AutoCloseable {
     }
 
     /**
+     * The model's metadata.
+     *
+     * @throws OipException if the server has none, or does not respond
+     */
+    ModelMetadata metadata(ModelRef model) throws InterruptedException {
+        Operation operation = new Operation.ReadModelMetadata(model);
+        ReplyMessage reply = ask(operation, (call, to) -> upstream.modelMetadata(call, model, to));
+        if (reply instanceof ReplyMessage.Model described) {
+            return described.metadata();
+        }
+        reply.release();
+        throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "metadata of the model are expected");
+    }
+
+    /**
      * Sends a request (taken) and returns the response, owned by the caller.
      *
      * @throws OipException if the call fails
      */
-    InferResponse infer(RestRequest request, ModelRef model) throws InterruptedException {
+    public InferResponse infer(RestRequest request, ModelRef model) throws InterruptedException {
         InferRequest renamed = request.request().withModel(model);
         InferMessage message = transcoder.request(
                 ALLOCATOR, new InferMessage.DecodedRequest(renamed, request.plainInputs()), upstream.peer());
@@ -130,7 +172,7 @@ final class ReplayClient implements AutoCloseable {
 
     private ReplyMessage ask(Operation operation, BiConsumer<Call, Reply> send) throws InterruptedException {
         EventLoop loop = loops.next();
-        Call call = new Call(operation, Call.NO_DEADLINE, settings.headers(), loop, ALLOCATOR);
+        Call call = new Call(operation, Call.NO_DEADLINE, connection.headers(), loop, ALLOCATOR);
         AwaitedReply reply = new AwaitedReply(new CompletableFuture<>());
         loop.execute(() -> send.accept(call, reply));
         try {

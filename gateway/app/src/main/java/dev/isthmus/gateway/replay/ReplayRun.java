@@ -37,7 +37,7 @@ public final class ReplayRun {
     private ReplayRun(ReplaySettings settings) {
         this.settings = settings;
         this.report = new ReplayReport(settings);
-        this.permits = new Semaphore(settings.concurrency());
+        this.permits = new Semaphore(settings.connection().concurrency());
     }
 
     /**
@@ -49,11 +49,11 @@ public final class ReplayRun {
     public static ReplayReport of(ReplaySettings settings) throws IOException, InterruptedException {
         ReplayRun run = new ReplayRun(settings);
         try (InputStream in = new BufferedInputStream(Files.newInputStream(settings.file()));
-                ReplayClient client = new ReplayClient(settings)) {
+                ReplayClient client = new ReplayClient(settings.connection())) {
             client.connect();
             run.startNanos = System.nanoTime();
             run.readAll(in, client);
-            run.permits.acquire(settings.concurrency());
+            run.permits.acquire(settings.connection().concurrency());
             run.report.ended(System.nanoTime() - run.startNanos);
         }
         return run.report;

@@ -1,4 +1,7 @@
-/** Sends recorded requests of a payload log again, and compares the responses with the recorded ones. */
+/**
+ * Sends requests to a server: those of a payload log, whose responses it compares with the recorded ones, or one
+ * request many times.
+ */
 @NullMarked
 package dev.isthmus.gateway.replay;
 

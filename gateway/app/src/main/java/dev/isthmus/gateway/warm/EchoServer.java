@@ -97,6 +97,7 @@ final class EchoServer implements AutoCloseable {
                 case Operation.ModelReady ready -> reply.only(new ReplyMessage.ModelReadyState(ready.model(), true));
                 case Operation.Infer infer -> reply.only(new ReplyMessage.Inference(response(infer.form())));
                 case Operation.ReadModelMetadata operation -> refuse();
+                case Operation.DescribeApi operation -> refuse();
                 case Operation.InferStream operation -> refuse();
                 case Operation.Generate operation -> refuse();
                 case Operation.Manage operation -> refuse();

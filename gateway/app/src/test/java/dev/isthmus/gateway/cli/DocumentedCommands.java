@@ -38,7 +38,8 @@ final class DocumentedCommands implements AutoCloseable {
     DocumentedCommands(MarkdownPage page) throws Exception {
         for (Block block : page.blocks()) {
             if (block.file() != null) {
-                Path file = Files.writeString(folder.resolve(block.file()), block.text());
+                Path file = Files.writeString(
+                        folder.resolve(block.file()), servers.inPlaceOf(block.text()));
                 Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
             }
         }
@@ -74,7 +75,7 @@ final class DocumentedCommands implements AutoCloseable {
     }
 
     private String isthmusCommand(List<String> arguments) throws Exception {
-        if (arguments.contains("--to")) {
+        if (arguments.contains("--to") || arguments.contains("--url")) {
             gateway();
         }
         StringWriter out = new StringWriter();
@@ -92,7 +93,7 @@ final class DocumentedCommands implements AutoCloseable {
         if (served != null && argument.endsWith("//" + DATA_ADDRESS)) {
             return "http://127.0.0.1:" + served.addresses().get(0).getPort();
         }
-        return argument.endsWith(".yaml") || argument.endsWith(".jsonl")
+        return argument.endsWith(".yaml") || argument.endsWith(".jsonl") || argument.endsWith(".json")
                 ? folder.resolve(argument).toString()
                 : argument;
     }

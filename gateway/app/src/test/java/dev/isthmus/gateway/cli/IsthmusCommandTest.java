@@ -122,7 +122,7 @@ class IsthmusCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            sevre                          | one of serve, validate, explain, diff, schema, key, replay, health, servers, models, ramps, shadows, logging, completion, version is expected, got 'sevre'
+            sevre                          | one of serve, validate, explain, diff, schema, key, infer, replay, health, servers, models, top, ramps, shadows, logging, completion, version is expected, got 'sevre'
             serve now                      | isthmus serve: no operand is expected, got now
             serve --port 70000             | --port: a number from 0 to 65535 is expected, got '70000'
             serve --port x                 | --port: a number from 0 to 65535 is expected, got 'x'
@@ -144,7 +144,7 @@ class IsthmusCommandTest {
     void help_namesCommandsAndOptions_butNotTheTraining() {
         assertThat(run("--help")).isZero();
         assertThat(out.toString())
-                .contains("Usage: isthmus", "--version", "serve", "Checks a configuration file.")
+                .contains("Usage: isthmus", "--version", "serve", "Checks a configuration file; with --probe")
                 .doesNotContain("train");
     }
 

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.admin;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import java.util.List;
 import java.util.Locale;
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** Rejects requests that a foreign web page may have made an operator's browser send. */
 record AdminAccess(AdminHosts hosts) {
     private static final String FETCH_SITE = "sec-fetch-site";
+    private static final String FETCH_MODE = "sec-fetch-mode";
     private static final List<String> SCHEMES = List.of("http", "https");
     private static final int MISDIRECTED = 421;
 
@@ -39,10 +41,17 @@ record AdminAccess(AdminHosts hosts) {
             }
         }
         String site = request.headers().get(FETCH_SITE);
-        return site == null || !site.equalsIgnoreCase("cross-site")
+        return site == null || !site.equalsIgnoreCase("cross-site") || followsLink(request)
                 ? null
                 : AdminResponse.error(
                         403, "header Sec-Fetch-Site: requests from other sites are rejected, got '" + site + "'");
+    }
+
+    /** Other sites may link to the console; its page has no data, and no other page may frame it. */
+    private static boolean followsLink(HttpRequest request) {
+        return request.method().equals(HttpMethod.GET)
+                && request.uri().equals("/")
+                && "navigate".equalsIgnoreCase(request.headers().get(FETCH_MODE));
     }
 
     /** Whether a page of this origin was served from this address, possibly through a TLS-terminating proxy. */

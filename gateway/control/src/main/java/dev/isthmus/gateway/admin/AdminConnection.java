@@ -13,10 +13,12 @@ import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.QueryStringDecoder;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.ReadTimeoutException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -39,23 +41,19 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
 
     private final AdminRoutes routes;
     private final AdminAccess access;
-    private final AdminToken token;
+    private final AdminSessions sessions;
     private final Executor executor;
     private boolean busy;
 
-    AdminConnection(AdminRoutes routes, AdminAccess access, AdminToken token, Executor executor) {
+    AdminConnection(AdminRoutes routes, AdminAccess access, AdminSessions sessions, Executor executor) {
         this.routes = routes;
         this.access = access;
-        this.token = token;
+        this.sessions = sessions;
         this.executor = executor;
     }
 
     /** A request passed to another thread. */
-    private record PendingRequest(
-            RouteMatch route,
-            AdminRequest request,
-            boolean guarded,
-            @Nullable String authorization) {}
+    private record PendingRequest(RouteMatch route, AdminRequest request, boolean changes, boolean guarded) {}
 
     @Override
     protected void channelRead0(ChannelHandlerContext ctx, FullHttpRequest request) {
@@ -88,16 +86,20 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         PendingRequest pending;
         try {
             String tail = new QueryStringDecoder(route.tail()).path();
+            HttpHeaders headers = request.headers();
+            boolean changes = method.equals(AdminRoutes.POST);
             pending = new PendingRequest(
                     route,
                     new AdminRequest(
                             tail,
                             uri.parameters(),
-                            request.headers().get(HttpHeaderNames.ACCEPT, ""),
+                            name -> headers.get(name, ""),
                             request.content().toString(StandardCharsets.UTF_8),
+                            ctx.channel().remoteAddress(),
+                            ctx.pipeline().get(SslHandler.class) != null,
                             ctx.channel()::isActive),
-                    token.isNeeded(method.equals(AdminRoutes.POST), uri.rawPath()),
-                    request.headers().get(HttpHeaderNames.AUTHORIZATION));
+                    changes,
+                    sessions.isNeeded(changes, uri.rawPath()));
         } catch (IllegalArgumentException malformed) {
             return AdminResponse.error(400, "malformed URL");
         }
@@ -121,7 +123,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     private AdminResponse handle(PendingRequest pending) {
         try {
             if (pending.guarded()) {
-                token.require(pending.authorization());
+                sessions.require(pending.request(), pending.changes());
             }
             return pending.route().handler().handle(pending.request());
         } catch (OipException refused) {
@@ -177,7 +179,11 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         response.headers()
                 .set(HttpHeaderNames.CONTENT_TYPE, result.contentType())
                 .set(HttpHeaderNames.CACHE_CONTROL, "no-store")
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
+                .set("x-content-type-options", "nosniff");
+        if (result.status() != HttpResponseStatus.NOT_MODIFIED.code()) {
+            response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
+        }
+        result.headers().forEach(response.headers()::set);
         HttpUtil.setKeepAlive(response, keepAlive);
         ChannelFuture written = ctx.writeAndFlush(response);
         if (!keepAlive) {

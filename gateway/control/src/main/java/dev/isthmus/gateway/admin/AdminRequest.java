@@ -1,17 +1,34 @@
 package dev.isthmus.gateway.admin;
 
+import java.net.SocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A request to the admin listener.
  *
  * @param tail the decoded part of the path that matches the route's {@code *}; empty for a route without one
  * @param query the query parameters
- * @param accept the header field; empty if it is missing
+ * @param header the value of a header field by its name; empty if it is missing
  * @param body at most 64 KiB, decoded as UTF-8
+ * @param peer the address of the connection; null if it is not known
+ * @param secure whether the connection uses TLS
  * @param connected whether the client still waits for the response
  */
 public record AdminRequest(
-        String tail, Map<String, List<String>> query, String accept, String body, BooleanSupplier connected) {}
+        String tail,
+        Map<String, List<String>> query,
+        UnaryOperator<String> header,
+        String body,
+        @Nullable SocketAddress peer,
+        boolean secure,
+        BooleanSupplier connected) {
+
+    /** The header field {@code Accept}; empty if it is missing. */
+    public String accept() {
+        return header.apply("accept");
+    }
+}

@@ -4,28 +4,47 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A response of the admin listener.
  *
+ * @param headers further header fields; without {@code cache-control} it is {@code no-store}
  * @param file sent in place of the body, and then deleted; null for none
  */
 public record AdminResponse(
         int status,
         String contentType,
         String body,
+        Map<String, String> headers,
         @Nullable Path file) {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
+    public AdminResponse {
+        headers = Map.copyOf(headers);
+    }
+
     private AdminResponse(int status, String contentType, String body) {
-        this(status, contentType, body, null);
+        this(status, contentType, body, Map.of(), null);
+    }
+
+    /** The same with one more header field. */
+    public AdminResponse with(String name, String value) {
+        Map<String, String> all = new LinkedHashMap<>(headers);
+        all.put(name, value);
+        return new AdminResponse(status, contentType, body, all, file);
+    }
+
+    /** The client's copy is still good: 304 without a body. */
+    public static AdminResponse notModified(String contentType) {
+        return new AdminResponse(304, contentType, "");
     }
 
     /** A file, which is deleted when it was sent or could not be. */
     public static AdminResponse temporaryFile(String contentType, Path file) {
-        return new AdminResponse(200, contentType, "", file);
+        return new AdminResponse(200, contentType, "", Map.of(), file);
     }
 
     /** A JSON document of maps, lists, strings, numbers, booleans and Jackson nodes. */

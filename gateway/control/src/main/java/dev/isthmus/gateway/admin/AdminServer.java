@@ -24,6 +24,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.net.BindException;
 import java.net.InetSocketAddress;
+import java.security.SecureRandom;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -42,7 +43,7 @@ public final class AdminServer implements AutoCloseable {
     private final @Nullable ServerTls tls;
     private final AdminRoutes routes;
     private final AdminAccess access;
-    private final AdminToken token;
+    private final AdminSessions sessions;
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private final ThreadPoolExecutor executor = new ThreadPoolExecutor(
             THREADS,
@@ -74,7 +75,9 @@ public final class AdminServer implements AutoCloseable {
             AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
             ServerTls secured = config.tls() == null ? null : tls.http1Server("admin", config.tls());
             AdminToken token = new AdminToken(config.tokenFile(), !loopback);
-            return new AdminServer(transport, loops, address, secured, access, token, routes);
+            AdminSessions sessions = new AdminSessions(token, System::nanoTime, new SecureRandom());
+            sessions.addTo(routes);
+            return new AdminServer(transport, loops, address, secured, access, sessions, routes);
         } catch (InterruptedException | TlsFileException e) {
             throw e;
         } catch (Exception e) {
@@ -101,12 +104,12 @@ public final class AdminServer implements AutoCloseable {
             InetSocketAddress address,
             @Nullable ServerTls tls,
             AdminAccess access,
-            AdminToken token,
+            AdminSessions sessions,
             AdminRoutes routes)
             throws InterruptedException {
         this.tls = tls;
         this.access = access;
-        this.token = token;
+        this.sessions = sessions;
         this.routes = routes;
         executor.allowCoreThreadTimeOut(true);
         channel = new ServerBootstrap()
@@ -147,7 +150,7 @@ public final class AdminServer implements AutoCloseable {
             if (tls != null) {
                 accepted.pipeline().addLast(tls.timedHandler());
             }
-            AdminConnection connection = new AdminConnection(routes, access, token, executor);
+            AdminConnection connection = new AdminConnection(routes, access, sessions, executor);
             accepted.pipeline()
                     .addLast(
                             new ReadTimeout(connection),

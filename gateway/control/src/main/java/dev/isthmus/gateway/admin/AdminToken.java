@@ -21,6 +21,10 @@ final class AdminToken {
     private static final int MAX_BYTES = 4096;
     private static final String DIAGNOSIS = "/debug/";
     private static final Set<String> PROBES = Set.of("/live", "/ready");
+    /** The console's page, and where a browser gives the token. */
+    private static final Set<String> OPEN = Set.of("/", AdminSessions.PATH, AdminSessions.END_PATH);
+    /** The console's scripts and styles, which are the same in every gateway. */
+    private static final String FILES = "/console/files/";
 
     private final @Nullable Path file;
     private final boolean reads;
@@ -38,30 +42,51 @@ final class AdminToken {
 
     /** Whether a request needs it: one that changes something, diagnoses, or reads more than a probe does. */
     boolean isNeeded(boolean changes, String path) {
+        if (OPEN.contains(path) || (!changes && path.startsWith(FILES))) {
+            return false;
+        }
         return changes || path.startsWith(DIAGNOSIS) || (reads && !PROBES.contains(path));
     }
 
-    /**
-     * Checks a request that needs it. Reads a file.
-     *
-     * @param authorization the header's value, if any
-     * @throws OipException if the request is not authorized
-     */
-    void require(@Nullable String authorization) {
+    /** Whether requests that change nothing need it, too. */
+    boolean guardsReading() {
+        return reads;
+    }
+
+    boolean isConfigured() {
+        return file != null;
+    }
+
+    /** @throws OipException PERMISSION_DENIED if there is no token, so that nothing that needs it is possible */
+    void requireConfigured() {
         if (file == null) {
             throw new OipException(
                     ErrorCode.PERMISSION_DENIED,
                     "changes and diagnosis are disabled: admin.token_file is not configured; set it to a file with the"
                             + " token that they require");
         }
-        if (authorization == null || !authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())) {
+    }
+
+    /**
+     * The token of a header field {@code Authorization}.
+     *
+     * @throws OipException UNAUTHENTICATED if it has none
+     */
+    static String bearer(String authorization) {
+        if (!authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())) {
             throw new OipException(
                     ErrorCode.UNAUTHENTICATED, "header Authorization: 'Bearer' followed by the token is expected");
         }
-        byte[] given = authorization.substring(SCHEME.length()).strip().getBytes(StandardCharsets.ISO_8859_1);
-        if (!MessageDigest.isEqual(token(file), given)) {
-            throw new OipException(ErrorCode.UNAUTHENTICATED, "header Authorization: the token is wrong");
-        }
+        return authorization.substring(SCHEME.length()).strip();
+    }
+
+    /**
+     * Whether this is the token; false if there is none. Reads a file, and takes the same time for every wrong one.
+     *
+     * @throws OipException UNAVAILABLE if the file cannot be used
+     */
+    boolean is(String given) {
+        return file != null && MessageDigest.isEqual(token(file), given.getBytes(StandardCharsets.ISO_8859_1));
     }
 
     private static byte[] token(Path file) {

@@ -15,6 +15,12 @@ public record Drift(ServerId source, DriftKind kind, String subject, String merg
         said = MetadataLimits.reason(said);
     }
 
+    /** The difference in one line, with its server. */
+    String text() {
+        return source.upstream() + " " + source.label() + ": " + kind + (subject.isEmpty() ? "" : " of " + subject) + " '"
+                + said + "', merged '" + merged + "'";
+    }
+
     /** What differs. */
     public enum DriftKind {
         PLATFORM,

@@ -48,18 +48,7 @@ final class DriftLog {
     private static String text(List<Drift> drift) {
         StringBuilder text = new StringBuilder();
         for (Drift difference : drift) {
-            text.append(text.isEmpty() ? "" : "; ")
-                    .append(difference.source().upstream())
-                    .append(' ')
-                    .append(difference.source().label())
-                    .append(": ")
-                    .append(difference.kind())
-                    .append(difference.subject().isEmpty() ? "" : " of " + difference.subject())
-                    .append(" '")
-                    .append(difference.said())
-                    .append("', merged '")
-                    .append(difference.merged())
-                    .append('\'');
+            text.append(text.isEmpty() ? "" : "; ").append(difference.text());
             if (text.length() > MetadataLimits.REPORT) {
                 break;
             }

@@ -11,16 +11,20 @@ import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.dispatch.EmptyBodySink;
 import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.openapi.ApiDescriptions;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.message.WireLimits;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Serves operations on the whole fleet: server readiness and metadata, models' readiness and metadata, management. */
 public final class FleetService implements Service {
     private final Catalogue catalogue;
     private final ManageCall management;
+    private final ApiDescriptions descriptions;
     private final AccessPolicy policy;
 
     /**
@@ -29,9 +33,15 @@ public final class FleetService implements Service {
      * @param locations where models are routed, for operations that are forwarded
      * @param policy what callers see in lists
      */
-    public FleetService(ModelLocations locations, Catalogue catalogue, WireLimits limits, AccessPolicy policy) {
+    public FleetService(
+            ModelLocations locations,
+            Catalogue catalogue,
+            WireLimits limits,
+            AccessPolicy policy,
+            ApiDescriptions descriptions) {
         this.catalogue = catalogue;
         this.policy = policy;
+        this.descriptions = descriptions;
         this.management = new ManageCall(locations, catalogue, limits, new ModelVisibility(locations, policy));
     }
 
@@ -50,6 +60,7 @@ public final class FleetService implements Service {
                 EmptyBodySink.of(reply, () -> catalogue.modelReady(call, request.model(), reply));
             case Operation.ReadModelMetadata request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
+            case Operation.DescribeApi request -> describe(call, request.model(), reply);
             case Operation.Manage manage -> management.open(call, manage, reply);
             case Operation.CheckHealth other -> throw unexpected(other);
             case Operation.Reflect other -> throw unexpected(other);
@@ -59,6 +70,15 @@ public final class FleetService implements Service {
             case Operation.InferStream other -> throw unexpected(other);
             case Operation.Generate other -> throw unexpected(other);
         };
+    }
+
+    private RequestSink describe(Call call, @Nullable ModelRef model, Reply reply) {
+        return model == null
+                ? EmptyBodySink.replying(reply, descriptions.gateway(call.context(), metadata(call)))
+                : EmptyBodySink.of(
+                        reply,
+                        () -> catalogue.modelMetadata(
+                                call, model, descriptions.describing(call.context(), model, reply)));
     }
 
     /** The server's metadata, without the extensions of which the caller may use nothing. */

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.reload;
 
 import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.ConfigKeys;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -13,6 +14,7 @@ public final class ConfigFile implements ConfigSource {
     private final Path path;
     private final ConfigOverride overrides;
     private final WatchedFiles content;
+    private volatile ConfigKeys keys = ConfigKeys.NONE;
 
     /** What the command line says instead of the file. */
     @FunctionalInterface
@@ -35,7 +37,21 @@ public final class ConfigFile implements ConfigSource {
     @Override
     public synchronized GatewayConfig load() throws ConfigException {
         content.loading();
-        return overrides.apply(ConfigLoader.load(path).withStateBeside(path.toAbsolutePath()));
+        String text = ConfigLoader.text(path);
+        GatewayConfig config = parse(path.toString(), text);
+        keys = ConfigKeys.of(text);
+        return config;
+    }
+
+    @Override
+    public ConfigKeys keys() {
+        return keys;
+    }
+
+    @Override
+    public GatewayConfig parse(String name, String text) throws ConfigException {
+        GatewayConfig config = ConfigLoader.parse(name, text, ConfigLoader.folder(path));
+        return overrides.apply(config.withStateBeside(path.toAbsolutePath()));
     }
 
     /** Checks whether the file has changed. */

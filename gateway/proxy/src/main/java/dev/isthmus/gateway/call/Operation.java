@@ -14,6 +14,7 @@ public sealed interface Operation {
         return switch (this) {
             case ModelReady request -> request.model();
             case ReadModelMetadata request -> request.model();
+            case DescribeApi request -> request.model();
             case CheckHealth check -> check.readiness().requestedModel();
             case Infer infer -> infer.model();
             case Generate generate -> generate.model();
@@ -38,6 +39,7 @@ public sealed interface Operation {
             case ReadServerMetadata request -> Permission.METADATA;
             case Reflect request -> Permission.METADATA;
             case ReadModelMetadata request -> Permission.METADATA;
+            case DescribeApi request -> Permission.METADATA;
             case Infer infer -> infer.stream() ? Permission.STREAM : Permission.INFER;
             case InferStream stream -> Permission.STREAM;
             case Generate generate -> Permission.GENERATE;
@@ -74,6 +76,19 @@ public sealed interface Operation {
     record ReadModelMetadata(ModelRef model) implements Operation {
         public ReadModelMetadata {
             NameGrammar.checked(model);
+        }
+    }
+
+    /**
+     * A description of the REST interface as an OpenAPI document; REST only.
+     *
+     * @param model the model to describe; null for the whole gateway
+     */
+    record DescribeApi(@Nullable ModelRef model) implements Operation {
+        public DescribeApi {
+            if (model != null) {
+                NameGrammar.checked(model);
+            }
         }
     }
 

@@ -59,6 +59,7 @@ final class AdmissionControl extends ForwardingService {
             case Operation.ReadServerMetadata request -> false;
             case Operation.ModelReady request -> false;
             case Operation.ReadModelMetadata request -> false;
+            case Operation.DescribeApi request -> false;
         };
     }
 

@@ -82,6 +82,7 @@ final class Authentication extends ForwardingService {
             case Operation.ModelReady request -> false;
             case Operation.ReadServerMetadata request -> false;
             case Operation.ReadModelMetadata request -> false;
+            case Operation.DescribeApi request -> false;
             case Operation.Infer infer -> false;
             case Operation.InferStream stream -> false;
             case Operation.Reflect request -> false;

@@ -76,6 +76,7 @@ final class Dispatcher implements Service {
                 case Operation.ReadServerMetadata request -> fleet.open(call, reply);
                 case Operation.ModelReady request -> fleet.open(call, reply);
                 case Operation.ReadModelMetadata request -> fleet.open(call, reply);
+                case Operation.DescribeApi request -> fleet.open(call, reply);
                 case Operation.Manage manage -> fleet.open(call, reply);
                 case Operation.Infer infer ->
                     inference(call, infer, RoutingTable.required(route, infer.model()), reply);

@@ -11,10 +11,10 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many checks of signatures that fail an address may cause: 100 at once, and 20 per second. They cost the event
- * loop half a millisecond each; successful ones are not counted. Thread-safe.
+ * How many checks of credentials that fail an address may cause: 100 at once, and 20 per second. That of a signature
+ * costs the event loop half a millisecond; successful ones are not counted. Thread-safe.
  */
-final class FailedChecks {
+public final class FailedChecks {
     static final int AT_ONCE = 100;
     static final int PER_SECOND = 20;
     private static final long BURST_NANOS =
@@ -27,7 +27,8 @@ final class FailedChecks {
     private final LongSupplier nanoTime;
     private final LoadingCache<Object, RateBucket> addresses;
 
-    FailedChecks(LongSupplier nanoTime) {
+    /** @param nanoTime on the scale of {@link System#nanoTime()} */
+    public FailedChecks(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
         this.addresses = Caffeine.newBuilder()
                 .maximumSize(MAX_ADDRESSES)
@@ -37,18 +38,11 @@ final class FailedChecks {
                 .build(address -> new RateBucket(PER_SECOND, BURST_NANOS, nanoTime.getAsLong()));
     }
 
-    /**
-     * A check begins, and counts as failed; if it succeeds, that is to be refunded.
-     *
-     * @throws CredentialException if the address has caused too many failures
-     */
-    RateBucket begin(@Nullable SocketAddress sender) throws CredentialException {
+    /** A check begins, and counts as failed; if it succeeds, that is to be refunded. Null after too many failures. */
+    public @Nullable RateBucket begin(@Nullable SocketAddress sender) {
         Object address =
                 sender instanceof InetSocketAddress inet && inet.getAddress() != null ? inet.getAddress() : NO_ADDRESS;
         RateBucket bucket = Objects.requireNonNull(addresses.get(address));
-        if (bucket.take(1, nanoTime.getAsLong()) > 0) {
-            throw new CredentialException(CredentialFailure.TOO_MANY_FAILURES);
-        }
-        return bucket;
+        return bucket.take(1, nanoTime.getAsLong()) > 0 ? null : bucket;
     }
 }

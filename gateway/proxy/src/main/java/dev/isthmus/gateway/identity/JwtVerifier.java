@@ -160,6 +160,9 @@ final class JwtVerifier {
                     source.refreshes() ? CredentialFailure.KEYS_UNAVAILABLE : CredentialFailure.UNKNOWN_SIGNING_KEY);
         }
         RateBucket failures = failedChecks.begin(sender);
+        if (failures == null) {
+            throw new CredentialException(CredentialFailure.TOO_MANY_FAILURES);
+        }
         if (!isSigned(jwt, candidates)) {
             throw new CredentialException(CredentialFailure.SIGNATURE);
         }

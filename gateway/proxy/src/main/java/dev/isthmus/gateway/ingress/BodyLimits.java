@@ -36,6 +36,7 @@ public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
             case Operation.ReadServerMetadata request -> small();
             case Operation.ModelReady request -> small();
             case Operation.ReadModelMetadata request -> small();
+            case Operation.DescribeApi request -> small();
         };
     }
 

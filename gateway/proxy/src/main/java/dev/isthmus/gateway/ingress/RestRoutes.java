@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.extension.PathTemplate;
 import dev.isthmus.gateway.settings.HeaderAllowList;
@@ -31,35 +33,20 @@ final class RestRoutes {
         if (segments.length < 2 || !segments[0].isEmpty()) {
             throw notFound();
         }
-        if (!segments[1].equals("v2")) {
-            return segments.length == 2 ? probe(segments[1]) : unknown();
+        // No path of an inference is as short.
+        ServerPath fixed = segments.length < 5 ? ServerPath.of(path) : null;
+        if (fixed != null) {
+            return PathRoute.get(fixed.operation());
         }
-        if (segments.length == 2) {
-            return PathRoute.get(new Operation.ReadServerMetadata());
+        if (!segments[1].equals("v2") || segments.length == 2) {
+            throw notFound();
         }
         return switch (segments[2]) {
             // The protocol document uses /v2, its OpenAPI description /v2/. No other path has two forms.
-            case "" -> segments.length == 3 ? PathRoute.get(new Operation.ReadServerMetadata()) : unknown();
+            case "" -> segments.length == 3 ? PathRoute.get(ServerPath.METADATA.operation()) : unknown();
             case "models" -> models(head, segments);
-            case "health" -> health(segments);
             default -> management(head, segments);
         };
-    }
-
-    /** Probes by Kubernetes and load balancers of the gateway itself. */
-    private static PathRoute probe(String name) {
-        return switch (name) {
-            case "livez" -> PathRoute.get(new Operation.ServerLive());
-            case "readyz" -> PathRoute.get(new Operation.GatewayReady());
-            default -> throw notFound();
-        };
-    }
-
-    private static PathRoute health(String[] segments) {
-        if (segments.length == 4 && segments[3].equals("live")) {
-            return PathRoute.get(new Operation.ServerLive());
-        }
-        return exact(segments, "ready", PathRoute.get(new Operation.ServerReady()));
     }
 
     private static PathRoute models(RequestHead head, String[] segments) {
@@ -78,14 +65,20 @@ final class RestRoutes {
         if (segments.length == verb) {
             return PathRoute.get(new Operation.ReadModelMetadata(model));
         }
-        return switch (segments.length == verb + 1 ? segments[verb] : "") {
-            case "ready" -> PathRoute.get(new Operation.ModelReady(model));
-            case "infer" -> PathRoute.post(infer(head, model, head.acceptsEvents()));
-            case "infer_stream" -> PathRoute.post(infer(head, model, true));
-            case "generate" -> PathRoute.post(new Operation.Generate(model, false));
-            case "generate_stream" -> PathRoute.post(new Operation.Generate(model, true));
-            default -> management(head, segments);
-        };
+        ModelAction action = segments.length == verb + 1 ? ModelAction.of(segments[verb]) : null;
+        if (action == null) {
+            return management(head, segments);
+        }
+        Operation operation =
+                switch (action) {
+                    case READY -> new Operation.ModelReady(model);
+                    case INFER -> infer(head, model, head.acceptsEvents());
+                    case INFER_STREAM -> infer(head, model, true);
+                    case GENERATE -> new Operation.Generate(model, false);
+                    case GENERATE_STREAM -> new Operation.Generate(model, true);
+                    case OPENAPI -> new Operation.DescribeApi(model);
+                };
+        return action.post() ? PathRoute.post(operation) : PathRoute.get(operation);
     }
 
     private static Operation infer(RequestHead head, ModelRef model, boolean stream) {
@@ -119,10 +112,6 @@ final class RestRoutes {
         return new PathRoute(
                 extension.allow(),
                 new Operation.Manage(extension, new ModelRef(model, version), resource, change, true));
-    }
-
-    private static PathRoute exact(String[] segments, String last, PathRoute route) {
-        return segments.length == 4 && segments[3].equals(last) ? route : unknown();
     }
 
     private static PathRoute unknown() {

@@ -8,7 +8,9 @@ import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,6 +23,8 @@ public final class CallMetrics implements CallObserver {
     static final int MAX_NAMED = 200;
     /** How many time series the meters of calls may have; beyond it calls are counted for {@link #OTHER}. */
     private static final int MAX_SERIES = MetricsConfig.DEFAULT.maxSeries();
+
+    private static final List<Duration> BUCKETS = List.of(OperationMeters.BUCKETS);
     /** The route of calls for unknown models, and of those beyond the limit. Its own series have no limit. */
     static final String OTHER = "other";
 
@@ -67,6 +71,11 @@ public final class CallMetrics implements CallObserver {
                     .tag("protocol", protocol.label())
                     .register(registry);
         }
+    }
+
+    /** The upper bounds of the buckets of call durations. */
+    public static List<Duration> buckets() {
+        return BUCKETS;
     }
 
     /** How many time series the meters may have from now on; those that exist stay. */

@@ -14,6 +14,7 @@ public enum OperationKind {
     SERVER_METADATA,
     MODEL_READY,
     MODEL_METADATA,
+    OPENAPI,
     INFER,
     INFER_STREAM,
     GENERATE,
@@ -44,6 +45,7 @@ public enum OperationKind {
             case Operation.ReadServerMetadata request -> SERVER_METADATA;
             case Operation.ModelReady request -> MODEL_READY;
             case Operation.ReadModelMetadata request -> MODEL_METADATA;
+            case Operation.DescribeApi request -> OPENAPI;
             case Operation.Infer infer -> infer.stream() ? INFER_STREAM : INFER;
             case Operation.InferStream stream -> INFER_STREAM;
             case Operation.Generate generate -> generate.stream() ? GENERATE_STREAM : GENERATE;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** The meters of one operation of one route over one protocol. Thread-safe. */
 final class OperationMeters {
     /** Upper bounds from half a millisecond to a minute. */
-    private static final Duration[] BUCKETS = LongStream.of(
+    static final Duration[] BUCKETS = LongStream.of(
                     500,
                     1_000,
                     2_500,

@@ -271,8 +271,11 @@ final class Ramp implements AutoCloseable {
                 progress.step,
                 plan.config().steps(),
                 nanoTime.getAsLong() - progress.since,
+                plan.config().interval(),
                 figures.target().answered(),
+                plan.config().minimumRequests(),
                 figures.target().errorRate(),
+                guard.figures(figures),
                 progress.reason,
                 progress.changed);
     }

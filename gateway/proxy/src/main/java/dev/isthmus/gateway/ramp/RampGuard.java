@@ -23,6 +23,12 @@ final class RampGuard {
         this.config = config;
     }
 
+    /** What the step has so far, and the limits. */
+    GuardFigures figures(StepFigures step) {
+        long others = step.others().answered() >= MIN_CALLS ? step.others().p95Nanos() : othersP95;
+        return GuardFigures.of(step, others, MIN_CALLS, config);
+    }
+
     /** The limit that is exceeded in the step; null for none. */
     @Nullable
     GuardBreach check(StepFigures step) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ramp;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
@@ -15,8 +16,11 @@ import java.util.concurrent.TimeUnit;
  * @param share the target's current share, from 0 to 1
  * @param step index into {@code steps}
  * @param stepNanos how long the step has lasted
+ * @param interval how long the step lasts at least
  * @param answered calls that the target answered in the step
+ * @param minimumAnswered how many it must answer in the step at least
  * @param errorRate of the target in the step
+ * @param guard what may roll it back
  * @param reason why it was rolled back; empty if it was not
  * @param changed when its state or step last changed
  */
@@ -28,8 +32,11 @@ public record RampReport(
         int step,
         List<Double> steps,
         long stepNanos,
+        Duration interval,
         long answered,
+        long minimumAnswered,
         double errorRate,
+        GuardFigures guard,
         String reason,
         Instant changed) {
 
@@ -47,10 +54,14 @@ public record RampReport(
                 .put("step", step + 1);
         var all = document.putArray("steps");
         steps.forEach(all::add);
-        return document.put("step_seconds", TimeUnit.NANOSECONDS.toSeconds(stepNanos))
+        document.put("step_seconds", TimeUnit.NANOSECONDS.toSeconds(stepNanos))
+                .put("interval_seconds", interval.toSeconds())
                 .put("step_answered", answered)
+                .put("minimum_requests", minimumAnswered)
                 .put("step_error_rate", errorRate)
                 .put("reason", reason)
                 .put("changed", changed.toString());
+        guard.write(document.putObject("guard"));
+        return document;
     }
 }

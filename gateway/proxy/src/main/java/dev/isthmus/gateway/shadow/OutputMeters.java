@@ -12,6 +12,7 @@ final class OutputMeters {
 
     private final ReplaceableMeters meters;
     private final Tags tags;
+    private final DifferenceTally differences = new DifferenceTally(DECADES);
 
     /** @param tags of the shadow and the output */
     OutputMeters(ReplaceableMeters meters, Tags tags) {
@@ -20,6 +21,7 @@ final class OutputMeters {
     }
 
     void record(OutputComparison.Numbers numbers) {
+        differences.add(numbers);
         // Infinity would stay in the sum forever; it is counted as a mismatch instead.
         if (Double.isFinite(numbers.maxDifference())) {
             summary("isthmus.shadow.max.difference", "The largest absolute difference of two numbers", DECADES)
@@ -33,8 +35,13 @@ final class OutputMeters {
     }
 
     void record(OutputComparison.Elements elements) {
+        differences.add(elements);
         summary("isthmus.shadow.equal.share", "BOOL and BYTES: share of equal elements", SHARES)
                 .record(elements.equalShare());
+    }
+
+    OutputDifferenceSummary differences(String output) {
+        return differences.snapshot(output);
     }
 
     private DistributionSummary summary(String name, String what, double[] buckets) {

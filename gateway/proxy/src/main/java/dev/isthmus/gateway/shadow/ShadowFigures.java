@@ -5,14 +5,16 @@ import dev.isthmus.transcoder.compare.OutputComparison;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
+import java.util.Comparator;
+import java.util.Deque;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** The statistics of one shadow of one model; survives reloads. Thread-safe. */
 final class ShadowFigures implements AutoCloseable {
@@ -20,6 +22,8 @@ final class ShadowFigures implements AutoCloseable {
     private static final int MAX_OUTPUTS = 32;
 
     private static final String OTHER_OUTPUT = "other";
+    /** How many differences are kept as examples. */
+    private static final int MAX_EXAMPLES = 10;
 
     private final ShadowName name;
     private final LongSupplier nanoTime;
@@ -30,7 +34,8 @@ final class ShadowFigures implements AutoCloseable {
     private final Timer latency;
     private final Map<String, OutputMeters> outputs = new ConcurrentHashMap<>();
     private final WorstDifference worst;
-    private volatile @Nullable ResponseMismatch last;
+    /** The newest first. */
+    private final Deque<ResponseMismatch> mismatches = new ConcurrentLinkedDeque<>();
 
     ShadowFigures(ShadowName name, ReplaceableMeters meters, LongSupplier nanoTime, DifferenceListener listener) {
         this.name = name;
@@ -118,7 +123,7 @@ final class ShadowFigures implements AutoCloseable {
             case OutputComparison.Elements elements -> {
                 meters(elements.name()).record(elements);
                 if (!elements.equal()) {
-                    last = new ResponseMismatch(elements.name(), "difference", 0, nanoTime.getAsLong());
+                    keep(new ResponseMismatch(elements.name(), "difference", 0, nanoTime.getAsLong()));
                 }
                 yield 0;
             }
@@ -129,7 +134,7 @@ final class ShadowFigures implements AutoCloseable {
         if (Double.isInfinite(numbers.maxDifference())) {
             mismatch(numbers.name(), "not_finite");
         } else if (!numbers.equal()) {
-            last = new ResponseMismatch(numbers.name(), "difference", numbers.maxDifference(), nanoTime.getAsLong());
+            keep(new ResponseMismatch(numbers.name(), "difference", numbers.maxDifference(), nanoTime.getAsLong()));
         }
     }
 
@@ -139,7 +144,14 @@ final class ShadowFigures implements AutoCloseable {
                         .description("Outputs that cannot be compared")
                         .tags(tags)::register)
                 .increment();
-        last = new ResponseMismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong());
+        keep(new ResponseMismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong()));
+    }
+
+    private void keep(ResponseMismatch mismatch) {
+        mismatches.addFirst(mismatch);
+        if (mismatches.size() > MAX_EXAMPLES) {
+            mismatches.removeLast();
+        }
     }
 
     private OutputMeters meters(String output) {
@@ -149,7 +161,20 @@ final class ShadowFigures implements AutoCloseable {
     }
 
     ShadowReport report() {
-        return ShadowReport.of(name, requests, comparisons, worst.largest(), last, nanoTime.getAsLong());
+        List<OutputDifferenceSummary> differences = outputs.entrySet().stream()
+                .map(output -> output.getValue().differences(output.getKey()))
+                .sorted(Comparator.comparingDouble(OutputDifferenceSummary::worst)
+                        .reversed()
+                        .thenComparing(OutputDifferenceSummary::output))
+                .toList();
+        return ShadowReport.of(
+                name,
+                requests,
+                comparisons,
+                worst.largest(),
+                differences,
+                List.copyOf(mismatches),
+                nanoTime.getAsLong());
     }
 
     @Override

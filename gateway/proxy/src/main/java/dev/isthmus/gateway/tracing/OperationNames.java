@@ -53,6 +53,7 @@ final class OperationNames {
                     case Operation.ReadServerMetadata request -> "ServerMetadata";
                     case Operation.ModelReady request -> "ModelReady";
                     case Operation.ReadModelMetadata request -> "ModelMetadata";
+                    case Operation.DescribeApi request -> "ModelMetadata";
                     case Operation.Infer infer -> infer.stream() ? "ModelStreamInfer" : "ModelInfer";
                     case Operation.InferStream stream -> "ModelStreamInfer";
                     case Operation.Generate generate -> "ModelInfer";
@@ -71,6 +72,8 @@ final class OperationNames {
             case Operation.ReadServerMetadata request -> "/v2";
             case Operation.ModelReady request -> model(model) + "/ready";
             case Operation.ReadModelMetadata request -> model(model);
+            case Operation.DescribeApi request ->
+                (request.model() == null ? "" : model(model)) + "/openapi.json";
             case Operation.Infer infer -> model(model) + (infer.stream() ? "/infer_stream" : "/infer");
             case Operation.InferStream stream -> model(model) + "/infer";
             case Operation.Generate generate -> model(model) + (generate.stream() ? "/generate_stream" : "/generate");
@@ -104,6 +107,7 @@ final class OperationNames {
             case Operation.ReadServerMetadata request -> false;
             case Operation.ModelReady request -> false;
             case Operation.ReadModelMetadata request -> false;
+            case Operation.DescribeApi request -> false;
         };
     }
 }

@@ -80,6 +80,7 @@ final class Calls implements Service {
                             List.of(new ModelMetadata.TensorMetadata("x", "FP32", Shape.of(-1, 4), Map.of())),
                             List.of(),
                             Map.of())));
+                case Operation.DescribeApi ask -> throw new UnsupportedOperationException();
                 case Operation.Infer infer -> infer(infer);
                 case Operation.InferStream stream -> throw new UnsupportedOperationException();
                 case Operation.CheckHealth check -> throw new UnsupportedOperationException();

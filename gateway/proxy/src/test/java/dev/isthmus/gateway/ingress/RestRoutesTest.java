@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.isthmus.gateway.call.ClientConnection;
+import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -12,6 +14,7 @@ import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpVersion;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -138,5 +141,24 @@ class RestRoutesTest {
 
     private static OipException failure(String path) {
         return catchThrowableOfType(OipException.class, () -> route("GET", path));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void pathOfTheServer_isARoute(ServerPath path) {
+        assertThat(route("GET", path.path())).isEqualTo(PathRoute.get(path.operation()));
+        assertThat(route("GET", path.path() + "?x=y")).isEqualTo(PathRoute.get(path.operation()));
+        assertThat(failure(path.path() + "/x").code()).isEqualTo(ErrorCode.NOT_FOUND);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void actionOnAModel_isARoute(ModelAction action) {
+        for (ModelRef model : List.of(ModelRef.of("m"), new ModelRef("m", "2"))) {
+            String version = model.version().isEmpty() ? "" : "/versions/2";
+            PathRoute route = route(action.post() ? "POST" : "GET", "/v2/models/m" + version + "/" + action.segment());
+            assertThat(route.operation().requestedModel()).isEqualTo(model);
+            assertThat(route.allow()).isEqualTo(action.post() ? "POST" : "GET");
+        }
     }
 }

@@ -473,8 +473,13 @@ class RampsTest {
         now.addAndGet(MINUTE);
         assertThat(ramps.document())
                 .hasToString("[{\"model\":\"m\",\"target\":\"canary\",\"state\":\"running\",\"share\":0.1,\"step\":1,"
-                        + "\"steps\":[0.1,0.5,1.0],\"step_seconds\":60,\"step_answered\":3,\"step_error_rate\":0.25,"
-                        + "\"reason\":\"\",\"changed\":\"2026-01-02T03:04:05Z\"}]");
+                        + "\"steps\":[0.1,0.5,1.0],\"step_seconds\":60,\"interval_seconds\":60,\"step_answered\":3,"
+                        + "\"minimum_requests\":100,\"step_error_rate\":0.25,"
+                        + "\"reason\":\"\",\"changed\":\"2026-01-02T03:04:05Z\","
+                        + "\"guard\":{\"calls\":4,\"minimum_calls\":20,"
+                        + "\"error_rate\":{\"target\":0.25,\"others\":0.0,\"limit\":0.01},"
+                        + "\"p95_seconds\":{\"target\":0.010485759,\"others\":0.0,\"limit_ratio\":1.5},"
+                        + "\"difference\":{\"target\":0.0,\"limit\":0.001}}}]");
     }
 
     @ParameterizedTest

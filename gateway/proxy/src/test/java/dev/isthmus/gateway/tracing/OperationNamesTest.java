@@ -36,6 +36,7 @@ class OperationNamesTest {
                         false),
                 arguments(new Operation.Reflect(), "ServerMetadata", "/v2", false),
                 arguments(new Operation.ReadServerMetadata(), "ServerMetadata", "/v2", false),
+                arguments(new Operation.DescribeApi(null), "ModelMetadata", "/openapi.json", false),
                 arguments(new Operation.ModelReady(MODEL), "ModelReady", "/v2/models/{model}/ready", false),
                 arguments(new Operation.ReadModelMetadata(MODEL), "ModelMetadata", "/v2/models/{model}", false),
                 arguments(infer(false), "ModelInfer", "/v2/models/{model}/infer", true),

@@ -26,9 +26,22 @@ public final class ConfigLoader {
      * @throws ConfigException if it cannot be read or is invalid
      */
     public static GatewayConfig load(Path file) throws ConfigException {
-        String text = ConfigText.of(file);
+        return parse(file.toString(), ConfigText.of(file), folder(file));
+    }
+
+    /** The folder that the paths in a file are relative to. */
+    public static Path folder(Path file) {
         Path parent = file.toAbsolutePath().getParent();
-        return parse(file.toString(), text, parent == null ? file : parent);
+        return parent == null ? file : parent;
+    }
+
+    /**
+     * The text of a file.
+     *
+     * @throws ConfigException if it cannot be read
+     */
+    public static String text(Path file) throws ConfigException {
+        return ConfigText.of(file);
     }
 
     /** Parses a text; paths in it are relative to {@code folder}. */
@@ -45,7 +58,7 @@ public final class ConfigLoader {
         return config;
     }
 
-    private static Node compose(String name, String text) throws ConfigException {
+    static Node compose(String name, String text) throws ConfigException {
         Node root;
         try {
             root = new Yaml(new SafeConstructor(new LoaderOptions())).compose(new StringReader(text));

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.cli;
+package dev.isthmus.gateway.explain;
 
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
@@ -32,7 +32,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** Explains in text how a call would be routed, from the configuration alone. */
-final class RouteExplanation {
+public final class RouteExplanation {
     private final GatewayConfig config;
     private final ExplainedCall call;
     private final ModelRef requested;
@@ -46,10 +46,11 @@ final class RouteExplanation {
      * @param model the name that the client requests
      * @param headers by lower-case name
      */
-    record ExplainedCall(
+    public record ExplainedCall(
             String model, @Nullable String version, Map<String, String> headers, Map<String, String> parameters) {
 
-        ModelRef requested() {
+        /** The model and version that the client requests. */
+        public ModelRef requested() {
             return new ModelRef(model, version == null ? "" : version);
         }
 
@@ -67,7 +68,8 @@ final class RouteExplanation {
         }
     }
 
-    RouteExplanation(GatewayConfig config, ExplainedCall call) {
+    /** @param config the configuration that is explained */
+    public RouteExplanation(GatewayConfig config, ExplainedCall call) {
         this.config = config;
         this.call = call;
         this.requested = call.requested();
@@ -81,7 +83,7 @@ final class RouteExplanation {
     }
 
     /** The lines; empty for an unknown model. */
-    List<String> lines() {
+    public List<String> lines() {
         Optional<Match> match = routes.match(call.model());
         if (match.isEmpty() || match.get().by() == MatchKind.PATTERN) {
             inferenceServices();

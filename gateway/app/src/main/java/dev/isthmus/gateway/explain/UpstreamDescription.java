@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.cli;
+package dev.isthmus.gateway.explain;
 
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LocalConfig;

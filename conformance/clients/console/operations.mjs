@@ -1,0 +1,158 @@
+// Uses the pages Configuration and Live in a headless Chromium, and prints a line per check.
+// Usage: operations.mjs ADMIN_URL TOKEN [SCREENSHOTS]; OperationsTest starts the gateway: from a file, whose last reload
+// changed the timeout of the model 'fraud' to 20s, and whose last version has the unknown key 'modles' in its first
+// line. Its models 'fraud', which fails, and 'simple' are called all the time.
+//   CHROMIUM   the browser; default chromium
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const [admin, token, screenshots] = process.argv.slice(2);
+const LIMIT = 30_000;
+const REFUSED = /Failed to load resource: the server responded with a status of (401|403)/;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const program = execFileSync('which', [process.env.CHROMIUM ?? 'chromium'], { encoding: 'utf8' }).trim();
+const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
+context.setDefaultTimeout(LIMIT);
+const page = await context.newPage();
+const complaints = [];
+page.on('console', (message) => {
+  if (['error', 'warning'].includes(message.type()) && !REFUSED.test(message.text())) {
+    complaints.push(message.text());
+  }
+});
+page.on('pageerror', (error) => complaints.push(String(error)));
+
+let failed = 0;
+async function check(name, run) {
+  try {
+    await run();
+    console.log(`ok    ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`WRONG ${name}: ${error.message}`);
+  }
+}
+
+function expect(what, actual, expected) {
+  const right = expected instanceof RegExp ? expected.test(actual) : actual === expected;
+  if (!right) {
+    throw new Error(`${what}: ${expected} is expected, got '${actual}'`);
+  }
+}
+
+async function until(what, read, expected) {
+  const end = Date.now() + LIMIT;
+  for (;;) {
+    const actual = await read();
+    if (expected.test(actual)) {
+      return;
+    }
+    if (Date.now() > end) {
+      throw new Error(`${what}: ${expected} is expected, got '${actual}'`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function accessible(name) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    // Not as a script element, which the page's policy forbids.
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'] }));
+    const serious = violations.filter((each) => ['serious', 'critical'].includes(each.impact));
+    expect(`violations on ${name}`, serious.map((each) => `${each.id}: ${each.nodes[0].html}`).join('; '), '');
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+async function fits(name) {
+  await page.setViewportSize({ width: 390, height: 900 });
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(`width of ${name} at 390`, width <= 390 ? 'fits' : `${width} pixels`, 'fits');
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+async function picture(name) {
+  if (screenshots) {
+    await page.screenshot({ path: join(screenshots, `console-${name}.png`), animations: 'disabled', fullPage: true });
+  }
+}
+
+const OTHER = `listeners: [{port: 0}]
+admin: {port: 1, token_file: token}
+health: {warm_up: 0s}
+answers: {errors: passed}
+local: {embedded_models: true}
+models:
+  simple: {upstream: local, timeout: 5s}
+  digits: {upstream: local}
+`;
+const result = page.locator('.result');
+async function compare(text) {
+  await page.fill('#what-if', text);
+  await page.getByRole('button', { name: 'Compare' }).click();
+}
+
+await page.goto(`${admin}/#/configuration`);
+
+await check('configuration: what is set, the last reload, the rejected file', async () => {
+  await page.waitForSelector('.lines tbody tr');
+  expect('set', await page.locator('.lines tr.set', { hasText: 'timeout: 20s' }).count(), 1);
+  expect('default', await page.locator('.lines tr:not(.set)', { hasText: 'max_body_size: 64MiB' }).count(), 1);
+  expect('last reload', await page.locator('section', { hasText: 'Last reload' }).first().innerText(), /model 'fraud': timeout: none -> 20s/);
+  expect('rejected', await page.locator('section', { hasText: 'Last rejected file' }).first().innerText(), /line 1, column 1: unknown key 'modles'/);
+  await page.check('#only-set');
+  expect('hidden', await page.locator('.lines tr', { hasText: 'max_body_size: 64MiB' }).isVisible(), false);
+});
+
+await check('configuration: what another file would change', async () => {
+  await compare('models: {}');
+  await page.waitForSelector('#login-dialog[open]');
+  await page.fill('#token', token);
+  await page.press('#token', 'Enter');
+  await page.waitForSelector('#login-dialog', { state: 'hidden' });
+  await compare('models: {"<b>": {upstream: nowhere}}');
+  await until('refused', () => result.innerText(), /would reject it[\s\S]*line 1, column \d+: model '<b>'.*'nowhere'/);
+
+  await compare(OTHER);
+  await until('accepted', () => result.innerText(), /would accept it[\s\S]*model 'digits': added[\s\S]*timeout: none -> 5s[\s\S]*restart only[\s\S]*admin: port: 0 -> 1/);
+  await accessible('a comparison');
+  await fits('a comparison');
+  await picture('configuration');
+});
+
+await check('live: calls appear, failed ones open, filters hold', async () => {
+  await page.click('nav a[href="#/live"]');
+  const rows = page.locator('.page.live tbody tr');
+  await until('calls', () => rows.first().innerText(), /simple/);
+  await page.selectOption('select', 'failed');
+  await page.getByLabel('Model').fill('fraud');
+  await page.getByLabel('Model').press('Enter');
+  await until('failed calls', () => rows.first().innerText(), /503 UNAVAILABLE[\s\S]*fraud/);
+  expect('others', await rows.filter({ hasText: 'simple' }).count(), 0);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.locator('.opener').first().click();
+  expect('details', await page.locator('tr.below').innerText(), /Reason[\s\S]*not reachable[\s\S]*upstream down[\s\S]*Request id/);
+  await accessible('an opened call');
+  await fits('an opened call');
+  await picture('live');
+});
+
+await check('live: a page that is left asks for nothing', async () => {
+  await page.click('nav a[href="#/configuration"]');
+  await page.waitForSelector('.page.configuration h1');
+  const asked = () => page.evaluate(() => performance.getEntriesByType('resource').filter((entry) => entry.name.includes('/debug/calls')).length);
+  const before = await asked();
+  await page.waitForLoadState('networkidle');
+  expect('requests', (await asked()) - before, 0);
+});
+
+await check('no error in the log of the browser', async () => expect('messages', complaints.join('\n'), ''));
+await browser.close();
+console.log(failed === 0 ? 'all passed' : `${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,95 @@
+package dev.isthmus.gateway.cli;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.util.List;
+import org.apache.commons.cli.Option;
+import org.jspecify.annotations.Nullable;
+
+/** Options in the forms that several commands have, and their values. */
+final class CommandOptions {
+    private CommandOptions() {}
+
+    /** An option with a value. */
+    static Option valued(String name, String value, String description) {
+        return Option.builder()
+                .longOpt(name)
+                .hasArg()
+                .argName(value)
+                .desc(description)
+                .get();
+    }
+
+    /** As {@link #valued(String, String, String)}, with a letter. */
+    static Option valued(String letter, String name, String value, String description) {
+        return Option.builder(letter)
+                .longOpt(name)
+                .hasArg()
+                .argName(value)
+                .desc(description)
+                .get();
+    }
+
+    /** An option without a value. */
+    static Option flag(String name, String description) {
+        return Option.builder().longOpt(name).desc(description).get();
+    }
+
+    /**
+     * One of these words; the first if the option is absent.
+     *
+     * @throws UsageException if it is another one
+     */
+    static String word(Arguments arguments, Option option, String... words) throws UsageException {
+        String text = arguments.text(option);
+        if (text == null) {
+            return words[0];
+        }
+        if (!List.of(words).contains(text)) {
+            throw new UsageException("--" + option.getLongOpt() + ": one of " + String.join(", ", words)
+                    + " is expected, got '" + text + "'");
+        }
+        return text;
+    }
+
+    /**
+     * A number from 1.
+     *
+     * @throws UsageException if it is none
+     */
+    static int count(Arguments arguments, Option option, int byDefault, int max) throws UsageException {
+        String text = arguments.text(option);
+        if (text == null) {
+            return byDefault;
+        }
+        if (!text.matches("[0-9]{1,9}") || Integer.parseInt(text) < 1 || Integer.parseInt(text) > max) {
+            throw new UsageException(
+                    "--" + option.getLongOpt() + ": a number from 1 to " + max + " is expected, got '" + text + "'");
+        }
+        return Integer.parseInt(text);
+    }
+
+    /**
+     * The URL of a server, without a path.
+     *
+     * @throws UsageException if it is none, or absent
+     */
+    static URI server(Option option, @Nullable String text) throws UsageException {
+        try {
+            URI url = new URI(text == null ? "" : text);
+            if (("http".equals(url.getScheme()) || "https".equals(url.getScheme()))
+                    && url.getHost() != null
+                    && url.getUserInfo() == null
+                    && url.getQuery() == null
+                    && url.getFragment() == null
+                    && (url.getPath().isEmpty() || url.getPath().equals("/"))) {
+                return url;
+            }
+        } catch (URISyntaxException e) {
+            // Reported below.
+        }
+        throw new UsageException("--" + option.getLongOpt()
+                + ": http://HOST:PORT or https://HOST:PORT is expected, got "
+                + (text == null ? "none" : "'" + text + "'"));
+    }
+}

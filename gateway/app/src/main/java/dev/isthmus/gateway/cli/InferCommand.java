@@ -1,0 +1,196 @@
+package dev.isthmus.gateway.cli;
+
+import dev.isthmus.gateway.replay.InferReport;
+import dev.isthmus.gateway.replay.InferRun;
+import dev.isthmus.gateway.replay.InferSettings;
+import dev.isthmus.gateway.replay.ServerConnection;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.apache.commons.cli.Option;
+import org.jspecify.annotations.Nullable;
+
+/** Sends an inference request, once or many times. */
+final class InferCommand implements Command {
+    private static final int FAILED = 1;
+    private static final int MAX_COUNT = 1_000_000;
+    private static final int MAX_CONCURRENCY = 10_000;
+    private static final String DEFAULT_URL = "http://127.0.0.1:8080";
+
+    private static final Option FILE =
+            CommandOptions.valued("f", "file", "FILE", "The request: the JSON that a REST client would post; by default an example from the model's metadata.");
+    private static final Option URL = CommandOptions.valued(
+            "url", "URL", "The gateway, or another server: http://HOST:PORT or https://HOST:PORT; default " + DEFAULT_URL
+                    + ".");
+    private static final Option GRPC = CommandOptions.flag("grpc", "Send the request over gRPC; over REST otherwise.");
+    private static final Option COUNT =
+            CommandOptions.valued("n", "count", "N", "Send it N times; print shares and latencies, not the response.");
+    private static final Option CONCURRENCY =
+            CommandOptions.valued("c", "concurrency", "N", "Requests at a time; 1 by default.");
+    private static final Option HEADER = CommandOptions.valued("header", "NAME=VALUE", "A header of the request.");
+    private static final Option TOKEN =
+            CommandOptions.valued("token-file", "FILE", "File with a token, sent as 'authorization: Bearer TOKEN'.");
+    private static final Option CA =
+            CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
+    private static final Option OUTPUT =
+            CommandOptions.valued("o", "output", "FORM", "Form of the output: text (default) or json.");
+
+    @Override
+    public String name() {
+        return "infer";
+    }
+
+    @Override
+    public List<String> description() {
+        return List.of(
+                "Sends an inference request and prints the response, or with -n who responded, and how fast.",
+                "MODEL is the name that a client requests, or NAME/VERSION.",
+                "Exit status: 0 all were answered, 1 some failed, 2 the request is refused before it is sent.");
+    }
+
+    @Override
+    public List<String> operands() {
+        return List.of("MODEL");
+    }
+
+    @Override
+    public List<Option> options() {
+        return List.of(FILE, URL, GRPC, COUNT, CONCURRENCY, HEADER, TOKEN, CA, OUTPUT);
+    }
+
+    @Override
+    public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
+        boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
+        ServerConnection connection = connection(arguments);
+        ModelRef model = model(arguments.operand(0));
+        int count = CommandOptions.count(arguments, COUNT, 1, MAX_COUNT);
+        Path file = arguments.file(FILE);
+        String given = file == null ? null : text(FILE, file);
+        InferReport report;
+        try {
+            String request = given == null ? InferRun.example(connection, model) : given;
+            InferSettings settings = new InferSettings(connection, model, request, count);
+            if (!valid(settings, file, console)) {
+                return IsthmusCommand.REFUSED;
+            }
+            report = InferRun.of(settings);
+        } catch (IOException | OipException e) {
+            console.err().println("isthmus infer: " + connection.to() + ": " + reason(e));
+            return FAILED;
+        }
+        if (json) {
+            console.out().println(report.document().toPrettyString());
+        } else {
+            print(report, count, console);
+        }
+        console.out().flush();
+        return report.failed() > 0 ? FAILED : 0;
+    }
+
+    private static String reason(Exception e) {
+        return e instanceof OipException failure ? failure.code() + ": " + failure.message() : e.toString();
+    }
+
+    private static boolean valid(InferSettings settings, @Nullable Path file, Console console) {
+        try {
+            settings.check();
+            return true;
+        } catch (OipException invalid) {
+            console.err().println("isthmus infer: " + (file == null ? "example" : file) + ": " + invalid.message());
+            return false;
+        }
+    }
+
+    private static ServerConnection connection(Arguments arguments) throws UsageException {
+        String url = Objects.requireNonNullElse(arguments.text(URL), DEFAULT_URL);
+        return new ServerConnection(
+                CommandOptions.server(URL, url),
+                arguments.file(CA),
+                arguments.has(GRPC),
+                BinaryTensorData.AUTO,
+                headers(arguments),
+                CommandOptions.count(arguments, CONCURRENCY, 1, MAX_CONCURRENCY));
+    }
+
+    private static ModelRef model(String text) throws UsageException {
+        String[] parts = text.split("/", 2);
+        try {
+            return NameGrammar.checked(new ModelRef(parts[0], parts.length > 1 ? parts[1] : ""));
+        } catch (OipException e) {
+            throw new UsageException(e.message());
+        }
+    }
+
+    private static Map<String, String> headers(Arguments arguments) throws UsageException {
+        Map<String, String> headers = new LinkedHashMap<>(arguments.pairs(HEADER));
+        Path token = arguments.file(TOKEN);
+        if (token != null) {
+            headers.put("authorization", "Bearer " + text(TOKEN, token).strip());
+        }
+        return headers;
+    }
+
+    private static String text(Option option, Path file) throws UsageException {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UsageException("--" + option.getLongOpt() + ": a file with text is expected, got " + e);
+        }
+    }
+
+    private static void print(InferReport report, int count, Console console) {
+        if (count == 1) {
+            String response = report.response();
+            if (response != null) {
+                console.out().println(response);
+            }
+        } else {
+            shares(report, console);
+        }
+        for (InferReport.Failures each : report.failures()) {
+            String times = count == 1 ? "" : each.count() + " times ";
+            console.err().println("isthmus infer: " + times + each.code() + ": " + each.message());
+        }
+    }
+
+    private static void shares(InferReport report, Console console) {
+        console.out()
+                .println(String.format(
+                        Locale.ROOT,
+                        "sent %d: %d answered, %d failed; %.1f requests/s",
+                        report.answered() + report.failed(),
+                        report.answered(),
+                        report.failed(),
+                        report.perSecond()));
+        if (report.answered() == 0) {
+            return;
+        }
+        InferReport.Latencies times = report.latencies();
+        console.out()
+                .println("latency: min " + millis(times.min()) + ", p50 " + millis(times.p50()) + ", p95 "
+                        + millis(times.p95()) + ", p99 " + millis(times.p99()) + ", max " + millis(times.max()));
+        TextTable table = new TextTable("MODEL", "VERSION", "RESPONSES", "SHARE");
+        for (InferReport.VersionShare target : report.targets()) {
+            table.row(
+                    target.model().name(),
+                    target.model().version(),
+                    Integer.toString(target.responses()),
+                    String.format(Locale.ROOT, "%.1f %%", target.share() * 100));
+        }
+        table.print(console.out());
+    }
+
+    private static String millis(long nanos) {
+        return String.format(Locale.ROOT, "%.3f ms", nanos / (double) TimeUnit.MILLISECONDS.toNanos(1));
+    }
+}

@@ -1,0 +1,39 @@
+package dev.isthmus.gateway.replay;
+
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestRequest;
+import dev.isthmus.transcoder.rest.RestRequestReader;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * One inference request that is sent a number of times.
+ *
+ * @param request its body, as JSON
+ * @param count how often it is sent
+ */
+public record InferSettings(ServerConnection connection, ModelRef model, String request, int count) {
+
+    /**
+     * Checks the request.
+     *
+     * @throws dev.isthmus.oip.OipException INVALID_ARGUMENT if it is not valid
+     */
+    public void check() {
+        decoded().request().release();
+    }
+
+    /** The decoded request, owned by the caller. */
+    RestRequest decoded() {
+        RestRequestReader reader = new RestRequestReader(
+                ByteBufAllocator.DEFAULT, model, RestBody.ALL_JSON, true, RecordedEvent.LIMITS);
+        try {
+            reader.feed(Unpooled.wrappedBuffer(request.getBytes(StandardCharsets.UTF_8)));
+            return reader.finish();
+        } finally {
+            reader.release();
+        }
+    }
+}

@@ -1,0 +1,33 @@
+package dev.isthmus.gateway.tryit;
+
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallObserver;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Reports the timelines of the calls that somebody waits for, and sees no others. Thread-safe. */
+public final class CallTimelines implements CallObserver {
+    private final Map<String, CompletableFuture<CallTimeline>> awaited = new ConcurrentHashMap<>();
+
+    /** The timeline of the next call with this request id, when it has ended. */
+    CompletableFuture<CallTimeline> await(String requestId) {
+        return awaited.computeIfAbsent(requestId, id -> new CompletableFuture<>());
+    }
+
+    /** Nobody waits for it any more. */
+    void forget(String requestId) {
+        awaited.remove(requestId);
+    }
+
+    @Override
+    public void ended(CallContext call) {
+        if (awaited.isEmpty()) {
+            return;
+        }
+        CompletableFuture<CallTimeline> waiting = awaited.remove(call.requestId());
+        if (waiting != null) {
+            waiting.complete(CallTimeline.of(call));
+        }
+    }
+}

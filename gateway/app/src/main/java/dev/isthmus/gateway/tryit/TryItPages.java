@@ -1,0 +1,209 @@
+package dev.isthmus.gateway.tryit;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.admin.AdminRequest;
+import dev.isthmus.gateway.admin.AdminResponse;
+import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.HexIds;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.explain.RouteExplanation;
+import dev.isthmus.gateway.openapi.ExampleRequest;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.gateway.tryit.TriedRequest.RequestForm;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.rest.RestRequest;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** What the page asks for: the form of a model, the commands of a request, and one request. Thread-safe. */
+public final class TryItPages {
+    /** Of the few threads of the admin listener. */
+    private static final int AT_ONCE = 2;
+
+    private static final int METADATA_SECONDS = 20;
+    private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
+
+    private final RunningGateway gateway;
+    private final CallTimelines timelines;
+    private final Semaphore turns = new Semaphore(AT_ONCE);
+
+    /** The gateway whose models are tried. */
+    public interface RunningGateway {
+        GatewayConfig config();
+
+        Catalogue catalogue();
+
+        /** The bound addresses of the listeners, in their order. */
+        List<InetSocketAddress> addresses();
+
+        /** Some event loop. */
+        EventLoop loop();
+    }
+
+    /** @param timelines notified of each call */
+    public TryItPages(RunningGateway gateway, CallTimelines timelines) {
+        this.gateway = gateway;
+        this.timelines = timelines;
+    }
+
+    public void addTo(AdminRoutes routes) {
+        routes.route("GET", "/console/try", this::form)
+                .route("POST", "/console/try", this::send)
+                .route("POST", "/console/try/commands", request -> AdminResponse.json(200, commands(request)));
+    }
+
+    private AdminResponse form(AdminRequest request) {
+        ModelRef model = new ModelRef(query(request, "model"), query(request, "version"));
+        NameGrammar.checked(model);
+        ModelMetadata metadata = metadata(model);
+        ObjectNode json = TriedInput.JSON.createObjectNode();
+        tensors(json.putArray("inputs"), metadata.inputs());
+        tensors(json.putArray("outputs"), metadata.outputs());
+        ArrayNode versions = json.putArray("versions");
+        metadata.versions().forEach(versions::add);
+        ExampleRequest example = ExampleRequest.of(metadata, TriedInput.MAX_ZEROS);
+        json.put("platform", metadata.platform()).put("obstacle", example.obstacle());
+        if (example.document().isPresent()) {
+            URI url = listener().from(query(request, "host"));
+            ObjectNode commands = json.putObject("commands");
+            for (RequestForm form : RequestForm.values()) {
+                commands.set(form.label(), commands(TriedRequest.example(model, form, metadata), url));
+            }
+        }
+        return AdminResponse.json(200, json);
+    }
+
+    private static String query(AdminRequest request, String name) {
+        List<String> values = request.query().getOrDefault(name, List.of());
+        return values.isEmpty() ? "" : values.getFirst();
+    }
+
+    private static void tensors(ArrayNode into, List<TensorMetadata> tensors) {
+        for (TensorMetadata tensor : tensors) {
+            ObjectNode node = into.addObject().put("name", tensor.name()).put("datatype", tensor.dataType());
+            shape(node.putArray("declared"), tensor.shape());
+            shape(node.putArray("shape"), ExampleRequest.shape(tensor.shape()));
+        }
+    }
+
+    private static void shape(ArrayNode into, Shape shape) {
+        shape.toList().forEach(into::add);
+    }
+
+    private ModelMetadata metadata(ModelRef model) {
+        CompletableFuture<ReplyMessage> found = new CompletableFuture<>();
+        EventLoop loop = gateway.loop();
+        loop.execute(() -> {
+            Call call = new Call(
+                    new Operation.ReadModelMetadata(model), Call.NO_DEADLINE, Map.of(), loop, ALLOCATOR);
+            try {
+                gateway.catalogue().modelMetadata(call, model, new AwaitedMetadata(found));
+            } catch (OipException unknown) {
+                found.completeExceptionally(unknown);
+            }
+        });
+        if (await(found, METADATA_SECONDS, "the model's metadata") instanceof ReplyMessage.Model of) {
+            return of.metadata();
+        }
+        throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the model's metadata are expected");
+    }
+
+    private record AwaitedMetadata(CompletableFuture<ReplyMessage> result) implements Reply {
+        @Override
+        public void message(ReplyMessage message) {
+            if (!result.complete(message)) {
+                message.release();
+            }
+        }
+
+        @Override
+        public void complete() {}
+
+        @Override
+        public void fail(OipException failure) {
+            result.completeExceptionally(failure);
+        }
+    }
+
+    static <T> T await(CompletableFuture<T> future, int seconds, String what) {
+        try {
+            return future.get(seconds, TimeUnit.SECONDS);
+        } catch (TimeoutException e) {
+            throw new OipException(ErrorCode.DEADLINE_EXCEEDED, what + ": no answer within " + seconds + " s", e);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof OipException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new OipException(ErrorCode.CANCELLED, "the gateway is shutting down", e);
+        }
+    }
+
+    private OwnListener listener() {
+        return OwnListener.first(gateway.config().listeners(), gateway.addresses());
+    }
+
+    private ObjectNode commands(AdminRequest request) {
+        return commands(TriedRequest.parse(request.body()), listener().from(query(request, "host")));
+    }
+
+    private static ObjectNode commands(TriedRequest tried, URI url) {
+        RestRequest decoded = tried.decoded(ALLOCATOR);
+        try {
+            return new RequestCommands(tried, url).document(decoded.request());
+        } finally {
+            decoded.request().release();
+        }
+    }
+
+    private AdminResponse send(AdminRequest request) {
+        TriedRequest tried = TriedRequest.parse(request.body());
+        OwnListener listener = listener();
+        RestRequest decoded = tried.decoded(ALLOCATOR);
+        ObjectNode answer;
+        if (!turns.tryAcquire()) {
+            decoded.request().release();
+            throw new OipException(
+                    ErrorCode.UNAVAILABLE, "at most " + AT_ONCE + " requests are tried at a time; try again");
+        }
+        try {
+            answer = new TriedCall(tried, listener, HexIds.random128(), timelines).send(decoded);
+        } finally {
+            turns.release();
+        }
+        ArrayNode lines = answer.putArray("explain");
+        explanation(tried).forEach(lines::add);
+        return AdminResponse.json(200, answer);
+    }
+
+    private List<String> explanation(TriedRequest tried) {
+        String version = tried.model().version();
+        return new RouteExplanation(
+                        gateway.config(),
+                        new RouteExplanation.ExplainedCall(
+                                tried.model().name(), version.isEmpty() ? null : version, tried.headers(), Map.of()))
+                .lines();
+    }
+}

@@ -1,0 +1,165 @@
+package dev.isthmus.gateway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.upstream.FakeV2Server;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Servers that are there, and agree, or not. */
+class ValidateCommandTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    @TempDir
+    Path folder = Path.of(".");
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+    private final FakeV2Server grpc;
+    private final FakeV2Server other;
+    private final FakeV2Server rest;
+
+    ValidateCommandTest() throws IOException {
+        grpc = FakeV2Server.grpc();
+        other = FakeV2Server.grpc();
+        rest = FakeV2Server.rest();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        grpc.close();
+        other.close();
+        rest.close();
+    }
+
+    private String file(String more) throws IOException {
+        return Files.writeString(folder.resolve("f.yaml"), """
+                upstreams:
+                  a: {protocol: grpc, endpoints: ["%s", "%s"]}
+                  b: {protocol: rest, endpoints: ["%s"]}
+                local: {embedded_models: true}
+                models: {m: {upstream: a}, n: {targets: [{name: x, upstream: b, model: there}]}, digits: {upstream: local}}
+                """.formatted(
+                                grpc.endpoint().authority(),
+                                other.endpoint().authority(),
+                                rest.endpoint().authority())
+                        + more)
+                .toString();
+    }
+
+    private int run(String... arguments) {
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+    }
+
+    @Test
+    void serversThatAgree_areGood() throws IOException {
+        grpc.with("m", "FP32");
+        other.with("m", "FP32");
+        rest.with("there", "INT64");
+        String file = file("");
+        assertThat(run("validate", file, "--probe", "--timeout", "1m"))
+                .as(out.toString() + err)
+                .isZero();
+        assertThat(out.toString().lines())
+                .startsWith(file + ": good")
+                .anyMatch(line -> line.matches("b +" + rest.endpoint().authority()
+                        + " +yes +test +model_repository, statistics, classification"))
+                .anyMatch(line -> line.matches("m +a +" + other.endpoint().authority() + " +yes +p +1"))
+                .anyMatch(line -> line.matches("n +b +" + rest.endpoint().authority() + " +yes +p +1"))
+                .anyMatch(line -> line.matches("digits +local +local +yes +\\w+ +1"));
+        assertThat(err.toString()).isEmpty();
+    }
+
+    @Test
+    void replicasThatDiffer_areNamed() throws IOException {
+        grpc.with("m", "FP32");
+        other.with("m", "INT32");
+        rest.with("there", "INT64");
+        assertThat(run("validate", file(""), "--probe", "--timeout", "1m", "-o", "json"))
+                .isEqualTo(1);
+        JsonNode report = JSON.readTree(out.toString());
+        assertThat(report.path("good").asBoolean()).isFalse();
+        assertThat(report.path("servers")).hasSize(4);
+        assertThat(report.path("problems")).hasSize(1);
+        assertThat(report.path("problems").path(0).asText())
+                .isEqualTo("model 'm': replicas differ: a " + other.endpoint().authority()
+                        + ": DATATYPE of input 'x' 'INT32', merged 'FP32'");
+    }
+
+    @Test
+    void whatIsNotThere_isNamed() throws IOException {
+        grpc.with("m", "FP32");
+        other.models.put("m", "FP32");
+        rest.close();
+        assertThat(run("validate", file(""), "--probe", "--timeout", "1m")).isEqualTo(1);
+        assertThat(err.toString().lines())
+                .hasSize(2)
+                .anyMatch(line ->
+                        line.startsWith("upstream 'b', server " + rest.endpoint().authority() + " is not ready: "))
+                .anyMatch(line -> line.equals("model 'm' on upstream 'a', server "
+                        + other.endpoint().authority() + ": it is not ready"));
+    }
+
+    @Test
+    void serverThatDoesNotRespond_isNamedAfterTheTimeout() throws IOException {
+        grpc.with("m", "FP32");
+        other.with("m", "FP32");
+        rest.with("there", "INT64");
+        rest.mute = true;
+        assertThat(run("validate", file(""), "--probe", "--timeout", "1s")).isEqualTo(1);
+        assertThat(err.toString()).contains("upstream 'b', server " + rest.endpoint().authority() + " is not ready: ");
+    }
+
+    @Test
+    void nameWithoutAddress_isSaid() throws IOException {
+        String file = Files.writeString(
+                        folder.resolve("f.yaml"),
+                        "upstreams: {u: {protocol: rest, connect_timeout: 1s, endpoints: ['none.invalid:1']}}\n"
+                                + "default_upstream: u\n")
+                .toString();
+        assertThat(run("validate", file, "--probe", "--timeout", "1s")).isEqualTo(1);
+        assertThat(err.toString()).contains("upstream 'u': none of its names and Services has an address");
+    }
+
+    @Test
+    void modelThatCannotBeLoaded_isSaid() throws IOException {
+        Path version = Files.createDirectories(folder.resolve("models/broken/1"));
+        Files.writeString(version.resolve("model.onnx"), "no model");
+        String file = Files.writeString(
+                        folder.resolve("f.yaml"), "local: {model_repository: models}\ndefault_upstream: local\n")
+                .toString();
+        assertThat(run("validate", file, "--probe")).isEqualTo(1);
+        assertThat(err.toString()).contains("upstream 'local', server local is not ready: ");
+    }
+
+    @Test
+    void refusedFile_isNotProbed() throws IOException {
+        String file = Files.writeString(folder.resolve("f.yaml"), "modles: {}\n").toString();
+        assertThat(run("validate", file, "--probe", "-o", "json")).isEqualTo(2);
+        JsonNode report = JSON.readTree(out.toString());
+        assertThat(report.path("good").asBoolean()).isFalse();
+        assertThat(report.path("problems").path(0).asText()).contains("f.yaml:1:1: unknown key 'modles'");
+    }
+
+    @Test
+    void withoutProbe_noServerIsAsked() throws IOException {
+        String file = file("");
+        assertThat(run("validate", file, "-o", "json")).isZero();
+        assertThat(JSON.readTree(out.toString()).path("good").asBoolean()).isTrue();
+        assertThat(rest.asked("ServerMetadata")).isZero();
+    }
+
+    @Test
+    void timeoutThatIsNone_isRefused() throws IOException {
+        assertThat(run("validate", file(""), "--probe", "--timeout", "5")).isEqualTo(2);
+        assertThat(err.toString()).contains("--timeout: a duration such as 10s is expected, got '5'");
+    }
+}

@@ -1,0 +1,101 @@
+package dev.isthmus.gateway.endtoend;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.reload.ConfigFile;
+import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.settings.TestConfigs;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The console's pages Configuration and Live in a real browser. With {@code -Disthmus.screenshots=FOLDER} the pictures
+ * of the documentation are made.
+ */
+class OperationsTest {
+    private static final String TOKEN = "a-long-secret";
+
+    private static String config() throws IOException {
+        return """
+                listeners: [{port: 0}]
+                admin: {port: 0, token_file: token}
+                health: {warm_up: 0s}
+                answers: {errors: passed}
+                local: {embedded_models: true}
+                upstreams:
+                  down: {protocol: rest, endpoints: ["%s"]}
+                models:
+                  fraud: {upstream: down}
+                  simple: {upstream: local}
+                """.formatted(TestConfigs.unusedEndpoint().authority());
+    }
+
+    private static void call(HttpClient client, Gateway gateway, String path) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://" + TestGateways.address(gateway) + path))
+                .POST(HttpRequest.BodyPublishers.ofString(
+                        "{\"inputs\": [{\"name\": \"x\", \"shape\": [1], \"datatype\": \"FP32\", \"data\": [1]}]}"))
+                .build();
+        client.send(request, HttpResponse.BodyHandlers.discarding());
+    }
+
+    /** Calls as long as the browser looks. */
+    private static Thread traffic(Gateway gateway, AtomicBoolean ended) {
+        return Thread.ofVirtual().start(() -> {
+            try (HttpClient client = HttpClient.newHttpClient()) {
+                while (!ended.get()) {
+                    call(client, gateway, "/v2/models/fraud/infer");
+                    call(client, gateway, "/v2/models/simple/infer");
+                    TimeUnit.MILLISECONDS.sleep(100);
+                }
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    @Test
+    void pages(@TempDir Path folder) throws Exception {
+        Path token = Files.writeString(folder.resolve("token"), TOKEN);
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
+        String config = config();
+        Path file = Files.writeString(folder.resolve("isthmus.yaml"), config);
+        AtomicBoolean ended = new AtomicBoolean();
+        String screenshots = System.getProperty("isthmus.screenshots");
+        try (Gateway gateway = Gateway.start(new ConfigFile(file, given -> given))) {
+            Files.writeString(file, config.replace("upstream: down", "upstream: down, timeout: 20s"));
+            assertThat(gateway.reload()).isInstanceOf(ReloadResult.Applied.class);
+            Files.writeString(file, "modles: {}\n" + config);
+            assertThat(gateway.reload()).isInstanceOf(ReloadResult.Rejected.class);
+            Thread traffic = traffic(gateway, ended);
+            try {
+                List<String> arguments = new ArrayList<>(List.of(
+                        "http://127.0.0.1:" + gateway.adminAddress().orElseThrow().getPort(), TOKEN));
+                if (screenshots != null) {
+                    arguments.add(Files.createDirectories(Path.of(screenshots))
+                            .toAbsolutePath()
+                            .toString());
+                }
+                Script.Outcome outcome = Script.run("operations.sh", arguments.toArray(String[]::new));
+                System.out.println(outcome.text());
+                assertThat(outcome.complaint()).isEmpty();
+                assertThat(outcome.text()).endsWith("all passed\n");
+            } finally {
+                ended.set(true);
+                traffic.join();
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package dev.isthmus.gateway.console;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.admin.AdminRequest;
+import dev.isthmus.gateway.admin.AdminResponse;
+import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.settings.ConfigDiff;
+import dev.isthmus.gateway.settings.ConfigDocument;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.ConfigKeys;
+import dev.isthmus.gateway.settings.ConfigSource;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** What the page Configuration shows, and the comparison of a text with what runs, which changes nothing. */
+public final class ConfigurationPage {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String PASTED = "text";
+    /** FILE:LINE:COLUMN: MESSAGE. */
+    private static final Pattern PLACE = Pattern.compile("(.*?):(\\d{1,9}):(\\d{1,9}): (.*)", Pattern.DOTALL);
+
+    private final Supplier<RunningConfiguration> running;
+    private final ConfigSource source;
+    private final Supplier<@Nullable LastReload> applied;
+    private final Supplier<@Nullable LastReload> rejected;
+
+    /**
+     * @param source of the configuration; null if it has none
+     * @param applied the last reload that was applied; null if there was none
+     * @param rejected the last reload that was rejected; null if there was none
+     */
+    public ConfigurationPage(
+            Supplier<RunningConfiguration> running,
+            @Nullable ConfigSource source,
+            Supplier<@Nullable LastReload> applied,
+            Supplier<@Nullable LastReload> rejected) {
+        this.running = running;
+        this.source = source == null ? () -> running.get().config() : source;
+        this.applied = applied;
+        this.rejected = rejected;
+    }
+
+    public void addTo(AdminRoutes routes) {
+        routes.route("GET", "/console/configuration", request -> show())
+                .route("POST", "/console/configuration/compare", this::compare);
+    }
+
+    private AdminResponse show() {
+        RunningConfiguration now = running.get();
+        ConfigKeys keys = source.keys();
+        Map<String, @Nullable Object> document = new LinkedHashMap<>();
+        document.put("generation", now.generation());
+        document.put("from_file", !keys.paths().isEmpty());
+        document.put("lines", ConfigurationLines.of(ConfigDocument.of(now.config()), keys));
+        document.put("applied", applied(applied.get()));
+        document.put("rejected", rejected(rejected.get()));
+        return AdminResponse.json(200, document);
+    }
+
+    private static @Nullable Object applied(@Nullable LastReload reload) {
+        return reload != null && reload.result() instanceof ReloadResult.Applied result
+                ? Map.of(
+                        "time",
+                        reload.time().toString(),
+                        "changes",
+                        withoutSecrets(result.changes()),
+                        "warnings",
+                        result.warnings())
+                : null;
+    }
+
+    private static @Nullable Object rejected(@Nullable LastReload reload) {
+        return reload != null && reload.result() instanceof ReloadResult.Rejected result
+                ? Map.of("time", reload.time().toString(), "problems", problems(result.problems()))
+                : null;
+    }
+
+    private static List<Map<String, Object>> problems(List<String> problems) {
+        return problems.stream().map(ConfigurationPage::problem).toList();
+    }
+
+    private static Map<String, Object> problem(String text) {
+        Matcher place = PLACE.matcher(text);
+        boolean placed = place.matches();
+        return Map.of(
+                "line", placed ? Integer.parseInt(place.group(2)) : 0,
+                "column", placed ? Integer.parseInt(place.group(3)) : 0,
+                "message", ConfigurationLines.withoutSecrets(placed ? place.group(4) : text));
+    }
+
+    private static List<String> withoutSecrets(List<String> texts) {
+        return texts.stream().map(ConfigurationLines::withoutSecrets).toList();
+    }
+
+    private AdminResponse compare(AdminRequest request) {
+        String text = text(request.body());
+        if (text == null) {
+            return AdminResponse.error(400, "a JSON object with 'text', the configuration, is expected");
+        }
+        GatewayConfig next;
+        try {
+            next = source.parse(PASTED, text);
+        } catch (ConfigException e) {
+            return AdminResponse.json(200, Map.of("problems", problems(e.problems())));
+        }
+        ConfigDiff diff = ConfigDiff.of(running.get().config(), next);
+        return AdminResponse.json(
+                200,
+                Map.of(
+                        "problems", List.of(),
+                        "changes", withoutSecrets(diff.changes()),
+                        "after_restart", withoutSecrets(diff.needRestart())));
+    }
+
+    private static @Nullable String text(String body) {
+        try {
+            JsonNode text = JSON.readTree(body).path("text");
+            return text.isTextual() ? text.asText() : null;
+        } catch (JsonProcessingException e) {
+            return null;
+        }
+    }
+}

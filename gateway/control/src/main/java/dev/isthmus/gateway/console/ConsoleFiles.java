@@ -1,0 +1,97 @@
+package dev.isthmus.gateway.console;
+
+import dev.isthmus.gateway.admin.AdminRequest;
+import dev.isthmus.gateway.admin.AdminResponse;
+import dev.isthmus.gateway.admin.AdminRoutes;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Serves the console's page and files, which are resources of this package. */
+public final class ConsoleFiles {
+    private static final String PAGE = "index.html";
+    private static final String NAVIGATION = "<!-- navigation -->";
+    private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+            + " img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+    private static final Pattern NAME = Pattern.compile("[a-z]+\\.(js|css|svg)");
+    private static final Map<String, String> TYPES = Map.of(
+            "html", "text/html; charset=utf-8",
+            "js", "text/javascript; charset=utf-8",
+            "css", "text/css; charset=utf-8",
+            "svg", "image/svg+xml");
+
+    private final Map<String, ConsoleFile> files = new ConcurrentHashMap<>();
+
+    /** A resource. */
+    private record ConsoleFile(String type, String text, String tag) {}
+
+    public void addTo(AdminRoutes routes) {
+        routes.route("GET", "/", request -> respond(request, page())).route("GET", "/console/files/*", this::file);
+    }
+
+    private AdminResponse file(AdminRequest request) {
+        String name = request.tail();
+        ConsoleFile found = NAME.matcher(name).matches() ? files.computeIfAbsent(name, ConsoleFiles::load) : null;
+        return found == null ? AdminResponse.error(404, "no such file") : respond(request, found);
+    }
+
+    private ConsoleFile page() {
+        return files.computeIfAbsent(PAGE, name -> of(name, text(PAGE).replace(NAVIGATION, navigation())));
+    }
+
+    /** Names and titles are constants, which need no escapes. */
+    private static String navigation() {
+        return Arrays.stream(ConsolePage.values())
+                .filter(page -> ConsoleFiles.class.getResource(page.id() + ".js") != null)
+                .map(page -> "<a href=\"#/" + page.id() + "\">" + page.title() + "</a>")
+                .collect(Collectors.joining("\n      "));
+    }
+
+    private static @Nullable ConsoleFile load(String name) {
+        return ConsoleFiles.class.getResource(name) == null ? null : of(name, text(name));
+    }
+
+    private static String text(String name) {
+        try (InputStream in = ConsoleFiles.class.getResourceAsStream(name)) {
+            if (in == null) {
+                throw new IllegalStateException("the jar lacks " + name);
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static ConsoleFile of(String name, String text) {
+        String type = TYPES.getOrDefault(name.substring(name.lastIndexOf('.') + 1), "");
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+            return new ConsoleFile(type, text, '"' + HexFormat.of().formatHex(digest, 0, 16) + '"');
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every JDK has SHA-256", e);
+        }
+    }
+
+    private static AdminResponse respond(AdminRequest request, ConsoleFile file) {
+        boolean known = request.header().apply("if-none-match").equals(file.tag());
+        AdminResponse response =
+                known ? AdminResponse.notModified(file.type()) : AdminResponse.text(file.type(), file.text());
+        return response.with("etag", file.tag())
+                .with("cache-control", "no-cache")
+                .with("content-security-policy", POLICY)
+                .with("cross-origin-opener-policy", "same-origin")
+                .with("cross-origin-resource-policy", "same-origin")
+                .with("referrer-policy", "no-referrer")
+                .with("x-frame-options", "DENY");
+    }
+}

@@ -1,0 +1,50 @@
+package dev.isthmus.gateway.console;
+
+import dev.isthmus.gateway.admin.AdminRequest;
+import dev.isthmus.gateway.admin.AdminResponse;
+import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.reload.LastReload;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The routes of the console: its files, and the documents that only it needs. */
+public final class ConsolePages {
+    private final Supplier<RunningConfiguration> running;
+    private final TrafficHistory history;
+    private final OverviewDocument overview;
+
+    /**
+     * @param version of the build
+     * @param inFlight how many calls are active
+     * @param lastReload null if there was none
+     */
+    public ConsolePages(
+            String version,
+            Supplier<RunningConfiguration> running,
+            GatewayReadiness readiness,
+            MemoryBudget memory,
+            LongSupplier inFlight,
+            Supplier<@Nullable LastReload> lastReload,
+            TrafficHistory history) {
+        this.running = running;
+        this.history = history;
+        this.overview = new OverviewDocument(version, readiness, memory, inFlight, lastReload, history);
+    }
+
+    public void addTo(AdminRoutes routes) {
+        new ConsoleFiles().addTo(routes);
+        routes.route("GET", "/console/overview", this::overview).route("GET", "/console/models", this::models);
+    }
+
+    private AdminResponse overview(AdminRequest request) {
+        return AdminResponse.json(200, overview.of(running.get()));
+    }
+
+    private AdminResponse models(AdminRequest request) {
+        ModelsDocument models = new ModelsDocument(running.get(), history.earlier(), history.reading());
+        return AdminResponse.json(200, models.document());
+    }
+}

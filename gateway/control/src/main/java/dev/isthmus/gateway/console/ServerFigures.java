@@ -1,0 +1,121 @@
+package dev.isthmus.gateway.console;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.FunctionTimer;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+
+/** Adds to the document {@code /servers} what the meters say of each server and upstream. */
+public final class ServerFigures {
+    private static final List<String> BREAKER = List.of("closed", "half_open", "open");
+
+    private final Map<ServerKey, ServerCounts> servers = new HashMap<>();
+    private final Map<String, UpstreamCounts> upstreams = new TreeMap<>();
+
+    private record ServerKey(String upstream, String server) {}
+
+    /** Of one server. */
+    private static final class ServerCounts {
+        private long inFlight;
+        private double queue = Double.NaN;
+        private long ejections;
+        private long calls;
+        private long failed;
+        private double seconds;
+    }
+
+    /** Of one upstream. */
+    private static final class UpstreamCounts {
+        private int breaker;
+        private long inFlight;
+        private long limit;
+    }
+
+    /** Goes once through all meters. */
+    public static ObjectNode addTo(ObjectNode document, MeterRegistry registry) {
+        ServerFigures figures = new ServerFigures();
+        registry.forEachMeter(figures::read);
+        for (JsonNode each : document.path("servers")) {
+            figures.add((ObjectNode) each);
+        }
+        ArrayNode list = document.putArray("upstreams");
+        figures.upstreams.forEach((name, counts) -> list.addObject()
+                .put("upstream", name)
+                .put("breaker", BREAKER.get(Math.clamp(counts.breaker, 0, BREAKER.size() - 1)))
+                .put("in_flight", counts.inFlight)
+                .put("limit", counts.limit));
+        return document;
+    }
+
+    private void add(ObjectNode server) {
+        ServerCounts counts = servers.get(new ServerKey(
+                server.path("upstream").asText(), server.path("server").asText()));
+        if (counts == null) {
+            return;
+        }
+        server.put("in_flight", counts.inFlight)
+                .put("ejections", counts.ejections)
+                .put("calls", counts.calls)
+                .put("failed", counts.failed)
+                .put("seconds", counts.seconds);
+        // Unknown unless the upstream's balancing is queue_aware.
+        if (Double.isFinite(counts.queue)) {
+            server.put("queue", (long) counts.queue);
+        }
+    }
+
+    private void read(Meter meter) {
+        switch (meter) {
+            case Gauge gauge -> read(gauge);
+            case FunctionTimer timer
+            when name(meter).equals("isthmus.endpoint.requests") -> {
+                ServerCounts counts = server(meter);
+                long calls = (long) timer.count();
+                counts.calls += calls;
+                counts.failed += tag(meter, "outcome").equals("failed") ? calls : 0;
+                counts.seconds += timer.totalTime(TimeUnit.SECONDS);
+            }
+            case FunctionCounter counter
+            when name(meter).equals("isthmus.endpoint.ejections") -> server(meter).ejections = (long) counter.count();
+            default -> {}
+        }
+    }
+
+    private void read(Gauge gauge) {
+        switch (name(gauge)) {
+            case "isthmus.endpoint.under.way" -> server(gauge).inFlight = (long) gauge.value();
+            case "isthmus.endpoint.pending" -> server(gauge).queue = gauge.value();
+            case "isthmus.upstream.breaker.state" -> upstream(gauge).breaker = (int) gauge.value();
+            case "isthmus.upstream.under.way" -> upstream(gauge).inFlight = (long) gauge.value();
+            case "isthmus.upstream.requests.limit" -> upstream(gauge).limit = (long) gauge.value();
+            default -> {}
+        }
+    }
+
+    private static String name(Meter meter) {
+        return meter.getId().getName();
+    }
+
+    private static String tag(Meter meter, String name) {
+        return Objects.requireNonNullElse(meter.getId().getTag(name), "");
+    }
+
+    private ServerCounts server(Meter meter) {
+        return servers.computeIfAbsent(
+                new ServerKey(tag(meter, "upstream"), tag(meter, "endpoint")), key -> new ServerCounts());
+    }
+
+    private UpstreamCounts upstream(Meter meter) {
+        return upstreams.computeIfAbsent(tag(meter, "upstream"), name -> new UpstreamCounts());
+    }
+}

@@ -1,0 +1,160 @@
+package dev.isthmus.gateway.console;
+
+import dev.isthmus.gateway.settings.GatewayConfig;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The traffic of the last 15 minutes: the meters, read every 5 s, and those of single models, of which two readings are
+ * kept, every 30 s. Thread-safe.
+ */
+public final class TrafficHistory {
+    private static final Logger LOG = LoggerFactory.getLogger(TrafficHistory.class);
+    static final int SECONDS = 5;
+    private static final int MINUTES = 15;
+    static final int SAMPLES = MINUTES * 60 / SECONDS + 1;
+    /** The samples whose figures are "now": those of one minute. */
+    private static final int RECENT = 60 / SECONDS;
+
+    private static final int MODEL_READINGS = 2;
+    private static final int MODEL_EVERY = 30 / SECONDS;
+    private static final double NANOS = 1e9;
+
+    private final MeterRegistry registry;
+    private final Supplier<GatewayConfig> config;
+    private final LongSupplier memory;
+    private final LongSupplier nanoTime;
+    private final InstantSource clock;
+    private final Deque<TrafficSample> samples = new ArrayDeque<>(SAMPLES);
+    private final Deque<TrafficReading> readings = new ArrayDeque<>(MODEL_READINGS);
+    private long count;
+
+    /**
+     * The totals at one moment.
+     *
+     * @param time in milliseconds since 1970
+     * @param memory that calls hold, in bytes
+     */
+    private record TrafficSample(long nanos, long time, CallTotals all, OwnTime own, long memory) {}
+
+    /**
+     * Starts without samples.
+     *
+     * @param memory bytes that calls hold
+     * @param nanoTime on the scale of {@link System#nanoTime()}
+     */
+    public TrafficHistory(
+            MeterRegistry registry,
+            Supplier<GatewayConfig> config,
+            LongSupplier memory,
+            LongSupplier nanoTime,
+            InstantSource clock) {
+        this.registry = registry;
+        this.config = config;
+        this.memory = memory;
+        this.nanoTime = nanoTime;
+        this.clock = clock;
+    }
+
+    /** Begins to read, until the scheduler is shut down. */
+    public void start(ScheduledExecutorService scheduler) {
+        scheduler.scheduleWithFixedDelay(this::read, 0, SECONDS, TimeUnit.SECONDS);
+    }
+
+    private void read() {
+        try {
+            add(reading());
+        } catch (RuntimeException fault) {
+            // Must not stop the next reading.
+            LOG.atError().setCause(fault).log("internal error: the traffic cannot be read; please report it");
+        }
+    }
+
+    /** The meters as they are. */
+    TrafficReading reading() {
+        return TrafficReading.of(registry, nanoTime.getAsLong());
+    }
+
+    /** Keeps a reading. */
+    synchronized void add(TrafficReading reading) {
+        if (samples.size() == SAMPLES) {
+            samples.removeFirst();
+        }
+        samples.addLast(new TrafficSample(
+                reading.nanos(), clock.millis(), reading.all(), OwnTime.of(reading, config.get()), memory.getAsLong()));
+        if (count++ % MODEL_EVERY == 0) {
+            if (readings.size() == MODEL_READINGS) {
+                readings.removeFirst();
+            }
+            readings.addLast(reading);
+        }
+    }
+
+    /** The reading with which the meters of single models are compared; null before the first. */
+    synchronized @Nullable TrafficReading earlier() {
+        return readings.peekFirst();
+    }
+
+    /** The figures of the last minute, and those of each sample of the last 15 minutes. */
+    synchronized Map<String, Object> document() {
+        List<TrafficSample> all = new ArrayList<>(samples);
+        List<SampleStep> steps = new ArrayList<>(all.size());
+        for (int i = 1; i < all.size(); i++) {
+            steps.add(SampleStep.of(all.get(i - 1), all.get(i)));
+        }
+        Map<String, Object> document = new LinkedHashMap<>();
+        document.put("interval_seconds", SECONDS);
+        document.put("now", all.isEmpty() ? Map.of() : now(all));
+        document.put("times", all.stream().skip(1).map(TrafficSample::time).toList());
+        document.put("rate", series(steps, step -> step.figures().rate()));
+        document.put("client_errors", series(steps, step -> step.figures().clientErrors()));
+        document.put("server_errors", series(steps, step -> step.figures().serverErrors()));
+        document.put("p50", series(steps, step -> step.figures().p50()));
+        document.put("p95", series(steps, step -> step.figures().p95()));
+        document.put("p99", series(steps, step -> step.figures().p99()));
+        document.put("own_share", series(steps, SampleStep::ownShare));
+        document.put("own_seconds", series(steps, SampleStep::ownSeconds));
+        document.put("memory", series(steps, SampleStep::memory));
+        return document;
+    }
+
+    /** From one sample to a later one. */
+    private record SampleStep(TrafficFigures figures, double ownShare, double ownSeconds, long memory) {
+        static SampleStep of(TrafficSample before, TrafficSample after) {
+            return new SampleStep(
+                    TrafficFigures.between(before.all(), after.all(), (after.nanos() - before.nanos()) / NANOS),
+                    after.own().share(before.own()),
+                    after.own().mean(before.own()),
+                    after.memory());
+        }
+    }
+
+    private static Map<String, @Nullable Object> now(List<TrafficSample> all) {
+        SampleStep minute = SampleStep.of(all.get(Math.max(0, all.size() - 1 - RECENT)), all.getLast());
+        Map<String, @Nullable Object> now = new LinkedHashMap<>(minute.figures().document());
+        now.put("own_share", TrafficFigures.rounded(minute.ownShare()));
+        now.put("own_seconds", TrafficFigures.rounded(minute.ownSeconds()));
+        now.put("calls", all.getLast().all().calls());
+        return now;
+    }
+
+    private static List<@Nullable Double> series(List<SampleStep> steps, ToDoubleFunction<SampleStep> figure) {
+        List<@Nullable Double> values = new ArrayList<>(steps.size());
+        steps.forEach(step -> values.add(TrafficFigures.rounded(figure.applyAsDouble(step))));
+        return values;
+    }
+}

@@ -1,0 +1,104 @@
+package dev.isthmus.gateway.console;
+
+import dev.isthmus.oip.ErrorCode;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionTimer;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.DoubleAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the meters of inferences say at one moment.
+ *
+ * @param nanos when, on the scale of {@link System#nanoTime()}
+ * @param models by the route's key
+ * @param targets inferences by the target that they were sent to
+ * @param trySeconds the time of tries at servers, without those of copies for shadows
+ */
+record TrafficReading(
+        long nanos, Map<String, CallTotals> models, Map<TargetKey, Long> targets, DoubleAdder trySeconds) {
+    private static final Set<String> UNARY = Set.of("infer", "generate");
+    private static final Set<String> INFERENCES = Set.of("infer", "generate", "infer_stream", "generate_stream");
+
+    /** A target of a route. */
+    record TargetKey(String model, String target) {}
+
+    /** Goes once through all meters. */
+    static TrafficReading of(MeterRegistry registry, long nanos) {
+        TrafficReading reading = new TrafficReading(nanos, new HashMap<>(), new HashMap<>(), new DoubleAdder());
+        registry.forEachMeter(reading::add);
+        return reading;
+    }
+
+    private void add(Meter meter) {
+        switch (meter.getId().getName()) {
+            case "isthmus.requests" -> {
+                if (meter instanceof Timer timer && isInference(meter)) {
+                    totals(meter).add(timer, status(tag(meter, "code")), UNARY.contains(tag(meter, "operation")));
+                }
+            }
+            case "isthmus.request.phase" -> {
+                if (meter instanceof FunctionTimer phase
+                        && tag(meter, "phase").equals("upstream")
+                        && isInference(meter)) {
+                    totals(meter).addWaits(phase);
+                }
+            }
+            case "isthmus.target.requests" -> {
+                if (meter instanceof Counter counter) {
+                    targets.merge(
+                            new TargetKey(tag(meter, "model"), tag(meter, "target")),
+                            (long) counter.count(),
+                            Long::sum);
+                }
+            }
+            case "isthmus.upstream.requests" -> {
+                if (meter instanceof Timer tries) {
+                    trySeconds.add(tries.totalTime(TimeUnit.SECONDS));
+                }
+            }
+            case "isthmus.shadow.latency" -> {
+                if (meter instanceof Timer copies) {
+                    trySeconds.add(-copies.totalTime(TimeUnit.SECONDS));
+                }
+            }
+            default -> {}
+        }
+    }
+
+    private static boolean isInference(Meter meter) {
+        return INFERENCES.contains(tag(meter, "operation"));
+    }
+
+    private CallTotals totals(Meter meter) {
+        return models.computeIfAbsent(tag(meter, "model"), model -> new CallTotals());
+    }
+
+    private static String tag(Meter meter, String name) {
+        return Objects.requireNonNullElse(meter.getId().getTag(name), "");
+    }
+
+    private static int status(String code) {
+        return code.equals("OK") ? 200 : ErrorCode.valueOf(code).httpStatus();
+    }
+
+    /** The totals of a model; without calls if it has none. */
+    CallTotals of(@Nullable String model) {
+        CallTotals known = models.get(model);
+        return known == null ? new CallTotals() : known;
+    }
+
+    /** The totals of all models. */
+    CallTotals all() {
+        CallTotals all = new CallTotals();
+        models.values().forEach(all::add);
+        return all;
+    }
+}

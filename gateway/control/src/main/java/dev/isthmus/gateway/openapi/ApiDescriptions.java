@@ -1,0 +1,105 @@
+package dev.isthmus.gateway.openapi;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.ServerMetadata;
+import io.netty.buffer.Unpooled;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The OpenAPI documents of one configuration. Thread-safe. */
+public final class ApiDescriptions {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final Schemas schemas = new Schemas();
+    private final SecuritySchemes security;
+    private final Set<String> openListeners;
+
+    /**
+     * The documents of one configuration.
+     *
+     * @param authentication null if callers are not identified
+     * @param openListeners listeners whose requests need no credential
+     */
+    public ApiDescriptions(@Nullable AuthenticationConfig authentication, Set<String> openListeners) {
+        this.security = new SecuritySchemes(authentication);
+        this.openListeners = Set.copyOf(openListeners);
+    }
+
+    /**
+     * The document of the gateway.
+     *
+     * @param server the metadata that the caller sees
+     */
+    public ReplyMessage.Document gateway(CallContext call, ServerMetadata server) {
+        ApiDocument document = new ApiDocument(
+                server.name(),
+                server.version(),
+                "The Open Inference Protocol over REST. The document of a model, with its inputs, outputs and an example"
+                        + " request, is at /v2/models/{model}/openapi.json.",
+                schemas);
+        new GatewayApi(document, schemas, security.openHealth()).describe(Set.copyOf(server.extensions()));
+        return written(call, document);
+    }
+
+    /** A reply that turns a model's metadata into its document. */
+    public Reply describing(CallContext call, ModelRef model, Reply client) {
+        return new DescriptionWriter(call, model, client);
+    }
+
+    private final class DescriptionWriter extends ForwardingReply {
+        private final CallContext call;
+        private final ModelRef model;
+
+        DescriptionWriter(CallContext call, ModelRef model, Reply client) {
+            super(client);
+            this.call = call;
+            this.model = model;
+        }
+
+        @Override
+        public void message(ReplyMessage message) {
+            super.message(message instanceof ReplyMessage.Model of ? model(call, model, of.metadata()) : message);
+        }
+    }
+
+    private ReplyMessage.Document model(CallContext call, ModelRef model, ModelMetadata metadata) {
+        String version = model.version().isEmpty() ? String.join(", ", metadata.versions()) : model.version();
+        ApiDocument document = new ApiDocument(
+                model.name(),
+                version.isEmpty() ? "1" : version,
+                "A model of the Open Inference Protocol"
+                        + (metadata.platform().isEmpty() ? "." : ", platform " + metadata.platform() + "."),
+                schemas);
+        new ModelApi(document, path(model), metadata).describe();
+        return written(call, document);
+    }
+
+    /** The path of a model or of one of its versions. */
+    public static String path(ModelRef model) {
+        String path = "/v2/models/" + segment(model.name());
+        return model.version().isEmpty() ? path : path + "/versions/" + segment(model.version());
+    }
+
+    private static String segment(String name) {
+        return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    private ReplyMessage.Document written(CallContext call, ApiDocument document) {
+        security.addTo(document.root(), openListeners.contains(call.listener()));
+        try {
+            return new ReplyMessage.Document(Unpooled.wrappedBuffer(JSON.writeValueAsBytes(document.root())));
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("cannot serialize a tree of plain values", e);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// The frame of all pages: navigation, login, colours.
+import { ApiError, get, notice, post } from './api.js';
+import { h } from './dom.js';
+
+const main = document.getElementById('main');
+const links = [...document.querySelectorAll('nav a')];
+const login = document.getElementById('login');
+const dialog = document.getElementById('login-dialog');
+const token = document.getElementById('token');
+let unmount;
+let visit = 0;
+
+function wanted() {
+  const path = location.hash.replace(/^#\//, '').split(/[/?]/)[0];
+  return links.find((link) => link.hash === `#/${path}`) ?? links[0];
+}
+
+async function show(focus) {
+  const link = wanted();
+  const mine = ++visit;
+  unmount?.();
+  unmount = undefined;
+  for (const each of links) {
+    each.toggleAttribute('aria-current', false);
+  }
+  link.setAttribute('aria-current', 'page');
+  link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  document.title = `${link.textContent} - Isthmus`;
+  notice('');
+  const module = await import(`./${link.hash.slice(2)}.js`);
+  if (mine !== visit) {
+    return;
+  }
+  const page = h('div', { class: `page ${link.hash.slice(2)}` }, h('h1', null, link.textContent));
+  main.replaceChildren(page);
+  unmount = module.mount(page);
+  if (focus) {
+    main.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }
+}
+
+async function showSession() {
+  try {
+    const session = await get('/session');
+    login.hidden = !session.token_configured;
+    login.textContent = session.session ? 'Log out' : 'Log in';
+    login.dataset.session = session.session;
+    if (session.reading_needs_token && !session.session) {
+      ask();
+    }
+  } catch (error) {
+    notice(error.message, 'bad');
+  }
+}
+
+/** Whether the operator has closed the dialog: it then opens only for changes and by its button. */
+let declined = false;
+
+function ask() {
+  if (!dialog.open) {
+    token.value = '';
+    document.getElementById('login-error').textContent = '';
+    dialog.returnValue = '';
+    dialog.showModal();
+  }
+}
+
+async function logIn(event) {
+  event.preventDefault();
+  try {
+    await post('/session', { token: token.value });
+    token.value = '';
+    dialog.close('done');
+    notice('');
+    await showSession();
+    window.dispatchEvent(new CustomEvent('isthmus-session'));
+  } catch (error) {
+    if (!(error instanceof ApiError)) {
+      throw error;
+    }
+    document.getElementById('login-error').textContent = error.message;
+  }
+}
+
+async function logInOrOut() {
+  if (login.dataset.session !== 'true') {
+    ask();
+    return;
+  }
+  try {
+    await post('/session/end');
+    await showSession();
+    window.dispatchEvent(new CustomEvent('isthmus-session'));
+  } catch (error) {
+    notice(error.message, 'bad');
+  }
+}
+
+function changeTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === 'dark'
+    : matchMedia('(prefers-color-scheme: dark)').matches;
+  root.dataset.theme = dark ? 'light' : 'dark';
+  localStorage.setItem('isthmus-theme', root.dataset.theme);
+}
+
+window.addEventListener('hashchange', () => show(true));
+window.addEventListener('isthmus-login', (event) => {
+  if (event.detail === 'POST' || !declined) {
+    ask();
+  }
+});
+dialog.addEventListener('close', () => {
+  declined = dialog.returnValue !== 'done';
+});
+document.getElementById('login-form').addEventListener('submit', logIn);
+document.getElementById('login-cancel').addEventListener('click', () => dialog.close());
+document.getElementById('theme').addEventListener('click', changeTheme);
+login.addEventListener('click', logInOrOut);
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  main.focus();
+});
+showSession();
+show(false);

@@ -1,0 +1,65 @@
+// Numbers, durations, bytes and times as text. Unknown values are a dash.
+const NONE = '–';
+
+function known(value) {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+/** 3 significant digits: 0.0123, 1.23, 123, 12,300. */
+export function number(value) {
+  if (!known(value)) {
+    return NONE;
+  }
+  const digits = value !== 0 && Math.abs(value) < 100 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 0 };
+  return value.toLocaleString('en', digits);
+}
+
+/** Calls per second. */
+export function rate(value) {
+  return known(value) ? `${number(value)}/s` : NONE;
+}
+
+/** A share from 0 to 1 in percent. */
+export function percent(share) {
+  return known(share) ? `${number(100 * share)} %` : NONE;
+}
+
+/** Seconds in the unit that fits: 250 µs, 1.2 ms, 3 s, 4 min, 5 h, 6 d. */
+export function duration(seconds) {
+  if (!known(seconds)) {
+    return NONE;
+  }
+  const units = [[86_400, 'd'], [3_600, 'h'], [60, 'min'], [1, 's'], [1e-3, 'ms']];
+  const [size, unit] = units.find(([least]) => seconds >= least) ?? [1e-6, 'µs'];
+  return seconds === 0 ? '0 s' : `${number(seconds / size)} ${unit}`;
+}
+
+/** Bytes in the unit that fits. */
+export function bytes(value) {
+  if (!known(value)) {
+    return NONE;
+  }
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let index = 0;
+  let rest = value;
+  while (rest >= 1024 && index < units.length - 1) {
+    rest /= 1024;
+    index++;
+  }
+  return `${number(rest)} ${units[index]}`;
+}
+
+/** The time of day of a date, in the zone of the browser. */
+export function clock(date) {
+  return date.toLocaleTimeString('en-GB');
+}
+
+/** How long ago a date in ISO 8601 was. */
+export function ago(text) {
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? NONE : `${duration(Math.max(0, Math.round((Date.now() - date) / 1000)))} ago`;
+}
+
+export function plural(count, one, many = `${one}s`) {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,145 @@
+// The calls that have just ended. The gateway keeps none while no page is open.
+import { get, poll } from './api.js';
+import { badge, h, setText } from './dom.js';
+import { bytes, number } from './format.js';
+import { table } from './table.js';
+
+const REFRESH = 1_000;
+const MOST = 500;
+const FAILED = 500;
+
+function state(call) {
+  const kind = call.code === 'OK' ? 'good' : call.code === 'CANCELLED' || call.status < FAILED ? 'warn' : 'bad';
+  return badge(kind, call.code === 'OK' ? 'OK' : `${call.status} ${call.code}`);
+}
+
+function millis(value) {
+  return value === undefined ? '–' : `${number(value)} ms`;
+}
+
+function versioned(name, version) {
+  return version ? `${name} version ${version}` : name;
+}
+
+function details(call) {
+  const facts = [
+    ['Reason', call.reason],
+    ['Operation', `${call.operation} over ${call.protocol}, listener ${call.listener}`],
+    ['Requested', versioned(call.model, call.version)],
+    ['Route', call.route],
+    ['Sent to', call.upstream ? `upstream ${call.upstream}, model ${versioned(call.served_model, call.served_version)}` : 'no server'],
+    ['Tries', call.retries.length ? `${call.attempts}; repeated because: ${call.retries.join(', ')}` : String(call.attempts)],
+    ['Last server', call.server],
+    ['Reading the request', millis(call.request_ms)],
+    ['Until the response', millis(call.upstream_ms)],
+    ['Writing the response', millis(call.response_ms)],
+    ['Bytes', `${bytes(call.request_bytes)} received, ${bytes(call.response_bytes)} sent`],
+    ['Request id', call.request_id],
+    ['Trace', call.trace_id],
+  ];
+  return h('dl', { class: 'facts' }, facts
+    .filter(([, text]) => text).flatMap(([name, text]) => [h('dt', null, name), h('dd', null, text)]));
+}
+
+export function mount(page) {
+  const view = crypto.getRandomValues(new Uint32Array(4)).reduce((text, each) => text + each.toString(16).padStart(8, '0'), '');
+  const model = h('input', { type: 'search', 'aria-label': 'Model', placeholder: 'Model' });
+  const server = h('input', { type: 'search', 'aria-label': 'Upstream or server', placeholder: 'Upstream or server' });
+  const outcome = h('select', { 'aria-label': 'Status' }, h('option', { value: 'all' }, 'All calls'), h('option', { value: 'failed' }, 'Failed calls'));
+  const slower = h('input', { type: 'number', min: '0', max: '3600000', 'aria-label': 'Slower than, in milliseconds', placeholder: 'Slower than ms' });
+  const pause = h('button', { type: 'button', 'aria-pressed': 'false', onclick: togglePause }, 'Pause');
+  const summary = h('p', { class: 'quiet' }, ' ');
+  const list = table({
+    name: 'Calls',
+    empty: 'No call has ended since this page was opened',
+    key: (call) => `call ${call.number}`,
+    details,
+    columns: [
+      { title: 'Time', value: (call) => call.time.slice(11, 23) },
+      { title: 'Status', value: (call) => call.code, cell: state },
+      { title: 'Operation', value: (call) => call.operation },
+      { title: 'Model', value: (call) => call.model || call.route },
+      { title: 'Upstream', value: (call) => call.upstream },
+      { title: 'Server', value: (call) => call.server },
+      { title: 'Tries', value: (call) => call.attempts, numeric: true },
+      { title: 'Duration', value: (call) => call.duration_ms ?? 0, cell: (call) => millis(call.duration_ms), numeric: true },
+    ],
+  });
+  let calls = [];
+  let after = 0;
+  let paused = false;
+  let allowed = false;
+  let ends;
+
+  function togglePause() {
+    paused = !paused;
+    pause.setAttribute('aria-pressed', paused);
+    setText(pause, paused ? 'Continue' : 'Pause');
+    if (!paused) {
+      ends.now();
+    }
+  }
+
+  function filtered(event) {
+    event?.preventDefault();
+    calls = [];
+    list.update(calls);
+    ends.now();
+  }
+
+  /** Calls need the token, as all diagnosis does. */
+  async function load() {
+    if (paused) {
+      return null;
+    }
+    if (!allowed) {
+      const session = await get('/session');
+      if (!session.session) {
+        return { configured: session.token_configured };
+      }
+      allowed = true;
+    }
+    const query = new URLSearchParams({ view, after, model: model.value, server: server.value, outcome: outcome.value });
+    if (slower.value) {
+      query.set('slower_than_ms', slower.value);
+    }
+    try {
+      return await get(`/debug/calls?${query}`);
+    } catch (error) {
+      allowed = false;
+      throw error;
+    }
+  }
+
+  function show(document) {
+    if (document === null) {
+      return;
+    }
+    if (!document.calls) {
+      setText(summary, document.configured
+        ? 'Log in to see calls.'
+        : 'Calls are shown to who has the admin token; admin.token_file is not configured.');
+      return;
+    }
+    if (document.last_number < after) {
+      // Another process: it counts from 1 again.
+      after = 0;
+      return;
+    }
+    after = Math.max(after, document.calls[0]?.number ?? 0);
+    calls = [...document.calls, ...calls].slice(0, MOST);
+    list.update(calls);
+    const skipped = document.matching_calls - document.kept_calls;
+    setText(summary, `${number(document.matching_calls)} calls since the page or filter was opened`
+      + (skipped > 0 ? `; ${number(skipped)} of them came too fast and are not listed` : ''));
+  }
+
+  page.append(
+    h('form', { class: 'filter', onsubmit: filtered, onchange: filtered }, model, server, outcome, slower, pause),
+    summary,
+    list.element,
+  );
+  list.update(calls);
+  ends = poll(REFRESH, load, show);
+  return ends;
+}

@@ -1,0 +1,117 @@
+// Every route: its targets and servers, its traffic, and where servers describe a model differently.
+import { get, poll } from './api.js';
+import { badge, h, setText, svg } from './dom.js';
+import { duration, percent, plural, rate } from './format.js';
+import { table } from './table.js';
+
+const REFRESH = 5_000;
+
+/** Servers on which the model is ready, of all that targets have. */
+function readiness(model) {
+  const replicas = model.targets.flatMap((target) => target.replicas);
+  const ready = replicas.filter((replica) => replica.server_ready && replica.ready !== false).length;
+  return { ready, all: replicas.length };
+}
+
+function ready(model) {
+  const { ready: good, all } = readiness(model);
+  if (all === 0) {
+    return badge('none', 'no server known');
+  }
+  return badge(good === all ? 'good' : good > 0 ? 'warn' : 'bad', `${good} of ${all}`);
+}
+
+function bar(share, label) {
+  return svg('svg', { class: 'bar', viewBox: '0 0 100 10', preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
+    svg('rect', { class: 'ground', width: 100, height: 10 }),
+    svg('rect', { class: 'part', width: (100 * share).toFixed(2), height: 10 }));
+}
+
+function replica(each) {
+  if (!each.server_ready) {
+    return h('li', null, `${each.server} `, badge('bad', 'server not ready'));
+  }
+  return h('li', null, `${each.server} `,
+    each.ready === null ? badge('none', 'not checked') : each.ready ? badge('good', 'ready') : badge('bad', 'model not ready'));
+}
+
+function target(each) {
+  const name = [each.model, each.version && `version ${each.version}`].filter(Boolean).join(', ');
+  return h('tr', null,
+    h('td', null, each.name),
+    h('td', null, each.upstream, name ? h('div', { class: 'quiet' }, name) : null),
+    h('td', { class: 'number' }, percent(each.share)),
+    h('td', { class: 'number' }, percent(each.real_share), bar(each.real_share ?? 0, `real share ${percent(each.real_share)}`)),
+    h('td', null, each.replicas.length ? h('ul', { class: 'plain' }, each.replicas.map(replica)) : 'none known'));
+}
+
+function drift(differences) {
+  return h('div', { class: 'drift' },
+    h('h3', null, 'Servers that describe it differently'),
+    differences.map((each) => h('div', { class: 'diff' },
+      h('p', null, `${each.upstream} ${each.server}, ${each.subject || 'model'}: ${each.kind.toLowerCase().replaceAll('_', ' ')}`),
+      h('pre', null,
+        each.merged ? h('del', null, `- ${each.merged}   (the others)`) : null,
+        each.said ? h('ins', null, `+ ${each.said}   (this server)`) : null))));
+}
+
+function details(model) {
+  const labels = Object.entries(model.labels).map(([label, version]) => `${label} = ${version}`).join(', ');
+  return h('div', null,
+    h('dl', { class: 'facts' },
+      h('dt', null, 'Versions on servers'), h('dd', null, model.versions.length ? model.versions.map((each) => `${each.version || 'without'} (${each.state.toLowerCase()})`).join(', ') : 'none listed'),
+      model.aliases.length ? [h('dt', null, 'Aliases'), h('dd', null, model.aliases.join(', '))] : null,
+      labels ? [h('dt', null, 'Labels'), h('dd', null, labels)] : null),
+    model.targets.length
+      ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Targets of ${model.name}` },
+        h('table', { 'aria-label': `Targets of ${model.name}` },
+          h('thead', null, h('tr', null, ['Target', 'Upstream', 'Share', 'Real share', 'Servers'].map((title) => h('th', { scope: 'col' }, title)))),
+          h('tbody', null, model.targets.map(target))))
+      : h('p', { class: 'quiet' }, 'Not a configured route: calls of models that have none.'),
+    model.name.includes('*') ? null : h('p', null, h('a', { href: `#/try?${new URLSearchParams({ model: model.name })}` }, 'Try it')),
+    model.drift.length ? drift(model.drift) : null);
+}
+
+function merged([document, index, drifts]) {
+  const versions = Map.groupBy(index.models, (each) => each.name);
+  const differences = new Map(drifts.models.map((each) => [each.name, each.drift]));
+  return {
+    window: document.window_seconds,
+    models: document.models.map((model) => ({
+      ...model,
+      versions: versions.get(model.name) ?? [],
+      drift: differences.get(model.name) ?? [],
+    })),
+  };
+}
+
+export function mount(page) {
+  const summary = h('p', { class: 'quiet' }, ' ');
+  const models = table({
+    name: 'Models',
+    filter: 'Filter models, targets, servers',
+    empty: 'No model is configured or discovered',
+    key: (model) => model.name,
+    text: (model) => [model.name, model.kind, ...model.aliases, model.drift.length ? 'drift' : '',
+      ...model.targets.flatMap((each) => [each.name, each.upstream, each.model, each.version, ...each.replicas.map((one) => one.server)])].join(' '),
+    columns: [
+      { title: 'Model', value: (model) => model.name },
+      { title: 'Kind', value: (model) => model.kind },
+      { title: 'Targets', value: (model) => model.targets.map((each) => each.name).join(', '), wrap: true },
+      { title: 'Ready', value: (model) => readiness(model).ready, cell: ready },
+      { title: 'Drift', value: (model) => model.drift.length, cell: (model) => (model.drift.length ? badge('warn', plural(model.drift.length, 'difference')) : 'none') },
+      { title: 'Calls', numeric: true, value: (model) => model.traffic.rate ?? 0, cell: (model) => rate(model.traffic.rate) },
+      { title: 'Errors', numeric: true, value: (model) => model.traffic.server_errors ?? 0, cell: (model) => rate(model.traffic.server_errors) },
+      { title: 'p50', numeric: true, value: (model) => model.traffic.p50 ?? 0, cell: (model) => duration(model.traffic.p50) },
+      { title: 'p95', numeric: true, value: (model) => model.traffic.p95 ?? 0, cell: (model) => duration(model.traffic.p95) },
+      { title: 'p99', numeric: true, value: (model) => model.traffic.p99 ?? 0, cell: (model) => duration(model.traffic.p99) },
+    ],
+    details,
+  });
+  page.append(summary, models.element);
+  return poll(REFRESH, () => Promise.all([get('/console/models'), get('/index'), get('/drift')]), (loaded) => {
+    const { window, models: rows } = merged(loaded);
+    setText(summary, `Rates, durations and real shares are those of the last ${duration(window)}.`);
+    models.update(rows);
+  });
+}

@@ -1,0 +1,81 @@
+// The state of the gateway, and its traffic of the last 15 minutes.
+import { get, poll } from './api.js';
+import { lineChart } from './chart.js';
+import { badge, h, replaceIfChanged, setText } from './dom.js';
+import { ago, bytes, duration, number, percent, plural, rate } from './format.js';
+
+const REFRESH = 5_000;
+
+function card(title, about) {
+  const figure = h('span', { class: 'figure' }, '–');
+  const more = h('span', { class: 'quiet' }, about);
+  return { figure, more, element: h('div', { class: 'card' }, h('span', { class: 'quiet' }, title), figure, more) };
+}
+
+function reloadText(reload) {
+  if (!reload) {
+    return 'none since the start';
+  }
+  return reload.applied ? `applied ${ago(reload.time)}` : `rejected ${ago(reload.time)}: ${reload.problems.join('; ')}`;
+}
+
+function facts(document) {
+  const { servers, memory } = document;
+  return h('dl', { class: 'facts' },
+    h('dt', null, 'State'), h('dd', null, badge(document.ready ? 'good' : 'warn', document.state)),
+    h('dt', null, 'Fleet'), h('dd', null, badge(servers.fleet_ready ? 'good' : 'bad', servers.fleet_ready ? 'ready' : 'not ready'),
+      ` ${servers.ready} of ${plural(servers.all, 'server')} ready, ${plural(document.models, 'route')}`),
+    h('dt', null, 'Generation'), h('dd', { id: 'generation' }, `${document.generation}, for ${duration(document.loaded_seconds_ago)}`),
+    h('dt', null, 'Last reload'), h('dd', { class: document.last_reload?.applied === false ? 'bad' : null }, reloadText(document.last_reload)),
+    h('dt', null, 'Memory of calls'), h('dd', null, `${bytes(memory.used)} of ${bytes(memory.limit)}, ${plural(memory.refused_calls, 'call')} refused`),
+    h('dt', null, 'Version'), h('dd', null, document.version));
+}
+
+export function mount(page) {
+  const cards = {
+    rate: card('Calls', ' '),
+    errors: card('Errors', ' '),
+    p50: card('p50', 'successful calls'),
+    p95: card('p95', 'without streams'),
+    p99: card('p99', ' '),
+    own: card('Own time', ' '),
+    active: card('Active calls', 'now'),
+    memory: card('Memory', ' '),
+  };
+  const charts = {
+    rate: lineChart({ title: 'Calls and errors per second', format: rate, series: ['calls', 'server errors', 'client errors'] }),
+    latency: lineChart({ title: 'Duration', format: duration, series: ['p50', 'p95', 'p99'] }),
+    own: lineChart({ title: 'The gateway’s own share of the time', format: percent, series: ['share'], top: 1 }),
+    memory: lineChart({ title: 'Memory of calls', format: bytes, series: ['used'] }),
+  };
+  const state = h('section', { class: 'state' });
+  page.append(
+    h('div', { class: 'cards' }, Object.values(cards).map((each) => each.element)),
+    h('div', { class: 'charts' }, Object.values(charts).map((each) => each.element)),
+    state);
+
+  function show(document) {
+    const { traffic, memory } = document;
+    const now = traffic.now;
+    setText(cards.rate.figure, rate(now.rate));
+    setText(cards.rate.more, `${number(now.calls)} since the start`);
+    setText(cards.errors.figure, rate(now.server_errors));
+    setText(cards.errors.more, `of servers; ${rate(now.client_errors)} of clients`);
+    setText(cards.p50.figure, duration(now.p50));
+    setText(cards.p95.figure, duration(now.p95));
+    setText(cards.p99.figure, duration(now.p99));
+    setText(cards.own.figure, duration(now.own_seconds));
+    setText(cards.own.more, `${percent(now.own_share)} of the time`);
+    setText(cards.active.figure, number(document.active_calls));
+    setText(cards.memory.figure, percent(memory.used / memory.limit));
+    setText(cards.memory.more, `of ${bytes(memory.limit)} for calls`);
+    const times = traffic.times.map((time) => new Date(time));
+    charts.rate.update(times, [traffic.rate, traffic.server_errors, traffic.client_errors]);
+    charts.latency.update(times, [traffic.p50, traffic.p95, traffic.p99]);
+    charts.own.update(times, [traffic.own_share]);
+    charts.memory.update(times, [traffic.memory]);
+    replaceIfChanged(state, [document.state, document.ready, document.servers, document.generation, document.loaded_seconds_ago, document.last_reload, memory],
+      () => facts(document));
+  }
+  return poll(REFRESH, () => get('/console/overview'), show);
+}

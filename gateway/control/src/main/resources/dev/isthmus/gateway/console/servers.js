@@ -1,0 +1,108 @@
+// Every server of every upstream: its health and why not, its load, and its last error.
+import { ApiError, get, poll } from './api.js';
+import { badge, h, replaceIfChanged, setText } from './dom.js';
+import { ago, duration, number, percent, rate } from './format.js';
+import { table } from './table.js';
+
+const REFRESH = 2_000;
+/** Rates are those since this many readings ago. */
+const READINGS = 15;
+const BREAKER = { closed: 'good', half_open: 'warn', open: 'bad' };
+
+function health(server) {
+  return server.ejected ? 'ejected' : server.ready ? 'ready' : 'not ready';
+}
+
+function models(server) {
+  const missing = server.models.filter((model) => !model.ready);
+  return `${server.models.length - missing.length} of ${server.models.length}`;
+}
+
+function details(server) {
+  return h('div', null,
+    server.models.length
+      ? h('ul', { class: 'plain' }, server.models.map((model) => h('li', null,
+        `${model.name}${model.version ? ` version ${model.version}` : ''} `, badge(model.ready ? 'good' : 'bad', model.ready ? 'ready' : 'not ready'))))
+      : h('p', { class: 'quiet' }, 'No configured model is checked on it.'),
+    server.errors.length
+      ? [h('h3', null, 'Last errors'), h('ul', { class: 'plain' }, server.errors.map((error) => h('li', null,
+        `${ago(error.time)}: ${error.code}, model ${error.model || 'none'}, request ${error.request_id || 'without id'}: `, h('span', { class: 'mono' }, error.text))))]
+      : null);
+}
+
+/** Errors need the token; null without it. */
+async function errors() {
+  const session = await get('/session');
+  if (!session.session) {
+    return { allowed: false, configured: session.token_configured, servers: [] };
+  }
+  try {
+    const document = await get('/debug/errors?limit=5');
+    return { allowed: true, servers: document.servers };
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
+      return { allowed: false, servers: [] };
+    }
+    throw error;
+  }
+}
+
+export function mount(page) {
+  const earlier = [];
+  const summary = h('p', null, ' ');
+  const upstreams = h('p', { class: 'upstreams' }, ' ');
+  const hint = h('p', { class: 'quiet' }, ' ');
+  const servers = table({
+    name: 'Servers',
+    filter: 'Filter servers',
+    empty: 'No upstream has a server',
+    key: (server) => `${server.upstream} ${server.server}`,
+    columns: [
+      { title: 'Upstream', value: (server) => server.upstream },
+      { title: 'Server', value: (server) => server.server },
+      { title: 'Health', value: health, cell: (server) => badge(server.ready && !server.ejected ? 'good' : 'bad', health(server)) },
+      { title: 'Why not', value: (server) => server.reason, wrap: true },
+      { title: 'Models', value: models },
+      { title: 'Ejections', numeric: true, value: (server) => server.ejections ?? 0, cell: (server) => number(server.ejections) },
+      { title: 'In flight', numeric: true, value: (server) => server.in_flight ?? 0, cell: (server) => number(server.in_flight) },
+      { title: 'Queue', numeric: true, value: (server) => server.queue ?? -1, cell: (server) => number(server.queue) },
+      { title: 'Tries', numeric: true, value: (server) => server.rate ?? 0, cell: (server) => rate(server.rate) },
+      { title: 'Failed', numeric: true, value: (server) => server.failing ?? 0, cell: (server) => percent(server.failing) },
+      { title: 'Mean', numeric: true, value: (server) => server.mean ?? 0, cell: (server) => duration(server.mean) },
+      { title: 'Last error', value: (server) => server.errors[0]?.text ?? '', cell: (server) => (server.errors.length ? `${ago(server.errors[0].time)}: ${server.errors[0].code}` : '–') },
+    ],
+    details,
+  });
+  page.append(summary, upstreams, servers.element, hint);
+
+  /** Adds what the counters say since some readings ago. */
+  function withRates(document) {
+    const time = performance.now() / 1000;
+    const counts = new Map(document.servers.map((each) => [`${each.upstream} ${each.server}`, each]));
+    earlier.push({ time, counts });
+    if (earlier.length > READINGS) {
+      earlier.shift();
+    }
+    const before = earlier[0];
+    return document.servers.map((each) => {
+      const old = before.counts.get(`${each.upstream} ${each.server}`);
+      const calls = each.calls - old?.calls;
+      const known = time > before.time && calls >= 0;
+      return {
+        ...each,
+        rate: known ? calls / (time - before.time) : undefined,
+        failing: known && calls > 0 ? (each.failed - old.failed) / calls : undefined,
+        mean: known && calls > 0 ? (each.seconds - old.seconds) / calls : undefined,
+      };
+    });
+  }
+
+  return poll(REFRESH, () => Promise.all([get('/servers'), errors()]), ([document, failed]) => {
+    const last = new Map(failed.servers.map((each) => [`${each.upstream} ${each.server}`, each.last]));
+    setText(summary, document.ready ? 'Clients are told that the fleet is ready.' : `Clients are told that the fleet is not ready: ${document.reason}.`);
+    replaceIfChanged(upstreams, document.upstreams, () => document.upstreams.map((each) => h('span', { class: 'upstream' },
+      `${each.upstream}: ${number(each.in_flight)} of ${number(each.limit)} calls, breaker `, badge(BREAKER[each.breaker], each.breaker.replace('_', ' ')))));
+    setText(hint, failed.allowed ? ' ' : failed.configured ? 'Log in to see the last errors of each server.' : 'The last errors need admin.token_file in the configuration.');
+    servers.update(withRates(document).map((each) => ({ ...each, errors: last.get(`${each.upstream} ${each.server}`) ?? [] })));
+  });
+}

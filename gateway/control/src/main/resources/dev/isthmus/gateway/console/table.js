@@ -1,0 +1,135 @@
+// A table that is sorted and filtered in the browser, and updated in place.
+import { h, replaceIfChanged } from './dom.js';
+
+/**
+ * Makes a table.
+ *   name      its label for screen readers
+ *   columns   [{title, value: row => text or number, cell: row => what is shown (default: the value), numeric, wrap}]
+ *   key       row => what identifies it
+ *   filter    placeholder of the field that filters rows; none without it
+ *   text      row => what the filter searches (default: all values)
+ *   empty     shown without rows
+ *   details   row => element that is shown below the row when it is opened; null for a row without
+ * Returns {element, update(rows)}.
+ */
+export function table({ name, columns, key, filter, text, empty = 'None', details }) {
+  let rows = [];
+  let sorted = -1;
+  let descending = false;
+  const open = new Set();
+  const shown = new Map();
+  const heads = columns.map((column, index) =>
+    h('th', { scope: 'col', class: column.numeric ? 'number' : null },
+      h('button', { type: 'button', onclick: () => sort(index) }, column.title)));
+  const body = h('tbody');
+  const count = h('span', { class: 'count', role: 'status' });
+  const field = filter
+    ? h('input', { type: 'search', placeholder: filter, 'aria-label': filter, oninput: render })
+    : null;
+  const scroller = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': name },
+    h('table', { 'aria-label': name }, h('thead', null, h('tr', null, details ? h('td') : null, heads)), body));
+  const element = h('div', { class: 'table' }, field ? h('p', { class: 'filter' }, field, count) : null, scroller);
+
+  function sort(index) {
+    descending = sorted === index ? !descending : Boolean(columns[index].numeric);
+    sorted = index;
+    heads.forEach((head, each) => {
+      if (each === index) {
+        head.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
+      } else {
+        head.removeAttribute('aria-sort');
+      }
+    });
+    render();
+  }
+
+  function compare(a, b) {
+    const one = columns[sorted].value(a);
+    const two = columns[sorted].value(b);
+    const order = typeof one === 'number' && typeof two === 'number'
+      ? one - two
+      : String(one ?? '').localeCompare(String(two ?? ''), 'en', { numeric: true });
+    return descending ? -order : order;
+  }
+
+  function matches(row) {
+    const words = field ? field.value.toLowerCase().split(/\s+/) : [];
+    const all = (text ? text(row) : columns.map((column) => column.value(row)).join(' ')).toLowerCase();
+    return words.every((word) => all.includes(word));
+  }
+
+  function line(row) {
+    const id = key(row);
+    let known = shown.get(id);
+    if (!known) {
+      const cells = columns.map((column) => h('td', { class: column.numeric ? 'number' : column.wrap ? 'wrap' : null }));
+      const opener = details
+        ? h('button', { type: 'button', class: 'opener', 'aria-expanded': 'false', 'aria-label': `Details of ${id}`, onclick: () => toggle(id) }, '▸')
+        : null;
+      known = { cells, opener, line: h('tr', null, opener ? h('td', null, opener) : null, cells), below: null };
+      shown.set(id, known);
+    }
+    columns.forEach((column, index) => {
+      const cell = column.cell ? column.cell(row) : String(column.value(row) ?? '');
+      replaceIfChanged(known.cells[index], typeof cell === 'string' ? cell : [cell].flat().map((e) => e.outerHTML ?? e), () => cell);
+    });
+    return known;
+  }
+
+  function toggle(id) {
+    if (!open.delete(id)) {
+      open.add(id);
+    }
+    render();
+  }
+
+  function below(row, known) {
+    const content = details(row);
+    known.below ??= h('tr', { class: 'below' }, h('td', { colspan: columns.length + 1 }));
+    replaceIfChanged(known.below.firstChild, [content].flat().map((e) => e.outerHTML ?? e), () => content);
+    return known.below;
+  }
+
+  function render() {
+    const visible = rows.filter(matches);
+    if (sorted >= 0) {
+      visible.sort(compare);
+    }
+    const lines = [];
+    for (const row of visible) {
+      const known = line(row);
+      lines.push(known.line);
+      if (known.opener) {
+        const opened = open.has(key(row));
+        known.opener.setAttribute('aria-expanded', opened);
+        known.opener.textContent = opened ? '▾' : '▸';
+        if (opened) {
+          lines.push(below(row, known));
+        }
+      }
+    }
+    if (lines.length === 0) {
+      lines.push(h('tr', null, h('td', { colspan: columns.length + 1, class: 'empty' }, rows.length ? 'No row matches' : empty)));
+    }
+    // Rows that stay where they are keep their focus.
+    if (lines.length !== body.children.length || lines.some((each, index) => body.children[index] !== each)) {
+      body.replaceChildren(...lines);
+    }
+    count.textContent = visible.length === rows.length ? String(rows.length) : `${visible.length} of ${rows.length}`;
+  }
+
+  return {
+    element,
+    update(all) {
+      rows = all;
+      const keys = new Set(all.map(key));
+      for (const id of shown.keys()) {
+        if (!keys.has(id)) {
+          shown.delete(id);
+          open.delete(id);
+        }
+      }
+      render();
+    },
+  };
+}

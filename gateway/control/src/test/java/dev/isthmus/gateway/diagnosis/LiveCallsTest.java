@@ -1,0 +1,189 @@
+package dev.isthmus.gateway.diagnosis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.HeaderFields;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class LiveCallsTest {
+    private static final CallFilter ALL = new CallFilter("", "", false, 0);
+
+    private final AtomicLong now = new AtomicLong(-5);
+    private final LiveCalls live = new LiveCalls(now::get, () -> Instant.EPOCH);
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+
+    private CallContext call(String model, long millis) {
+        CallContext call = new CallContext(
+                ClientProtocol.REST,
+                null,
+                HeaderFields.NONE,
+                channel.eventLoop(),
+                ByteBufAllocator.DEFAULT,
+                MemoryBudget.MemoryReservation.UNCOUNTED,
+                0);
+        call.began(new Operation.ReadModelMetadata(new ModelRef(model, "3")));
+        call.identified("r-1");
+        call.routed("route-" + model);
+        call.sentTo("triton", ModelRef.of("there"));
+        call.attempted("10.0.0.1:1");
+        call.retried("unavailable");
+        call.attempted("10.0.0.2:1");
+        call.requestComplete(TimeUnit.MILLISECONDS.toNanos(1));
+        call.ended(TimeUnit.MILLISECONDS.toNanos(millis));
+        return call;
+    }
+
+    private CallContext failed(String model) {
+        CallContext call = call(model, 5);
+        call.failed(new OipException(ErrorCode.UNAVAILABLE, "x".repeat(600)));
+        return call;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static List<Map<String, Object>> calls(CallView view, long after) {
+        return (List<Map<String, Object>>) view.document(after).getOrDefault("calls", List.of());
+    }
+
+    @Test
+    void withoutView_nothingIsKept() {
+        live.ended(call("m", 5));
+        assertThat(calls(live.view("page-one", ALL), 0)).isEmpty();
+    }
+
+    @Test
+    void call_isKeptWithItsDetails() {
+        CallView view = live.view("page-one", ALL);
+        live.ended(failed("m"));
+        assertThat(calls(view, 0)).singleElement().satisfies(call -> assertThat(call)
+                .containsEntry("model", "m")
+                .containsEntry("version", "3")
+                .containsEntry("route", "route-m")
+                .containsEntry("upstream", "triton")
+                .containsEntry("served_model", "there")
+                .containsEntry("server", "10.0.0.2:1")
+                .containsEntry("attempts", 2)
+                .containsEntry("retries", List.of("unavailable"))
+                .containsEntry("code", "UNAVAILABLE")
+                .containsEntry("status", 503)
+                .containsEntry("reason", "x".repeat(500))
+                .containsEntry("request_id", "r-1")
+                .containsEntry("protocol", "rest")
+                .containsEntry("operation", "model_metadata")
+                .containsEntry("request_ms", 1.0)
+                .containsEntry("duration_ms", 5.0)
+                .doesNotContainKey("response_ms"));
+    }
+
+    @Test
+    void newestCalls_comeFirst_andOnlyThoseThatAreNew() {
+        CallView view = live.view("page-one", ALL);
+        for (String model : List.of("a", "b", "c")) {
+            live.ended(call(model, 5));
+        }
+        assertThat(calls(view, 0)).extracting(call -> call.get("model")).containsExactly("c", "b", "a");
+        assertThat(calls(view, 2)).extracting(call -> call.get("number")).containsExactly(3L);
+    }
+
+    @Test
+    void view_endsWhenItIsNotRead() {
+        CallView view = live.view("page-one", ALL);
+        now.addAndGet(LiveCalls.LEASE_NANOS - 1);
+        assertThat(live.view("page-one", ALL)).isSameAs(view);
+        now.addAndGet(LiveCalls.LEASE_NANOS);
+        live.ended(call("m", 5));
+        assertThat(live.views()).isZero();
+        assertThat(calls(live.view("page-one", ALL), 0)).isEmpty();
+    }
+
+    @Test
+    void otherFilter_replacesTheView() {
+        live.view("page-one", ALL);
+        live.ended(call("m", 5));
+        CallView view = live.view("page-one", new CallFilter("m", "", false, 0));
+        assertThat(live.views()).isEqualTo(1);
+        assertThat(calls(view, 0)).isEmpty();
+    }
+
+    @Test
+    void views_areLimited() {
+        for (int i = 0; i < LiveCalls.MAX_VIEWS; i++) {
+            live.view("page-" + i, ALL);
+        }
+        assertThatThrownBy(() -> live.view("page-more", ALL))
+                .isInstanceOf(OipException.class)
+                .hasMessageContaining("at most 8 pages");
+        now.addAndGet(LiveCalls.LEASE_NANOS);
+        live.view("page-more", ALL);
+        assertThat(live.views()).isEqualTo(1);
+    }
+
+    @Test
+    void tooManyCalls_areSampled_failedOnesApart() {
+        CallView view = live.view("page-one", ALL);
+        for (int i = 0; i < 100; i++) {
+            live.ended(call("m", 5));
+        }
+        live.ended(failed("f"));
+        assertThat(calls(view, 0)).hasSize(CallRing.KEPT + 1);
+        assertThat(calls(view, 0).getFirst()).containsEntry("model", "f");
+        assertThat(view.document(0)).containsEntry("matching_calls", 101L).containsEntry("kept_calls", 11L);
+        now.addAndGet(TimeUnit.MILLISECONDS.toNanos(100));
+        live.ended(call("later", 5));
+        assertThat(calls(view, 0).getFirst()).containsEntry("model", "later");
+    }
+
+    @Test
+    void oldCalls_areForgotten() {
+        CallView view = live.view("page-one", ALL);
+        for (int i = 0; i < 2 * CallRing.SIZE; i++) {
+            now.addAndGet(TimeUnit.MILLISECONDS.toNanos(20));
+            live.ended(call("m", 5));
+            live.view("page-one", ALL);
+        }
+        assertThat(calls(view, 0)).hasSize(CallRing.SIZE);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "M, '', false, 0, true",
+        "route-M, '', false, 0, true",
+        "THERE, '', false, 0, true",
+        "other, '', false, 0, false",
+        "'', TRI, false, 0, true",
+        "'', '0.0.2', false, 0, true",
+        "'', '0.0.1', false, 0, false",
+        "'', '', true, 0, false",
+        "'', '', false, 5, true",
+        "'', '', false, 6, false",
+    })
+    void filter(String model, String server, boolean failed, long millis, boolean kept) {
+        CallView view = live.view(
+                "page-one", new CallFilter(model, server, failed, TimeUnit.MILLISECONDS.toNanos(millis)));
+        live.ended(call("m", 5));
+        assertThat(calls(view, 0)).hasSize(kept ? 1 : 0);
+    }
+
+    @Test
+    void ownCallsOfTheGateway_areNotShown() {
+        CallView view = live.view("page-one", ALL);
+        live.ended(CallContext.internal(channel.eventLoop(), ByteBufAllocator.DEFAULT));
+        assertThat(calls(view, 0)).isEmpty();
+    }
+}

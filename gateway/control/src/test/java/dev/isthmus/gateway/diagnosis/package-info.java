@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.diagnosis;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,59 @@
+package dev.isthmus.gateway.settings;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.SequenceNode;
+
+/**
+ * The keys that a configuration file has; all others have their defaults.
+ *
+ * @param paths of sections and of values: keys, and indexes of lists
+ */
+public record ConfigKeys(Set<List<String>> paths) {
+    public static final ConfigKeys NONE = new ConfigKeys(Set.of());
+
+    public ConfigKeys {
+        paths = Set.copyOf(paths);
+    }
+
+    /** The keys of a text that {@link ConfigLoader#parse} accepts. */
+    public static ConfigKeys of(String text) throws ConfigException {
+        Node root = ConfigLoader.compose("", text);
+        new YamlReader("").merge(root);
+        Set<List<String>> paths = new HashSet<>();
+        add(root, List.of(), paths);
+        return new ConfigKeys(paths);
+    }
+
+    private static void add(Node node, List<String> path, Set<List<String>> paths) {
+        if (!path.isEmpty()) {
+            paths.add(path);
+        }
+        switch (node) {
+            case MappingNode mapping -> {
+                for (NodeTuple tuple : mapping.getValue()) {
+                    String key = tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
+                    add(tuple.getValueNode(), below(path, key), paths);
+                }
+            }
+            case SequenceNode sequence -> {
+                for (int i = 0; i < sequence.getValue().size(); i++) {
+                    add(sequence.getValue().get(i), below(path, Integer.toString(i)), paths);
+                }
+            }
+            default -> {}
+        }
+    }
+
+    private static List<String> below(List<String> path, String key) {
+        List<String> longer = new ArrayList<>(path);
+        longer.add(key);
+        return List.copyOf(longer);
+    }
+}

@@ -3,10 +3,14 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -72,6 +76,32 @@ final class ReloadReporter {
     @Nullable
     LastReload lastRejected() {
         return lastRejected;
+    }
+
+    /** As the other one, with the cause. */
+    ReloadResult rejected(Exception cause) {
+        return switch (cause) {
+            case OipException refused -> rejected(false, List.of(refused.message()));
+            case ConfigException invalid -> rejected(true, invalid.problems());
+            default -> rejected(false, List.of(Objects.requireNonNullElse(cause.getMessage(), cause.toString())));
+        };
+    }
+
+    /**
+     * Settings that a reload does not change.
+     *
+     * @param wanted as it was loaded
+     * @param applied with the settings from the start
+     */
+    static List<String> warnings(GatewayConfig wanted, GatewayConfig applied) {
+        List<String> warnings = new ArrayList<>();
+        if (!Objects.equals(applied.admin(), wanted.admin())) {
+            warnings.add("admin: the change takes effect after a restart");
+        }
+        if (!applied.ramps().equals(wanted.ramps())) {
+            warnings.add("ramps: the change takes effect after a restart");
+        }
+        return warnings;
     }
 
     private static List<String> first(List<String> changes) {

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
@@ -53,8 +54,10 @@ final class ConfigCommands {
                 return run(arguments, console.out());
             } catch (ConfigException e) {
                 e.problems().forEach(console.err()::println);
-                return IsthmusCommand.REFUSED;
+            } catch (OipException e) {
+                console.err().println("isthmus: " + e.message());
             }
+            return IsthmusCommand.REFUSED;
         }
 
         abstract int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException;

@@ -48,7 +48,7 @@ public final class MonitoredGateway implements AutoCloseable {
     @SuppressWarnings("InlineFormatString") // is read more easily on its own
     private static final String CONFIG = """
             listeners:
-              - {name: plain, port: 0}
+              - {name: plain, port: 0, cors: {origins: ["*"]}}
               - name: tls
                 port: 0
                 tls: {certificates: [{certificate: "%2$s", key: "%3$s"}]}

@@ -10,7 +10,7 @@ import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.OnDemandChecks;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -70,12 +70,18 @@ public final class Catalogue implements AutoCloseable {
      * @param policy when the gateway is ready
      * @param readyBefore the readiness reported until every server was checked, unless the gateway is known to be ready
      * @param discovering upstreams whose models are discovered and routed to them
+     * @param discovered what a previous catalogue had discovered; it counts until the upstream's index was read
      */
     public record Settings(
-            ServerMetadata self, ServerReadyPolicy policy, boolean readyBefore, Set<Upstream> discovering) {
+            ServerMetadata self,
+            ServerReadyPolicy policy,
+            boolean readyBefore,
+            Set<Upstream> discovering,
+            Map<String, Upstream> discovered) {
 
         public Settings {
             discovering = Set.copyOf(discovering);
+            discovered = Map.copyOf(discovered);
         }
     }
 
@@ -116,8 +122,7 @@ public final class Catalogue implements AutoCloseable {
         LongSupplier time = resources.nanoTime();
         CatalogueRequests requests = new CatalogueRequests(loop, resources.allocator(), meters::failed, index);
         ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
-        this.indexes = new RepositoryIndexes(
-                records, locations, settings.discovering(), requests, limiter, time, resources.random());
+        this.indexes = new RepositoryIndexes(records, locations, settings, requests, limiter, time, resources.random());
         ModelServers modelServers = new ModelServers(records);
         this.models = new ModelMetadataCache(
                 modelServers, locations, requests, limiter, new DriftLog(), time, resources.random());
@@ -156,7 +161,7 @@ public final class Catalogue implements AutoCloseable {
         } catch (RuntimeException e) {
             // Otherwise the executor would silently cancel the task.
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(e)
                     .log("internal error in the catalogue; please report it");
         }

@@ -39,11 +39,13 @@ final class RepositoryIndexes {
     private final PollSchedule<Upstream> schedule;
     /** By upstream: additional client-side names of its models, from targets that rename them. */
     private final Map<Upstream, List<RenamedModel>> renamed = new HashMap<>();
+    /** Models that were discovered before, by upstreams without a listing yet. */
+    private final Map<String, Upstream> before;
     /** Clients that wait for servers in flight. */
     private final List<PendingIndex> waiters = new ArrayList<>();
 
     private boolean stale;
-    private volatile Published published = new Published(RepositoryIndex.of(List.of()), Map.of(), Set.of());
+    private volatile Published published;
 
     /** Upstreams with model discovery by the models they list, the first of several; on any thread. */
     private record Published(RepositoryIndex index, Map<String, Upstream> discovered, Set<String> names) {}
@@ -54,17 +56,20 @@ final class RepositoryIndexes {
     /** @param model the name there; only one version of it if the target names one */
     private record RenamedModel(String client, ModelRef model) {}
 
-    /** @param discovering upstreams whose models are discovered and routed to them */
+    /** With the models that were discovered before. */
     RepositoryIndexes(
             ServerRecords records,
             ModelLocations locations,
-            Set<Upstream> discovering,
+            Catalogue.Settings settings,
             CatalogueRequests requests,
             ConcurrencyLimiter limiter,
             LongSupplier nanoTime,
             RandomGenerator random) {
         this.records = records;
-        this.discovering = discovering;
+        this.discovering = settings.discovering();
+        this.before = new HashMap<>(settings.discovered());
+        before.values().retainAll(discovering);
+        this.published = new Published(RepositoryIndex.of(List.of()), Map.copyOf(before), Set.copyOf(before.keySet()));
         this.requests = requests;
         this.limiter = limiter;
         this.nanoTime = nanoTime;
@@ -181,7 +186,8 @@ final class RepositoryIndexes {
         if (stale) {
             stale = false;
             List<IndexListing> listings = new ArrayList<>();
-            Map<String, Upstream> discovered = new HashMap<>();
+            before.values().removeIf(this::isListed);
+            Map<String, Upstream> discovered = new HashMap<>(before);
             for (ServerRecord server : listing()) {
                 if (server.listing != null) {
                     listings.add(withClientNames(server, server.listing));
@@ -197,6 +203,12 @@ final class RepositoryIndexes {
                     .collect(Collectors.toUnmodifiableSet());
             published = new Published(RepositoryIndex.of(listings), Map.copyOf(discovered), names);
         }
+    }
+
+    private boolean isListed(Upstream upstream) {
+        return records.all().stream()
+                .anyMatch(server ->
+                        server.upstream.equals(upstream) && server.listing instanceof IndexListing.ListedModels);
     }
 
     /** Adds entries for the client-side names of renamed models. */

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
@@ -90,7 +90,7 @@ final class StreamCallFlow implements RequestSink {
             client.message(new ReplyMessage.StreamError(refused, outline.id()));
         } catch (RuntimeException fault) {
             CallLog.of(LOG.atError(), call.context())
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)
                     .log("internal error in a stream of inferences on {}; please report it", outline.model());
             fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ramp;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -134,7 +134,7 @@ public final class Ramps implements AutoCloseable {
             } catch (RuntimeException fault) {
                 // Must not stop the other ramps or the next tick.
                 LOG.atError()
-                        .addMarker(Repeats.MARKER)
+                        .addMarker(RepeatingLogEvent.MARKER)
                         .addKeyValue("model", ramp.plan().model())
                         .setCause(fault)
                         .log(

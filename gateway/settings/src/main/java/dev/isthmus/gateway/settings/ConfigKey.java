@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param doc description from {@link Doc}
  * @param byDefault default value, null for none; meaningless if the key is required
  * @param defaults the sibling key with defaults for all of its sections; null if there is none
+ * @param defaultsFrom the key of the file with defaults for this section; null if there is none
  */
 record ConfigKey(
         String name,
@@ -22,6 +23,7 @@ record ConfigKey(
         @Nullable Object byDefault,
         ValueShape shape,
         @Nullable DefaultsKey defaults,
+        @Nullable DefaultsFrom defaultsFrom,
         Method accessor) {
 
     /** The keys of a section, in declaration order. Defaults are read from the record's constant {@code DEFAULT}. */
@@ -38,6 +40,7 @@ record ConfigKey(
                         component.getAccessor().invoke(defaults),
                         shape,
                         component.getAnnotation(DefaultsKey.class),
+                        component.getAnnotation(DefaultsFrom.class),
                         component.getAccessor()));
             }
             return keys;

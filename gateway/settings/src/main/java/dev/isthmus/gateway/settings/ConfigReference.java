@@ -37,7 +37,9 @@ public final class ConfigReference {
         text.append('\n');
         String parent = section.type() == GatewayConfig.class ? "" : unquoted(heading) + ".";
         for (ConfigKey key : section.keys()) {
-            below(parent + key.name(), key.shape());
+            if (key.defaultsFrom() == null) {
+                below(parent + key.name(), key.shape());
+            }
         }
     }
 
@@ -76,6 +78,9 @@ public final class ConfigReference {
         }
         if (key.byDefault() == null) {
             return "none";
+        }
+        if (key.defaultsFrom() != null) {
+            return "`" + key.defaultsFrom().value() + "`";
         }
         Object written = key.shape().written(key.byDefault());
         if (key.shape() instanceof Section) {

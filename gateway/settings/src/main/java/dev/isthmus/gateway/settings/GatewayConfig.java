@@ -45,6 +45,8 @@ public record GatewayConfig(
                 doc = "Defaults for all upstreams: the keys of an upstream, none of them required.")
         Map<String, UpstreamConfig> upstreams,
 
+        DiscoverConfig discover,
+
         @Doc("ONNX models run by the gateway itself, as the upstream 'local'.") @Nullable
         LocalConfig local,
 
@@ -90,6 +92,7 @@ public record GatewayConfig(
                 null,
                 null,
                 Map.of(),
+                DiscoverConfig.DEFAULT,
                 local,
                 Map.of(),
                 defaultUpstream);
@@ -97,20 +100,30 @@ public record GatewayConfig(
 
     /** A copy with another listener. */
     public GatewayConfig withListener(Listener other) {
-        return with(List.of(other), admin, ramps);
+        return with(List.of(other), admin, ramps, upstreams, models);
     }
 
     /** A copy with another admin address. */
     public GatewayConfig withAdmin(@Nullable Admin other) {
-        return with(listeners, other, ramps);
+        return with(listeners, other, ramps, upstreams, models);
     }
 
     /** A copy with other settings of ramps. */
     public GatewayConfig withRamps(RampsConfig other) {
-        return with(listeners, admin, other);
+        return with(listeners, admin, other, upstreams, models);
     }
 
-    private GatewayConfig with(List<Listener> otherListeners, @Nullable Admin otherAdmin, RampsConfig otherRamps) {
+    /** A copy with other upstreams and models. */
+    public GatewayConfig withModels(Map<String, UpstreamConfig> otherUpstreams, Map<String, ModelConfig> otherModels) {
+        return with(listeners, admin, ramps, otherUpstreams, otherModels);
+    }
+
+    private GatewayConfig with(
+            List<Listener> otherListeners,
+            @Nullable Admin otherAdmin,
+            RampsConfig otherRamps,
+            Map<String, UpstreamConfig> otherUpstreams,
+            Map<String, ModelConfig> otherModels) {
         return new GatewayConfig(
                 otherListeners,
                 otherAdmin,
@@ -129,9 +142,10 @@ public record GatewayConfig(
                 kubernetes,
                 tracing,
                 payloadLog,
-                upstreams,
+                otherUpstreams,
+                discover,
                 local,
-                models,
+                otherModels,
                 defaultUpstream);
     }
 

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.settings.ValueShape.Section;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -23,6 +24,8 @@ final class SectionReader {
     private final YamlReader yaml;
     private final SectionPositions positions;
     private final Path folder;
+    /** The file's defaults for sections, by their keys. */
+    private final Map<String, Node> defaultNodes = new HashMap<>();
 
     /** @param folder base of relative paths */
     SectionReader(YamlReader yaml, SectionPositions positions, Path folder) {
@@ -53,7 +56,9 @@ final class SectionReader {
             if (at == null && complete && key.required()) {
                 yaml.problem(node, named + ": '" + key.name() + "' is missing");
             }
-            Object value = at == null ? null : value(key.shape(), at, what, key.name());
+            Object value = key.defaultsFrom() == null
+                    ? at == null ? null : value(key.shape(), at, what, key.name())
+                    : overDefaults((Section) key.shape(), at, key.defaultsFrom(), child(what, key.name()));
             values[i] = value == null ? key.byDefault() : value;
         }
         R section = construct(type, values);
@@ -68,12 +73,23 @@ final class SectionReader {
         if (annotation == null || defaults == null) {
             return;
         }
+        defaultNodes.put(annotation.value(), defaults);
         read(key.sections().type(), defaults, child(what, annotation.value()), false);
         if (given.get(key.name()) instanceof MappingNode sections) {
             sections.getValue()
                     .replaceAll(tuple -> new NodeTuple(
                             tuple.getKeyNode(), SectionDefaults.put(key.sections(), tuple.getValueNode(), defaults)));
         }
+    }
+
+    /** Reads a section with what it lacks from the file's defaults; null if there is neither. */
+    private @Nullable Object overDefaults(Section section, @Nullable Node own, DefaultsFrom from, String what) {
+        Node defaults = defaultNodes.get(from.value());
+        if (own == null || defaults == null) {
+            Node only = own == null ? defaults : own;
+            return only == null ? null : read(section.type(), only, what, false);
+        }
+        return read(section.type(), SectionDefaults.put(section, own, defaults), what, false);
     }
 
     private static <R extends Record> R construct(Class<R> type, @Nullable Object[] values) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -127,6 +127,23 @@ prometheus() {
   rm prometheus_*.deb
 }
 
+redis() {
+  # Debian's package and what it needs beyond the installed packages, unpacked: bin/redis-server. Nothing is started.
+  cd "$1"
+  mkdir -p archives/partial bin package
+  local download=(apt-get install -qq -y --download-only --no-install-recommends -o Debug::NoLocking=1
+    -o APT::Sandbox::User=root -o Dir::Cache::archives="$1/archives" redis-server)
+  "${download[@]}" >&2 || { apt-get update -q >&2 && "${download[@]}" >&2; }
+  local deb program
+  for deb in archives/*.deb; do if [ -e "$deb" ]; then dpkg -x "$deb" package; fi; done
+  program=$1/package/usr/bin/redis-server
+  [ -e "$program" ] || program=$(type -P redis-server)
+  printf '#!/bin/sh\nLD_LIBRARY_PATH="%s" exec "%s" "$@"\n' \
+    "$(find "$1/package" -name '*.so*' -printf '%h\n' | sort -u | tr '\n' ':')" "$program" >bin/redis-server
+  chmod +x bin/redis-server
+  rm -r archives
+}
+
 # The Kubernetes API server, and the etcd that it stores in. Compiles for minutes.
 kube-apiserver() {
   local version=k8s.io/component-base/version
@@ -162,6 +179,7 @@ check() { # what a component needs at run time, each time: packages may be remov
     grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
     h2spec | grpcurl | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
     prometheus) need apt-get apt "Prometheus is Debian's package" ;;
+    redis) need apt-get apt "Redis is Debian's package" ;;
     kube-apiserver)
       need go golang-go "Go 1.26 or later builds kube-apiserver"
       need dpkg dpkg "kube-apiserver stores in etcd, which is unpacked from Debian's package"
@@ -189,10 +207,10 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

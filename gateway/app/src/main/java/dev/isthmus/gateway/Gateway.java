@@ -17,8 +17,6 @@ import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.ramp.RampStateFile;
-import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -38,7 +36,6 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executors;
@@ -64,7 +61,7 @@ public final class Gateway implements AutoCloseable {
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadReporter reloads = new ReloadReporter(metrics.registry());
     private final TlsRegistry tls = new TlsRegistry(metrics.registry());
-    private final Ramps ramps;
+    private final FleetSharing sharing;
     private final ShadowRuntime shadows;
     private final Generation.SharedResources resources;
     private final Listeners listeners;
@@ -157,17 +154,17 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
-        RampStateStore states = RampStateFile.store(config.ramps().stateFile());
-        ramps = new Ramps(meters, System::nanoTime, InstantSource.system(), closer, states);
+        sharing = new FleetSharing(config, meters, closer);
         RandomGenerator random = () -> ThreadLocalRandom.current().nextLong();
-        shadows = new ShadowRuntime(meters, random, System::nanoTime, ramps::differed, ShadowLimits.DEFAULT);
+        shadows = new ShadowRuntime(meters, random, System::nanoTime, ramps()::differed, ShadowLimits.DEFAULT);
         resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
                 Upstreams.UpstreamResources.real(
                         loops.next(), allocator, meters, tls, connections.table(), state::isStopping),
                 SelectionState.of(System::nanoTime),
-                new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, ramps, memory),
+                new RoutePolicyTable.PolicyResources(
+                        meters, System::nanoTime, shadows, ramps(), memory, sharing.counters()),
                 telemetry,
                 closer,
                 DRAIN_TIMEOUT,
@@ -237,10 +234,9 @@ public final class Gateway implements AutoCloseable {
             return reloads.rejected(false, List.of("the gateway is shutting down"));
         }
         Generation old = current;
-        GatewayConfig written =
-                config.withAdmin(old.config().admin()).withRamps(old.config().ramps());
+        GatewayConfig written = FixedSettings.kept(config, old.config());
         GatewayConfig wanted = discovery.merged(written);
-        List<String> warnings = ReloadReporter.warnings(config, written);
+        List<String> warnings = FixedSettings.warnings(config, written);
         List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
         try {
             if (!wanted.equals(old.config())) {
@@ -314,7 +310,7 @@ public final class Gateway implements AutoCloseable {
     }
 
     public Ramps ramps() {
-        return ramps;
+        return sharing.ramps();
     }
 
     public MeterRegistry meters() {
@@ -383,7 +379,7 @@ public final class Gateway implements AutoCloseable {
         if (admin != null) {
             admin.close();
         }
-        ramps.close();
+        sharing.close();
         discovery.close();
         resources.closer().shutdownNow();
         current.stop();

@@ -286,6 +286,11 @@ final class Generation {
         long held = (long) (share * direct);
         resources.traffic().memory().limit(held, held + (direct - held) / 2);
         resources.upstreams().checked().configure(routes);
+        resources
+                .upstreams()
+                .clusterResources()
+                .modelChecks()
+                .perSecond(config.health().maxModelChecks());
         traffic.install();
         resources.telemetry().configure(config);
         catalogue.start();

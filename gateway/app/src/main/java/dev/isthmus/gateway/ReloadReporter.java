@@ -4,7 +4,6 @@ import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigException;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
@@ -85,23 +84,6 @@ final class ReloadReporter {
             case ConfigException invalid -> rejected(true, invalid.problems());
             default -> rejected(false, List.of(Objects.requireNonNullElse(cause.getMessage(), cause.toString())));
         };
-    }
-
-    /**
-     * Settings that a reload does not change.
-     *
-     * @param wanted as it was loaded
-     * @param applied with the settings from the start
-     */
-    static List<String> warnings(GatewayConfig wanted, GatewayConfig applied) {
-        List<String> warnings = new ArrayList<>();
-        if (!Objects.equals(applied.admin(), wanted.admin())) {
-            warnings.add("admin: the change takes effect after a restart");
-        }
-        if (!applied.ramps().equals(wanted.ramps())) {
-            warnings.add("ramps: the change takes effect after a restart");
-        }
-        return warnings;
     }
 
     private static List<String> first(List<String> changes) {

@@ -6,7 +6,6 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
@@ -54,10 +53,8 @@ final class ConfigCommands {
                 return run(arguments, console.out());
             } catch (ConfigException e) {
                 e.problems().forEach(console.err()::println);
-            } catch (OipException e) {
-                console.err().println("isthmus: " + e.message());
+                return IsthmusCommand.REFUSED;
             }
-            return IsthmusCommand.REFUSED;
         }
 
         abstract int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException;

@@ -65,8 +65,8 @@ final class ValidateCommand implements Command {
         } catch (ConfigException e) {
             refused(file, e.problems(), json, console);
             return IsthmusCommand.REFUSED;
-        } catch (OipException unavailable) {
-            refused(file, List.of("isthmus: " + unavailable.message()), json, console);
+        } catch (OipException e) {
+            refused(file, List.of(e.message()), json, console);
             return IsthmusCommand.REFUSED;
         }
         if (!arguments.has(PROBE)) {

@@ -50,6 +50,7 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
+            "docs/explanation/sizing.md: takes minutes",
             "docs/guides/canary.md: needs a token file",
             "docs/guides/incident.md: needs an incident",
             "docs/guides/incident.md: needs an incident",

@@ -56,6 +56,7 @@ public final class MonitoredGateway implements AutoCloseable {
             authentication: {api_keys: {file: keys}}
             access_log: {file: access.log}
             payload_log: {file: payloads.jsonl}
+            shared: redis://127.0.0.1:1
             metrics: {otlp: {endpoint: "http://127.0.0.1:%5$d/v1/metrics", interval: 1s}}
             tracing: {endpoint: "http://127.0.0.1:%5$d/v1/traces", sample: 100%%}
             upstreams:

@@ -33,6 +33,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -134,10 +135,10 @@ public final class Catalogue implements AutoCloseable {
         meters.register(locations.configured(), this::readyGauge, models.drift()::count);
     }
 
-    /** A server became ready, for the first time or again: its metadata may have changed. */
-    private void returned(ServerRecord server) {
-        indexes.returned(server);
-        models.refresh(Set.of(server.upstream));
+    /** Servers became ready, for the first time or again: their metadata may have changed. */
+    private void returned(List<ServerRecord> servers) {
+        servers.forEach(indexes::returned);
+        models.refresh(servers.stream().map(server -> server.upstream).collect(Collectors.toUnmodifiableSet()));
     }
 
     private double readyGauge(String model) {

@@ -66,6 +66,9 @@ final class ConfigChecks {
             accessLog(config.accessLog());
         }
         collectors();
+        if (config.shared() != null) {
+            new SharedChecks(this, yaml, positions).run(config.shared());
+        }
         if (config.payloadLog() != null) {
             new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
         }

@@ -26,8 +26,20 @@ record ConfigKey(
         @Nullable DefaultsFrom defaultsFrom,
         Method accessor) {
 
+    /** A large configuration has thousands of sections of a type. */
+    private static final ClassValue<List<ConfigKey>> KEYS = new ClassValue<>() {
+        @Override
+        protected List<ConfigKey> computeValue(Class<?> type) {
+            return found(type.asSubclass(Record.class));
+        }
+    };
+
     /** The keys of a section, in declaration order. Defaults are read from the record's constant {@code DEFAULT}. */
     static List<ConfigKey> of(Class<? extends Record> type) {
+        return KEYS.get(type);
+    }
+
+    private static List<ConfigKey> found(Class<? extends Record> type) {
         try {
             Record defaults = type.cast(type.getField("DEFAULT").get(null));
             List<ConfigKey> keys = new ArrayList<>();
@@ -43,7 +55,7 @@ record ConfigKey(
                         component.getAnnotation(DefaultsFrom.class),
                         component.getAccessor()));
             }
-            return keys;
+            return List.copyOf(keys);
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("a section without a public constant DEFAULT: " + type, e);
         }

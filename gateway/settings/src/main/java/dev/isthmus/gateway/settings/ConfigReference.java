@@ -68,7 +68,7 @@ public final class ConfigReference {
             case Choice choice -> String.join(", ", choice.names());
             case Items items -> "a list of: " + takes(items.item());
             case Names names -> "by name: " + takes(names.value());
-            case Section section -> "a section";
+            case Section section -> section.shortForm() == null ? "a section" : "a text, or a section";
         };
     }
 

@@ -15,9 +15,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.Tag;
 
 /** Reads records from YAML nodes: one section for each record, one key for each component. */
 final class SectionReader {
@@ -112,7 +115,7 @@ final class SectionReader {
                 int index = yaml.choice(node, what, choice.names());
                 yield index < 0 ? null : choice.constants().get(index);
             }
-            case Section section -> read(section.type(), node, what);
+            case Section section -> read(section.type(), inFull(section, node), what);
             case Items items -> {
                 List<Object> values = yaml.list(
                         node, what, items.notEmpty(), each -> value(items.item(), each, parent, singular(name)));
@@ -122,6 +125,23 @@ final class SectionReader {
             }
             case Names names -> names(names, node, parent, name);
         };
+    }
+
+    /** The section that a text is short for, if it may be short. */
+    private static Node inFull(Section section, Node node) {
+        String key = section.shortForm();
+        if (key == null || !(node instanceof ScalarNode) || YamlReader.isNull(node)) {
+            return node;
+        }
+        ScalarNode name = new ScalarNode(
+                Tag.STR, key, node.getStartMark(), node.getStartMark(), DumperOptions.ScalarStyle.PLAIN);
+        return new MappingNode(
+                Tag.MAP,
+                true,
+                List.of(new NodeTuple(name, node)),
+                node.getStartMark(),
+                node.getEndMark(),
+                DumperOptions.FlowStyle.FLOW);
     }
 
     private @Nullable Object scalar(Scalar scalar, Node node, String what) {

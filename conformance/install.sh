@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis ...]
 #                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
@@ -127,6 +127,23 @@ prometheus() {
   rm prometheus_*.deb
 }
 
+redis() {
+  # Debian's package and what it needs beyond the installed packages, unpacked: bin/redis-server. Nothing is started.
+  cd "$1"
+  mkdir -p archives/partial bin package
+  local download=(apt-get install -qq -y --download-only --no-install-recommends -o Debug::NoLocking=1
+    -o APT::Sandbox::User=root -o Dir::Cache::archives="$1/archives" redis-server)
+  "${download[@]}" >&2 || { apt-get update -q >&2 && "${download[@]}" >&2; }
+  local deb program
+  for deb in archives/*.deb; do if [ -e "$deb" ]; then dpkg -x "$deb" package; fi; done
+  program=$1/package/usr/bin/redis-server
+  [ -e "$program" ] || program=$(type -P redis-server)
+  printf '#!/bin/sh\nLD_LIBRARY_PATH="%s" exec "%s" "$@"\n' \
+    "$(find "$1/package" -name '*.so*' -printf '%h\n' | sort -u | tr '\n' ':')" "$program" >bin/redis-server
+  chmod +x bin/redis-server
+  rm -r archives
+}
+
 # The Kubernetes API server, and the etcd that it stores in. Compiles for minutes.
 kube-apiserver() {
   local version=k8s.io/component-base/version
@@ -135,6 +152,17 @@ kube-apiserver() {
     -ldflags "-s -w -X $version.gitVersion=v1.36.3 -X $version.gitMajor=1 -X $version.gitMinor=36" \
     k8s.io/kubernetes/cmd/kube-apiserver) >&2
   (cd "$1" && { apt-get download -q etcd-server || { apt-get update -q && apt-get download -q etcd-server; }; } && dpkg -x etcd-server_*.deb . && ln -s usr/bin/etcd etcd && rm ./*.deb) >&2
+}
+
+# The definitions of resources of KServe and of the Gateway API, whose repositories are Go modules.
+crds() {
+  local kserve=github.com/kserve/kserve@v0.15.2 gateway=sigs.k8s.io/gateway-api@v1.3.0
+  (cd "$1" && GOFLAGS=-modcacherw GOMODCACHE=$1/modules go mod download "$kserve" "$gateway") >&2
+  cp "$1/modules/$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml" "$1/inferenceservices.yaml"
+  for kind in httproutes grpcroutes; do
+    cp "$1/modules/$gateway/config/crd/standard/gateway.networking.k8s.io_$kind.yaml" "$1/$kind.yaml"
+  done
+  rm -r "$1/modules"
 }
 
 helm() {
@@ -151,11 +179,13 @@ check() { # what a component needs at run time, each time: packages may be remov
     grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
     h2spec | grpcurl | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
     prometheus) need apt-get apt "Prometheus is Debian's package" ;;
+    redis) need apt-get apt "Redis is Debian's package" ;;
     kube-apiserver)
       need go golang-go "Go 1.26 or later builds kube-apiserver"
       need dpkg dpkg "kube-apiserver stores in etcd, which is unpacked from Debian's package"
       ;;
     helm) need go golang-go "Go 1.25 or later builds helm" ;;
+    crds) need go golang-go "Go downloads the definitions of KServe and the Gateway API" ;;
     browser | console)
       need node nodejs "Node.js runs the tests with a browser"
       need npm npm "npm installs what the tests with a browser need"
@@ -177,10 +207,10 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

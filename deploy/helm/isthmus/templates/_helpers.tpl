@@ -24,16 +24,23 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- (first .Values.config.listeners).port | default 8080 }}
 {{- end }}
 
-{{/* The namespaces of the Services among the endpoints, separated by spaces. */}}
-{{- define "isthmus.watchedNamespaces" -}}
+{{/* The namespaces whose InferenceServices are discovered, separated by spaces. */}}
+{{- define "isthmus.kserveNamespaces" -}}
 {{- $namespaces := list }}
+{{- range (.Values.config.discover | default dict).kserve }}{{ $namespaces = append $namespaces .namespace }}{{ end }}
+{{- $namespaces | uniq | sortAlpha | join " " }}
+{{- end }}
+
+{{/* These, and the namespaces of the Services among the endpoints, separated by spaces. */}}
+{{- define "isthmus.watchedNamespaces" -}}
+{{- $namespaces := splitList " " (include "isthmus.kserveNamespaces" .) }}
 {{- $upstreams := append (values (.Values.config.upstreams | default dict)) (.Values.config.upstream_defaults | default dict) }}
 {{- range $upstreams }}
 {{- range .endpoints }}
 {{- if hasPrefix "k8s:" . }}{{ $namespaces = append $namespaces (. | trimPrefix "k8s:" | splitList "/" | first) }}{{ end }}
 {{- end }}
 {{- end }}
-{{- $namespaces | uniq | sortAlpha | join " " }}
+{{- without $namespaces "" | uniq | sortAlpha | join " " }}
 {{- end }}
 
 {{/* The configuration, with what the chart sets. */}}
@@ -42,7 +49,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if $config.drain }}{{ fail "config.drain: set 'drain' of the chart, from which the pod's grace period follows" }}{{ end }}
 {{- $_ := set $config "drain" (dict "delay" (printf "%vs" .Values.drain.delaySeconds) "timeout" (printf "%vs" .Values.drain.timeoutSeconds)) }}
 {{- $_ := set $config "ramps" (merge (dict) ($config.ramps | default dict) (dict "state_file" "/var/lib/isthmus/ramps.json")) }}
-{{- if not (or $config.upstreams $config.local) }}
+{{- if not (or $config.upstreams $config.local $config.discover) }}
 {{- $_ := set $config "local" (dict "embedded_models" true) }}
 {{- $_ := set $config "default_upstream" "local" }}
 {{- end }}

@@ -4,6 +4,7 @@ import dev.isthmus.local.ModelVersions.Served;
 import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.ort.OrtJar;
 import dev.isthmus.local.repository.ModelRepository;
 import dev.isthmus.local.run.LocalExecutor;
 import dev.isthmus.oip.ErrorCode;
@@ -36,6 +37,8 @@ import org.slf4j.LoggerFactory;
 public final class LocalBackend implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBackend.class);
     private static final String ALL = "*";
+    private static final String MISSING =
+            "'local' and the embedded models need ONNX Runtime, which this distribution is built without";
     private static final int CHANGES = 1024;
     private static final int LISTINGS = 64;
 
@@ -69,12 +72,29 @@ public final class LocalBackend implements AutoCloseable {
         return all ? repository.names() : settings.load();
     }
 
+    /** Whether a backend can be started: a distribution may be without ONNX Runtime. */
+    public static boolean available() {
+        return OrtJar.present(LocalBackend.class.getClassLoader());
+    }
+
+    /**
+     * Refuses a configuration that needs a backend.
+     *
+     * @throws OipException FAILED_PRECONDITION if it is not {@link #available()}
+     */
+    public static void requireAvailable() {
+        if (!available()) {
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, MISSING);
+        }
+    }
+
     /**
      * Starts the backend and loads the models configured for the start. Blocks.
      *
-     * @throws OipException if the repository cannot be read
+     * @throws OipException if the repository cannot be read, FAILED_PRECONDITION if it is not {@link #available()}
      */
     public static LocalBackend start(LocalSettings settings) {
+        requireAvailable();
         LocalBackend backend = new LocalBackend(settings);
         for (String name : new TreeSet<>(backend.wanted)) {
             try {

@@ -4,6 +4,7 @@ import dev.isthmus.bench.attack.Rest;
 import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
 import dev.isthmus.bench.process.Children;
+import dev.isthmus.bench.process.ProcessFigures;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

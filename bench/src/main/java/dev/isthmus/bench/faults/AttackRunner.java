@@ -6,6 +6,7 @@ import dev.isthmus.bench.attack.Rest;
 import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
 import dev.isthmus.bench.process.Children;
+import dev.isthmus.bench.process.ProcessFigures;
 import dev.isthmus.bench.process.Scratch;
 import io.netty.channel.EventLoop;
 import java.io.IOException;

@@ -1,6 +1,7 @@
 package dev.isthmus.bench.faults;
 
 import dev.isthmus.bench.process.BenchException;
+import dev.isthmus.bench.process.ProcessFigures;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;

@@ -9,13 +9,19 @@ import io.micrometer.core.instrument.MeterRegistry;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Configured limits and timeouts of client connections. */
+/** Configured limits and timeouts of client connections. Thread-safe. */
 final class ConnectionPolicies {
     private static final Logger LOG = LoggerFactory.getLogger(ConnectionPolicies.class);
 
-    private ConnectionPolicies() {}
+    private final ConnectionMetrics metrics;
+    /** The {@code max_connections} that the process was last found not to have files for; 0 if it has. */
+    private int unreachable;
 
-    static ConnectionPolicy of(GatewayConfig config, MeterRegistry meters) {
+    ConnectionPolicies(MeterRegistry meters) {
+        metrics = new ConnectionMetrics(meters);
+    }
+
+    synchronized ConnectionPolicy of(GatewayConfig config) {
         Connections settings = config.connections();
         ConnectionTimeouts timeouts = new ConnectionTimeouts(
                 settings.requestHeadersTimeout().toNanos(),
@@ -32,13 +38,15 @@ final class ConnectionPolicies {
                 settings.maxConnectionsPerAddress(),
                 Math.ceilDiv(config.limits().maxRequests(), 2),
                 Math.toIntExact(settings.tcpKeepalive().toSeconds()),
-                new ConnectionMetrics(meters));
+                metrics);
     }
 
-    private static int maxConnections(int configured) {
+    private int maxConnections(int configured) {
         long files = OpenFileLimit.ofProcess();
         int possible = OpenFileLimit.connections(files);
-        if (possible < configured) {
+        int before = unreachable;
+        unreachable = possible < configured ? configured : 0;
+        if (unreachable != 0 && unreachable != before) {
             LOG.warn(
                     "at most {} client connections instead of 'max_connections' {}: the process may open {} files; raise "
                             + "its limit (ulimit -n, LimitNOFILE) to {} or more",
@@ -46,8 +54,7 @@ final class ConnectionPolicies {
                     configured,
                     files,
                     OpenFileLimit.files(configured));
-            return possible;
         }
-        return configured;
+        return Math.min(possible, configured);
     }
 }

@@ -17,8 +17,6 @@ import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.ramp.RampStateFile;
-import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -36,13 +34,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -67,7 +61,7 @@ public final class Gateway implements AutoCloseable {
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadReporter reloads = new ReloadReporter(metrics.registry());
     private final TlsRegistry tls = new TlsRegistry(metrics.registry());
-    private final Ramps ramps;
+    private final FleetSharing sharing;
     private final ShadowRuntime shadows;
     private final Generation.SharedResources resources;
     private final Listeners listeners;
@@ -75,6 +69,7 @@ public final class Gateway implements AutoCloseable {
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final AdminPages pages;
     private final @Nullable ConfigSource source;
+    private final ModelDiscovery discovery;
     private @Nullable AdminServer admin;
 
     private volatile Generation current;
@@ -121,7 +116,7 @@ public final class Gateway implements AutoCloseable {
             GatewayConfig config, @Nullable ConfigSource source, ByteBufAllocator allocator, BooleanSupplier warm)
             throws Exception {
         // Before models are loaded, which takes long: fails fast.
-        checkAddresses(config);
+        Listeners.check(config);
         Transport transport = Transport.best();
         EventLoopGroup loops = EventLoops.start(transport);
         Gateway gateway;
@@ -137,14 +132,6 @@ public final class Gateway implements AutoCloseable {
         } catch (Exception e) {
             gateway.close();
             throw e;
-        }
-    }
-
-    private static void checkAddresses(GatewayConfig config) throws BindException {
-        Listeners.check(config.listeners());
-        Admin adminConfig = config.admin();
-        if (adminConfig != null) {
-            AdminServer.check(adminConfig);
         }
     }
 
@@ -167,31 +154,39 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
-        RampStateStore states = RampStateFile.store(config.ramps().stateFile());
-        ramps = new Ramps(meters, System::nanoTime, InstantSource.system(), closer, states);
+        sharing = new FleetSharing(config, meters, closer);
         RandomGenerator random = () -> ThreadLocalRandom.current().nextLong();
-        shadows = new ShadowRuntime(meters, random, System::nanoTime, ramps::differed, ShadowLimits.DEFAULT);
+        shadows = new ShadowRuntime(meters, random, System::nanoTime, ramps()::differed, ShadowLimits.DEFAULT);
         resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
                 Upstreams.UpstreamResources.real(
                         loops.next(), allocator, meters, tls, connections.table(), state::isStopping),
                 SelectionState.of(System::nanoTime),
-                new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, ramps, memory),
+                new RoutePolicyTable.PolicyResources(
+                        meters, System::nanoTime, shadows, ramps(), memory, sharing.counters()),
                 telemetry,
                 closer,
                 DRAIN_TIMEOUT,
                 state,
+                new ConnectionPolicies(meters),
                 this::forget);
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(meters).show(connections);
         EventLoopMetrics.register(loops, meters);
         Supplier<IngressSettings> settings = () -> current().entry().settings().get();
         ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
-        listeners = new Listeners(transport, loops, allocator, entry, tls);
+        listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
         pages = new AdminPages(this, metrics, resources, reloads, source);
         pages.addTo(adminRoutes, new DebugPages(allocator, memory, connections.table(), telemetry.errors()));
-        current = Generation.first(config, resources);
+        discovery = new ModelDiscovery(closer, this::rediscovered);
+        try {
+            current = Generation.first(discovery.merged(config), resources);
+        } catch (RuntimeException | ConfigException e) {
+            discovery.close();
+            throw e;
+        }
+        discovery.inEffect(config);
         state.show(meters, this::ready);
     }
 
@@ -205,6 +200,7 @@ public final class Gateway implements AutoCloseable {
         current.start();
         tls.watch(resources.closer());
         state.serving();
+        discovery.start();
     }
 
     Generation current() {
@@ -225,7 +221,7 @@ public final class Gateway implements AutoCloseable {
         try {
             return reload(source.load());
         } catch (ConfigException e) {
-            return reloads.rejected(true, e.problems());
+            return reloads.rejected(e);
         }
     }
 
@@ -238,28 +234,28 @@ public final class Gateway implements AutoCloseable {
             return reloads.rejected(false, List.of("the gateway is shutting down"));
         }
         Generation old = current;
-        GatewayConfig wanted =
-                config.withAdmin(old.config().admin()).withRamps(old.config().ramps());
-        List<String> warnings = new ArrayList<>();
-        if (!Objects.equals(wanted.admin(), config.admin())) {
-            warnings.add("admin: the change takes effect after a restart");
-        }
-        if (!wanted.ramps().equals(config.ramps())) {
-            warnings.add("ramps: the change takes effect after a restart");
-        }
+        GatewayConfig written = FixedSettings.kept(config, old.config());
+        GatewayConfig wanted = discovery.merged(written);
+        List<String> warnings = FixedSettings.warnings(config, written);
         List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
-        if (!wanted.equals(old.config())) {
-            try {
+        try {
+            if (!wanted.equals(old.config())) {
                 replace(old, wanted);
-            } catch (OipException e) {
-                return reloads.rejected(false, List.of(e.message()));
-            } catch (ConfigException e) {
-                return reloads.rejected(true, e.problems());
-            } catch (Exception e) {
-                return reloads.rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString())));
             }
+            discovery.inEffect(written);
+        } catch (Exception e) {
+            discovery.inEffect(discovery.written());
+            return reloads.rejected(e);
         }
         return reloads.applied(current.number(), changes, warnings);
+    }
+
+    /** What is discovered has changed. */
+    private synchronized void rediscovered() {
+        GatewayConfig written = discovery.written();
+        if (!state.ending() && !discovery.merged(written).equals(current.config())) {
+            reload(written);
+        }
     }
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
@@ -271,7 +267,7 @@ public final class Gateway implements AutoCloseable {
         Generation next;
         Listeners.Change change;
         try {
-            next = new Generation(old.number() + 1, config, resources, old.ready(), identity, old.traffic());
+            next = new Generation(config, resources, identity, old);
             try {
                 change = listeners.prepare(config.listeners());
             } catch (Exception e) {
@@ -314,7 +310,7 @@ public final class Gateway implements AutoCloseable {
     }
 
     public Ramps ramps() {
-        return ramps;
+        return sharing.ramps();
     }
 
     public MeterRegistry meters() {
@@ -383,7 +379,8 @@ public final class Gateway implements AutoCloseable {
         if (admin != null) {
             admin.close();
         }
-        ramps.close();
+        sharing.close();
+        discovery.close();
         resources.closer().shutdownNow();
         current.stop();
         resources.pool().close();

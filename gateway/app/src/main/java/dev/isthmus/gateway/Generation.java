@@ -84,6 +84,7 @@ final class Generation {
      * @param closer closes generations; its threads may block
      * @param drainTimeout how long calls may continue after the next generation has taken over
      * @param gateway the gateway's own readiness
+     * @param connections limits of client connections
      * @param closed called when a generation was closed
      */
     record SharedResources(
@@ -96,26 +97,24 @@ final class Generation {
             ScheduledExecutorService closer,
             Duration drainTimeout,
             GatewayReadiness gateway,
+            ConnectionPolicies connections,
             Runnable closed) {}
 
     /**
      * Creates everything, without sending requests. May block.
      *
-     * @param readyBefore the readiness reported until the upstreams were checked
      * @param authenticator null if callers are not identified; not closed with the generation
-     * @param previous of the previous generation
+     * @param previous counts where the servers were not asked yet; null for the first one
      * @throws OipException if the local backend's repository cannot be read
      * @throws IllegalArgumentException if a name refers to nothing
      */
     Generation(
-            long number,
             GatewayConfig config,
             SharedResources resources,
-            boolean readyBefore,
             @Nullable Authenticator authenticator,
-            @Nullable RoutePolicyTable previous) {
+            @Nullable Generation previous) {
         this.authenticator = authenticator;
-        this.number = number;
+        this.number = previous == null ? 1 : previous.number + 1;
         this.config = config;
         this.resources = resources;
         this.upstreams = new Upstreams(config, resources.pool(), resources.upstreams());
@@ -124,11 +123,16 @@ final class Generation {
             routes = routes();
             ModelLocations locations =
                     new RoutedModelLocations(routes, config.health().modelReady());
-            catalogue = catalogue(locations, readyBefore);
+            catalogue = catalogue(locations, previous);
             InferRules rules = rules(config);
             CallerAccess access = access();
             Transcoder transcoder = new Transcoder(rules.limits());
-            traffic = new RoutePolicyTable(routes, concurrency(config), transcoder, resources.traffic(), previous);
+            traffic = new RoutePolicyTable(
+                    routes,
+                    concurrency(config),
+                    transcoder,
+                    resources.traffic(),
+                    previous == null ? null : previous.traffic);
             FleetService fleet = new FleetService(
                     locations,
                     catalogue,
@@ -149,8 +153,7 @@ final class Generation {
                     resources.gateway(),
                     access,
                     System::nanoTime);
-            IngressSettings settings =
-                    settings(config, resources.upstreams().clusterResources().meters());
+            IngressSettings settings = settings(config, resources);
             this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
@@ -163,7 +166,7 @@ final class Generation {
         Authenticator authenticator = Authenticator.renewed(
                 null, config.authentication(), resources.telemetry().access());
         try {
-            return new Generation(1, config, resources, false, authenticator, null);
+            return new Generation(config, resources, authenticator, null);
         } catch (RuntimeException e) {
             Authenticator.closeUnless(null, authenticator);
             throw e;
@@ -190,7 +193,7 @@ final class Generation {
         return catalogue.discovered();
     }
 
-    private Catalogue catalogue(ModelLocations locations, boolean readyBefore) {
+    private Catalogue catalogue(ModelLocations locations, @Nullable Generation previous) {
         Set<Upstream> discovering = config.upstreams().entrySet().stream()
                 .filter(upstream -> upstream.getValue().discover())
                 .map(upstream -> upstreams.required(upstream.getKey()))
@@ -202,8 +205,9 @@ final class Generation {
                 new Catalogue.Settings(
                         new ServerMetadata("isthmus", Version.current(), EXTENSIONS),
                         config.health().serverReady(),
-                        readyBefore,
-                        discovering),
+                        previous != null && previous.ready(),
+                        discovering,
+                        previous == null ? Map.of() : previous.discovered()),
                 new Catalogue.CatalogueResources(
                         resources.loops().next(),
                         clusterResources.allocator(),
@@ -239,7 +243,8 @@ final class Generation {
         return new InferRules(limits, config.answers().nonFinite());
     }
 
-    private static IngressSettings settings(GatewayConfig config, MeterRegistry meters) {
+    private static IngressSettings settings(GatewayConfig config, SharedResources resources) {
+        MeterRegistry meters = resources.upstreams().clusterResources().meters();
         GatewayConfig.ResponseConfig responses = config.answers();
         GatewayConfig.Limits limits = config.limits();
         return new IngressSettings(
@@ -252,7 +257,7 @@ final class Generation {
                         responses.healthBody() == GatewayConfig.HealthBody.JSON, responses.notReadyStatus()),
                 responses.compress() ? responses.compressAbove() : -1,
                 AbusePolicies.ofClients(config.limits().http2Abuse(), meters),
-                ConnectionPolicies.of(config, meters));
+                resources.connections().of(config));
     }
 
     private String routeKey(@Nullable Route route, ModelRef model) {
@@ -281,6 +286,11 @@ final class Generation {
         long held = (long) (share * direct);
         resources.traffic().memory().limit(held, held + (direct - held) / 2);
         resources.upstreams().checked().configure(routes);
+        resources
+                .upstreams()
+                .clusterResources()
+                .modelChecks()
+                .perSecond(config.health().maxModelChecks());
         traffic.install();
         resources.telemetry().configure(config);
         catalogue.start();

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.ingress.BrowserAccess;
 import dev.isthmus.gateway.ingress.CorsPolicy;
 import dev.isthmus.gateway.ingress.IngressServer;
@@ -8,12 +9,15 @@ import dev.isthmus.gateway.ingress.TrustedProxies;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.CorsConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.ServerTls;
 import dev.isthmus.gateway.tls.TlsRegistry;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;
@@ -34,6 +38,7 @@ final class Listeners implements AutoCloseable {
     private final ByteBufAllocator allocator;
     private final ListenerContext entry;
     private final TlsRegistry tls;
+    private final MeterRegistry meters;
     private volatile List<BoundListener> bound = List.of();
 
     /** @param tls null for plain text */
@@ -58,8 +63,10 @@ final class Listeners implements AutoCloseable {
             EventLoopGroup loops,
             ByteBufAllocator allocator,
             ListenerContext entry,
-            TlsRegistry tls) {
+            TlsRegistry tls,
+            MeterRegistry meters) {
         this.tls = tls;
+        this.meters = meters;
         this.transport = transport;
         this.loops = loops;
         this.allocator = allocator;
@@ -174,13 +181,22 @@ final class Listeners implements AutoCloseable {
         }
     }
 
+    /** As the other one, for all addresses of a configuration. */
+    static void check(GatewayConfig config) throws BindException {
+        check(config.listeners());
+        Admin admin = config.admin();
+        if (admin != null) {
+            AdminServer.check(admin);
+        }
+    }
+
     private ListenerContext context(Listener listener, @Nullable ServerTls secured) {
         CorsConfig cors = listener.cors();
         return entry.of(
                 listener.label(),
                 secured,
                 new TrustedProxies(listener.trustedProxies(), listener.proxyProtocol()),
-                new BrowserAccess(listener.grpcWeb(), cors == null ? null : new CorsPolicy(cors)));
+                new BrowserAccess(listener.grpcWeb(), cors == null ? null : new CorsPolicy(cors, meters)));
     }
 
     /** The listeners that are not bound yet. */

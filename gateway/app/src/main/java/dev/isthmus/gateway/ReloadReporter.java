@@ -3,10 +3,13 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -72,6 +75,15 @@ final class ReloadReporter {
     @Nullable
     LastReload lastRejected() {
         return lastRejected;
+    }
+
+    /** As the other one, with the cause. */
+    ReloadResult rejected(Exception cause) {
+        return switch (cause) {
+            case OipException refused -> rejected(false, List.of(refused.message()));
+            case ConfigException invalid -> rejected(true, invalid.problems());
+            default -> rejected(false, List.of(Objects.requireNonNullElse(cause.getMessage(), cause.toString())));
+        };
     }
 
     private static List<String> first(List<String> changes) {

@@ -32,7 +32,7 @@ final class RoutedModelLocations implements ModelLocations {
     public ModelLocation of(ModelRef requested) {
         Route route = routes.route(requested);
         ReadyPolicy policy = Objects.requireNonNullElse(route.config().ready(), defaultPolicy);
-        boolean named = routes.routes().contains(route) && !ModelPattern.is(route.key());
+        boolean named = routes.isConfigured(route) && !ModelPattern.is(route.key());
         return new ModelLocation(route.targets(requested), named, policy);
     }
 

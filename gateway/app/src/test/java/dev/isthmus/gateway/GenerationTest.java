@@ -59,7 +59,6 @@ class GenerationTest {
     private Generation generation(Duration patience) {
         GatewayTelemetry telemetry = new GatewayTelemetry(process);
         return new Generation(
-                1,
                 GatewayConfig.embedded(),
                 new Generation.SharedResources(
                         loops,
@@ -78,8 +77,8 @@ class GenerationTest {
                         closer,
                         patience,
                         () -> null,
+                        new ConnectionPolicies(meters),
                         closed::release),
-                false,
                 null,
                 null);
     }

@@ -7,17 +7,24 @@ import java.io.UncheckedIOException;
 import java.util.Collections;
 
 /**
- * Checks ONNX Runtime's jar on the class path. With two of them, for the CPU and for CUDA, it is undefined which
- * libraries are loaded.
+ * Checks ONNX Runtime's jar on the class path. A distribution may have none. With two of them, for the CPU and for CUDA,
+ * it is undefined which libraries are loaded.
  */
-final class OrtJar {
+public final class OrtJar {
+    private static final String ENVIRONMENT = "ai/onnxruntime/OrtEnvironment.class";
+
     private OrtJar() {}
+
+    /** Whether there is one. */
+    public static boolean present(ClassLoader classPath) {
+        return classPath.getResource(ENVIRONMENT) != null;
+    }
 
     /** @throws OipException FAILED_PRECONDITION if there are several */
     static void requireOne(ClassLoader classPath) {
         try {
-            int builds = Collections.list(classPath.getResources("ai/onnxruntime/OrtEnvironment.class"))
-                    .size();
+            int builds =
+                    Collections.list(classPath.getResources(ENVIRONMENT)).size();
             if (builds > 1) {
                 throw new OipException(
                         ErrorCode.FAILED_PRECONDITION,

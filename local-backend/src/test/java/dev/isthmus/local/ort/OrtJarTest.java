@@ -1,5 +1,6 @@
 package dev.isthmus.local.ort;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -16,6 +17,14 @@ class OrtJarTest {
     void thisBuild_hasOne() {
         assertThatCode(() -> OrtJar.requireOne(OrtJarTest.class.getClassLoader()))
                 .doesNotThrowAnyException();
+        assertThat(OrtJar.present(OrtJarTest.class.getClassLoader())).isTrue();
+    }
+
+    @Test
+    void none_isNotPresent() throws Exception {
+        try (URLClassLoader without = new URLClassLoader(new URL[0], ClassLoader.getPlatformClassLoader())) {
+            assertThat(OrtJar.present(without)).isFalse();
+        }
     }
 
     @Test

@@ -8,7 +8,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.compare.Tolerance;
+import dev.isthmus.transcoder.compare.FloatTolerance;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -119,7 +119,7 @@ final class ReplayCommand implements Command {
                 connection,
                 models(arguments),
                 arguments.has(COMPARE),
-                new Tolerance(
+                new FloatTolerance(
                         number(arguments, RTOL, 1e-5, Double.MAX_VALUE),
                         number(arguments, ATOL, 1e-8, Double.MAX_VALUE)),
                 rate);

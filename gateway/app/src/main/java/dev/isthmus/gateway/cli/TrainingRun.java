@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.warm.WarmUp;
+import dev.isthmus.local.LocalBackend;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.file.Files;
@@ -16,9 +17,16 @@ import java.util.List;
 final class TrainingRun implements Command {
     private static final String CONFIG = """
             listeners: [{host: 127.0.0.1, port: 0}]
+            health: {warm_up: 0s}
+            """;
+    private static final String EMBEDDED = """
             local: {embedded_models: true}
             default_upstream: local
-            health: {warm_up: 0s}
+            """;
+    /** For a distribution without local backend; nothing is there. */
+    private static final String REMOTE = """
+            upstreams: {none: {protocol: grpc, endpoints: ["127.0.0.1:1"]}}
+            default_upstream: none
             """;
 
     private final Duration limit;
@@ -47,7 +55,7 @@ final class TrainingRun implements Command {
     public int run(Arguments arguments, Console console) throws Exception {
         Path file = Files.createTempFile("isthmus-train", ".yaml");
         try {
-            Files.writeString(file, CONFIG);
+            Files.writeString(file, CONFIG + (LocalBackend.available() ? EMBEDDED : REMOTE));
             run(file, console.out());
         } finally {
             Files.delete(file);
@@ -61,7 +69,9 @@ final class TrainingRun implements Command {
                 new ServeCommand(), List.of("--config", file.toString(), "--host", "127.0.0.1", "--no-watch"));
         WarmUp warmUp = new WarmUp();
         try (Gateway gateway = ServeCommand.serving(given).start(out, warmUp)) {
-            new Demo(gateway.addresses().get(0), new PrintWriter(Writer.nullWriter())).run();
+            if (LocalBackend.available()) {
+                new Demo(gateway.addresses().get(0), new PrintWriter(Writer.nullWriter())).run();
+            }
             warmUp.run(limit);
         }
     }

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Units;
+import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
@@ -58,8 +59,14 @@ final class ValidateCommand implements Command {
         GatewayConfig config;
         try {
             config = ConfigLoader.load(file);
+            if (config.local() != null) {
+                LocalBackend.requireAvailable();
+            }
         } catch (ConfigException e) {
             refused(file, e.problems(), json, console);
+            return IsthmusCommand.REFUSED;
+        } catch (OipException e) {
+            refused(file, List.of(e.message()), json, console);
             return IsthmusCommand.REFUSED;
         }
         if (!arguments.has(PROBE)) {

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.RampConfig;
@@ -14,6 +15,7 @@ import dev.isthmus.gateway.settings.ModelConfig.RuleConfig;
 import dev.isthmus.gateway.settings.ModelConfig.ShadowConfig;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.ModelNames.Match;
+import dev.isthmus.gateway.settings.ModelNames.MatchKind;
 import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -83,6 +85,9 @@ public final class RouteExplanation {
     /** The lines; empty for an unknown model. */
     public List<String> lines() {
         Optional<Match> match = routes.match(call.model());
+        if (match.isEmpty() || match.get().by() == MatchKind.PATTERN) {
+            inferenceServices();
+        }
         if (match.isPresent()) {
             configured(match.get());
         } else if (!unlisted()) {
@@ -104,12 +109,23 @@ public final class RouteExplanation {
                         .toList();
     }
 
+    /** They take precedence over patterns. */
+    private void inferenceServices() {
+        List<String> namespaces =
+                config.discover().kserve().stream().map(KServeConfig::namespace).toList();
+        if (!namespaces.isEmpty()) {
+            lines.add("discovery: an InferenceService with this name serves it, if one of these namespaces has it: "
+                    + String.join(", ", namespaces));
+        }
+    }
+
     private boolean unlisted() {
         List<String> discovering = discovering();
         String defaultUpstream = config.defaultUpstream();
-        if (discovering.isEmpty() && defaultUpstream == null) {
+        if (discovering.isEmpty() && lines.isEmpty() && defaultUpstream == null) {
             return false;
         }
+        boolean first = discovering.isEmpty() && lines.isEmpty();
         lines.add("model '" + call.model() + "' is not configured");
         if (!discovering.isEmpty()) {
             lines.add("discovery: the first of these upstreams whose repository index lists it serves it: "
@@ -119,8 +135,7 @@ public final class RouteExplanation {
         if (defaultUpstream == null) {
             lines.add("otherwise it is unknown: 404");
         } else {
-            lines.add((discovering.isEmpty() ? "" : "otherwise ") + "default upstream '" + defaultUpstream
-                    + "' serves it");
+            lines.add((first ? "" : "otherwise ") + "default upstream '" + defaultUpstream + "' serves it");
             upstreams.add(defaultUpstream);
         }
         return true;

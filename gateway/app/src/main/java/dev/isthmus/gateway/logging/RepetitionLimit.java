@@ -2,7 +2,7 @@ package dev.isthmus.gateway.logging;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.LogArea;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +17,7 @@ import org.slf4j.event.KeyValuePair;
 /**
  * What repeats is written once a minute: the first event at once, and after each minute the last one with the number of
  * those left out. Two events are alike if level, logger and template are the same, and the members that say what they
- * are about. Only events marked with {@link Repeats#MARKER} are limited, and warnings of libraries. Thread-safe.
+ * are about. Only events marked with {@link RepeatingLogEvent#MARKER} are limited, and warnings of libraries. Thread-safe.
  */
 final class RepetitionLimit {
     /** Members that say what an event is about. Others, such as the peer or the request id, differ with each event. */
@@ -27,9 +27,13 @@ final class RepetitionLimit {
     private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
     /** Beyond this number only logger and level tell kinds apart. */
     static final int MAX_KINDS = 2000;
+    /** Beyond this number of subjects of one message they are not told apart: clients choose names of models. */
+    static final int MAX_SUBJECTS = 100;
 
     private final LongSupplier nanoTime;
     private final Map<EventKind, HeldEvents> kinds = new ConcurrentHashMap<>();
+    /** The number of subjects of each message, by the kind without a subject. */
+    private final Map<EventKind, Integer> subjects = new ConcurrentHashMap<>();
 
     /** @param nanoTime as {@link System#nanoTime()} */
     RepetitionLimit(LongSupplier nanoTime) {
@@ -37,7 +41,11 @@ final class RepetitionLimit {
     }
 
     /** What is the same for events that are alike. */
-    private record EventKind(String logger, Level level, String template, String subject) {}
+    private record EventKind(String logger, Level level, String template, String subject) {
+        EventKind withoutSubject() {
+            return new EventKind(logger, level, template, "");
+        }
+    }
 
     /**
      * The events of one kind since the last line.
@@ -57,13 +65,22 @@ final class RepetitionLimit {
         HeldEvents after = kinds.compute(
                 kind(event),
                 (kind, held) -> held == null
-                        ? new HeldEvents(now, 0, null)
+                        ? first(kind, now)
                         : new HeldEvents(held.since(), held.count() + 1, event));
         return after.count() == 0;
     }
 
+    private HeldEvents first(EventKind kind, long now) {
+        subjects.merge(kind.withoutSubject(), 1, Integer::sum);
+        return new HeldEvents(now, 0, null);
+    }
+
+    private void forget(EventKind kind) {
+        subjects.computeIfPresent(kind.withoutSubject(), (message, number) -> number == 1 ? null : number - 1);
+    }
+
     private static boolean repeats(ILoggingEvent event) {
-        if (event.getMarkerList() != null && event.getMarkerList().contains(Repeats.MARKER)) {
+        if (event.getMarkerList() != null && event.getMarkerList().contains(RepeatingLogEvent.MARKER)) {
             return true;
         }
         return event.getLevel().isGreaterOrEqual(Level.WARN) && LogArea.of(event.getLoggerName()) == LogArea.LIBRARIES;
@@ -72,8 +89,15 @@ final class RepetitionLimit {
     private EventKind kind(ILoggingEvent event) {
         EventKind kind = new EventKind(
                 event.getLoggerName(), event.getLevel(), String.valueOf(event.getMessage()), subject(event));
-        boolean full = kinds.size() >= MAX_KINDS && !kinds.containsKey(kind);
-        return full ? new EventKind(event.getLoggerName(), event.getLevel(), "", "") : kind;
+        if (kinds.containsKey(kind)) {
+            return kind;
+        }
+        // A race may exceed either limit by a few, which is harmless.
+        EventKind message = kind.withoutSubject();
+        if (kinds.size() >= MAX_KINDS) {
+            return new EventKind(event.getLoggerName(), event.getLevel(), "", "");
+        }
+        return subjects.getOrDefault(message, 0) >= MAX_SUBJECTS ? message : kind;
     }
 
     private static String subject(ILoggingEvent event) {
@@ -107,8 +131,12 @@ final class RepetitionLimit {
                 if (now - held.since() < age) {
                     return held;
                 }
+                if (held.last() == null && age == MINUTE_NANOS) {
+                    forget(key);
+                    return null;
+                }
                 if (held.last() == null) {
-                    return age == MINUTE_NANOS ? null : held;
+                    return held;
                 }
                 lines.add(new LogLine(held.last(), held.count()));
                 return new HeldEvents(now, 0, null);

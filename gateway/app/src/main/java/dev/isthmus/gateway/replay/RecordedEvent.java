@@ -18,17 +18,23 @@ import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One line of a payload log. */
+/** A request or response of a payload log. */
 final class RecordedEvent {
     static final WireLimits LIMITS =
             WireLimits.DEFAULT.withBodyBytes(Integer.MAX_VALUE).withTensors(Integer.MAX_VALUE);
 
     private static final String REQUEST = "org.kubeflow.serving.inference.request";
     private static final String RESPONSE = "org.kubeflow.serving.inference.response";
+    private static final String COMBINED = "dev.isthmus.serving.inference";
+    private static final String JSON_LENGTH = "jsonlength";
+    private static final Set<String> DATA = Set.of("data", "request", "response");
+    private static final String BASE64 = "_base64";
     private static final JsonFactory JSON = JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxStringLength(Integer.MAX_VALUE)
@@ -46,23 +52,51 @@ final class RecordedEvent {
     }
 
     /**
-     * Parses a line.
+     * Parses a line: one event, or two if a request and its response are on one line.
      *
      * @param number of the line in its file, from 1
      * @throws BadLineException if it is no event of a payload log
      */
-    static RecordedEvent parse(long number, byte[] line) throws BadLineException {
+    static List<RecordedEvent> parse(long number, byte[] line) throws BadLineException {
         Map<String, String> attributes = new HashMap<>();
-        byte[] data = null;
+        Map<String, byte[]> data = members(line, attributes);
+        byte[] body = data.get("data");
+        if (!COMBINED.equals(attributes.get("type"))) {
+            return List.of(checked(new RecordedEvent(number, attributes, body)));
+        }
+        Map<String, byte[]> both = body == null ? Map.of() : members(body, new HashMap<>());
+        return List.of(
+                checked(side(number, attributes, "request", REQUEST, both)),
+                checked(side(number, attributes, "response", RESPONSE, both)));
+    }
+
+    private static RecordedEvent side(
+            long number, Map<String, String> combined, String side, String type, Map<String, byte[]> data) {
+        Map<String, String> attributes = new HashMap<>(combined);
+        attributes.put("type", type);
+        attributes.put(JSON_LENGTH, combined.getOrDefault(side + JSON_LENGTH, ""));
+        String omitted = combined.getOrDefault("tensorsomitted", "");
+        attributes.put("tensorsomitted", Boolean.toString(omitted.equals(side) || omitted.equals("both")));
+        return new RecordedEvent(number, attributes, data.get(side));
+    }
+
+    /**
+     * Reads a JSON object.
+     *
+     * @param attributes takes the members that have scalar values; others, and those with data, are returned
+     * @return JSON as it is, base64 decoded and without the suffix of its name
+     */
+    private static Map<String, byte[]> members(byte[] line, Map<String, String> attributes) throws BadLineException {
+        Map<String, byte[]> data = new HashMap<>();
         try (JsonParser json = JSON.createParser(line)) {
             require(json.nextToken() == JsonToken.START_OBJECT, "a JSON object is expected");
             while (json.nextToken() == JsonToken.FIELD_NAME) {
                 String name = json.currentName();
                 json.nextToken();
-                if (name.equals("data")) {
-                    data = value(line, json);
-                } else if (name.equals("data_base64")) {
-                    data = json.getBinaryValue();
+                if (DATA.contains(name)) {
+                    data.put(name, value(line, json));
+                } else if (name.endsWith(BASE64) && json.currentToken() == JsonToken.VALUE_STRING) {
+                    data.put(name.substring(0, name.length() - BASE64.length()), json.getBinaryValue());
                 } else {
                     require(
                             json.currentToken().isScalarValue() && json.currentToken() != JsonToken.VALUE_NULL,
@@ -78,7 +112,7 @@ final class RecordedEvent {
         } catch (IOException e) {
             throw new BadLineException("a JSON object is expected: " + e.getMessage());
         }
-        return checked(new RecordedEvent(number, attributes, data));
+        return data;
     }
 
     /** The bytes of the current value. */
@@ -101,7 +135,7 @@ final class RecordedEvent {
                         || event.data == null
                         || !event.model().name().isEmpty(),
                 "inferenceservicename, the model of the request, is missing");
-        String length = event.attribute("jsonlength");
+        String length = event.attribute(JSON_LENGTH);
         require(
                 length.isEmpty() || length.matches("[0-9]{1,9}"),
                 "jsonlength: a number of bytes is expected, got '" + length + "'");
@@ -136,9 +170,9 @@ final class RecordedEvent {
         return new ModelRef(attribute("inferenceservicename"), attribute("modelversion"));
     }
 
-    /** Whether it has all that was sent. */
+    /** Whether it is an inference that has all that was sent: a raw binary request does not describe its tensor. */
     boolean complete() {
-        return data != null && !tensorsOmitted();
+        return data != null && !tensorsOmitted() && attribute("operation").isEmpty() && jsonLength() != 0;
     }
 
     /** Whether tensors were left out by name. */
@@ -163,7 +197,7 @@ final class RecordedEvent {
     }
 
     private long jsonLength() {
-        String length = attribute("jsonlength");
+        String length = attribute(JSON_LENGTH);
         return length.isEmpty() ? RestBody.ALL_JSON : Long.parseLong(length);
     }
 

@@ -64,7 +64,9 @@ public final class ReplayRun {
         for (byte[] line = line(in); line != null; line = line(in)) {
             if (line.length > 0) {
                 try {
-                    event(RecordedEvent.parse(number, line), client);
+                    for (RecordedEvent event : RecordedEvent.parse(number, line)) {
+                        event(event, client);
+                    }
                 } catch (BadLineException e) {
                     report.badLine(number, String.valueOf(e.getMessage()));
                 }

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.replay;
 
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.compare.Tolerance;
+import dev.isthmus.transcoder.compare.FloatTolerance;
 import java.nio.file.Path;
 import java.util.Map;
 
@@ -19,7 +19,7 @@ public record ReplaySettings(
         ServerConnection connection,
         Map<String, ModelRef> models,
         boolean compare,
-        Tolerance tolerance,
+        FloatTolerance tolerance,
         double rate) {
 
     public ReplaySettings {

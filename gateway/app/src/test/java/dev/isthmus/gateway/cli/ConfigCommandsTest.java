@@ -212,6 +212,20 @@ class ConfigCommandsTest {
     }
 
     @Test
+    void explain_inferenceServices_comeBeforePatterns() throws IOException {
+        String file = file("k.yaml", FLEET + "discover: {kserve: [{namespace: ml}, {namespace: spot}]}\n");
+        String discovery =
+                "discovery: an InferenceService with this name serves it, if one of these namespaces has it: ml, spot";
+        assertThat(run("explain", file, "llm-7b")).isZero();
+        assertThat(out.toString()).contains(discovery, "model 'llm-7b' is matched by the pattern 'llm-*'");
+        assertThat(run("explain", file, "other")).isZero();
+        assertThat(out.toString()).contains("otherwise default upstream 'm' serves it");
+        String alone = file("l.yaml", "discover: {kserve: [{namespace: ml}]}\n");
+        assertThat(run("explain", alone, "other")).isZero();
+        assertThat(out.toString()).contains("otherwise it is unknown: 404");
+    }
+
+    @Test
     void explain_unknownModel() throws IOException {
         String file = file("f.yaml", FLEET.replace("default_upstream: m", ""));
         assertThat(run("explain", file, "other")).isEqualTo(1);

@@ -139,6 +139,33 @@ class ReplayCommandTest {
                         "sent 3: 2 answered, 1 failed (1 as recorded); 0 skipped", "compared 2: 2 equal, 0 different");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"json", "binary"})
+    void requestAndResponseInOneEvent_areCompared_andPartsThatWereLeftOutAreNot(String form) throws Exception {
+        record(", events: combined, form: " + form, 3);
+        Gateway target = embedded("");
+        assertThat(replay("--to", url(target), "--compare")).as(err.toString()).isZero();
+        assertThat(out.toString())
+                .contains(
+                        "sent 3: 2 answered, 1 failed (1 as recorded); 0 skipped", "compared 2: 2 equal, 0 different");
+        Files.delete(file());
+        record(", events: combined, omit: {tensors: [image, OUTPUT0]}, form: " + form, 3);
+        replay("--to", url(target), "--compare");
+        assertThat(out.toString()).contains("sent 2: 1 answered, 1 failed (1 as recorded); 1 skipped");
+    }
+
+    @Test
+    void generateAndRawRequests_areSkipped() throws Exception {
+        String event = "{\"specversion\":\"1.0\",\"id\":\"x\",\"inferenceservicename\":\"m\","
+                + "\"type\":\"org.kubeflow.serving.inference.request\",";
+        Files.writeString(
+                file(),
+                event + "\"operation\":\"generate\",\"data\":{\"text_input\":1}}\n" + event
+                        + "\"jsonlength\":\"0\",\"data_base64\":\"AQID\"}\n");
+        assertThat(replay("--to", url(embedded("")))).as(err.toString()).isZero();
+        assertThat(out.toString()).contains("sent 0: 0 answered, 0 failed (0 as recorded); 2 skipped, 0 bad lines");
+    }
+
     @Test
     void otherModel_isReportedWithItsWorstTensor() throws Exception {
         record("");

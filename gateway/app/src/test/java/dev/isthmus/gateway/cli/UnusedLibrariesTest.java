@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 class UnusedLibrariesTest {
 
     @Test
-    void withoutTraces_nothingOfOpenTelemetryIsLoaded(@TempDir Path folder) throws Exception {
+    void withoutTracesAndSharing_nothingOfTheirLibrariesIsLoaded(@TempDir Path folder) throws Exception {
         Path classes = folder.resolve("classes.log");
         ProcessBuilder java = new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -29,6 +29,6 @@ class UnusedLibrariesTest {
         assertThat(process.exitValue()).as(Files.readString(said)).isZero();
         assertThat(Files.readString(classes))
                 .contains("dev.isthmus.gateway.tracing.ReloadableTracing ")
-                .doesNotContain("io.opentelemetry", "dev.isthmus.gateway.tracing.CallTracer");
+                .doesNotContain("io.opentelemetry", "dev.isthmus.gateway.tracing.CallTracer", "io.lettuce", "reactor.");
     }
 }

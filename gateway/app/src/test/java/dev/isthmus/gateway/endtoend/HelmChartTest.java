@@ -108,7 +108,7 @@ class HelmChartTest {
     @Test
     void release_onARealApiServer() throws Exception {
         try (KubernetesCluster cluster = new KubernetesCluster(folder)) {
-            for (String namespace : List.of("ml", "spot")) {
+            for (String namespace : List.of("ml", "spot", "models")) {
                 cluster.request("POST", "/api/v1/namespaces", "{'metadata': {'name': '" + namespace + "'}}");
             }
             cluster.request("POST", "/api/v1/namespaces", """
@@ -171,13 +171,17 @@ class HelmChartTest {
 
     private static void permissions(KubernetesCluster cluster) throws Exception {
         for (String verb : List.of("list", "watch")) {
-            for (String namespace : List.of("ml", "spot")) {
+            for (String namespace : List.of("ml", "spot", "models")) {
                 assertThat(allowed(cluster, verb, namespace, "discovery.k8s.io", "endpointslices"))
                         .isTrue();
             }
             assertThat(allowed(cluster, verb, "default", "discovery.k8s.io", "endpointslices"))
                     .isFalse();
             assertThat(allowed(cluster, verb, "ml", "", "secrets")).isFalse();
+            assertThat(allowed(cluster, verb, "models", "serving.kserve.io", "inferenceservices"))
+                    .isTrue();
+            assertThat(allowed(cluster, verb, "spot", "serving.kserve.io", "inferenceservices"))
+                    .isFalse();
         }
         assertThat(allowed(cluster, "update", "ml", "discovery.k8s.io", "endpointslices"))
                 .isFalse();

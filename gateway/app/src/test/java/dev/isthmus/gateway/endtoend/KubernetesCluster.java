@@ -155,10 +155,15 @@ final class KubernetesCluster implements AutoCloseable {
 
     private HttpResponse<String> send(String method, String path, String body)
             throws IOException, InterruptedException {
+        return send(method, path, method.equals("PATCH") ? "application/merge-patch+json" : "application/json", body);
+    }
+
+    private HttpResponse<String> send(String method, String path, String type, String body)
+            throws IOException, InterruptedException {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url() + path))
                 .timeout(Duration.ofSeconds(30))
                 .header("authorization", "Bearer " + ADMIN)
-                .header("content-type", "application/json");
+                .header("content-type", type);
         request.method(method, HttpRequest.BodyPublishers.ofString(body));
         return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
     }
@@ -170,6 +175,20 @@ final class KubernetesCluster implements AutoCloseable {
             throw new IllegalStateException(method + " " + path + ": " + response.body());
         }
         return JSON.readTree(response.body());
+    }
+
+    /** Creates a kind of resources, and waits until there is its path. */
+    void define(Path definition, String path) throws IOException, InterruptedException {
+        createYaml("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Files.readString(definition));
+        await().atMost(START).until(() -> send("GET", path, "").statusCode() == 200);
+    }
+
+    /** Creates a resource. */
+    void createYaml(String path, String yaml) throws IOException, InterruptedException {
+        HttpResponse<String> response = send("POST", path, "application/yaml", yaml);
+        if (response.statusCode() >= 300) {
+            throw new IllegalStateException(path + ": " + response.body());
+        }
     }
 
     /** Creates a namespace with a Service, and an account that may watch its EndpointSlices. */
@@ -185,16 +204,21 @@ final class KubernetesCluster implements AutoCloseable {
 
     /** Lets the account of a namespace watch the EndpointSlices of another. */
     void allow(String account, String namespace) throws IOException, InterruptedException {
+        allow(account, namespace, "discovery.k8s.io", "endpointslices");
+    }
+
+    /** Lets the account of a namespace watch the resources of a kind in another. */
+    void allow(String account, String namespace, String group, String kind) throws IOException, InterruptedException {
         String rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/" + namespace;
         request("POST", rbac + "/roles", """
-                {'metadata': {'name': 'isthmus'}, 'rules':
-                  [{'apiGroups': ['discovery.k8s.io'], 'resources': ['endpointslices'], 'verbs': ['list', 'watch']}]}
-                """);
+                {'metadata': {'name': 'isthmus-%s'}, 'rules':
+                  [{'apiGroups': ['%s'], 'resources': ['%1$s'], 'verbs': ['list', 'watch']}]}
+                """.formatted(kind, group));
         request("POST", rbac + "/rolebindings", """
-                {'metadata': {'name': 'isthmus'},
+                {'metadata': {'name': 'isthmus-%s'},
                  'subjects': [{'kind': 'ServiceAccount', 'name': 'isthmus', 'namespace': '%s'}],
-                 'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'Role', 'name': 'isthmus'}}
-                """.formatted(account));
+                 'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'Role', 'name': 'isthmus-%1$s'}}
+                """.formatted(kind, account));
     }
 
     /** A token of the account that is valid as long as a Secret exists, which is created. */
@@ -228,13 +252,19 @@ final class KubernetesCluster implements AutoCloseable {
     /** Creates or replaces an EndpointSlice with one endpoint, at this port of this machine. */
     void slice(String namespace, String service, String name, int port, PodState pod)
             throws IOException, InterruptedException {
+        slice(namespace, service, name, "grpc", port, pod);
+    }
+
+    /** As the other one, with the port's name. */
+    void slice(String namespace, String service, String name, String portName, int port, PodState pod)
+            throws IOException, InterruptedException {
         String path = "/apis/discovery.k8s.io/v1/namespaces/" + namespace + "/endpointslices";
         String slice = """
                 {'apiVersion': 'discovery.k8s.io/v1', 'kind': 'EndpointSlice', 'metadata': {'name': '%s',
                  'labels': {'kubernetes.io/service-name': '%s'}}, 'addressType': 'IPv4',
-                 'ports': [{'name': 'grpc', 'port': %d, 'protocol': 'TCP'}],
+                 'ports': [{'name': '%s', 'port': %d, 'protocol': 'TCP'}],
                  'endpoints': [{'addresses': ['%s'], 'conditions': {%s}}]}
-                """.formatted(name, service, port, address(), pod.conditions);
+                """.formatted(name, service, portName, port, address(), pod.conditions);
         boolean there = send("GET", path + "/" + name, "").statusCode() == 200;
         request(there ? "PUT" : "POST", there ? path + "/" + name : path, slice);
     }

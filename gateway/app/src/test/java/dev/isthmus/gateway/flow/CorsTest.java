@@ -88,6 +88,7 @@ class CorsTest {
             }
             assertThat(stage.gateway().meters().find("isthmus.requests").timers())
                     .isEmpty();
+            assertThat(preflights(stage, "allowed")).isEqualTo(3);
         }
     }
 
@@ -103,9 +104,19 @@ class CorsTest {
                 expectNoAccess(answer);
                 expectNoAccess(client.ask("GET", LIVE, NOTHING, "origin", origin));
             }
+            assertThat(preflights(stage, "refused")).isEqualTo(4);
             // A response to a request without an origin must not be cached for one that has an origin.
             expectNoAccess(client.ask("GET", LIVE, NOTHING));
         }
+    }
+
+    private static double preflights(Stage stage, String result) {
+        return stage.gateway()
+                .meters()
+                .get("isthmus.cors.preflights")
+                .tag("result", result)
+                .counter()
+                .count();
     }
 
     private static void expectNoAccess(Answer answer) {

@@ -7,7 +7,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ErrorTexts;
@@ -224,7 +224,7 @@ class ErrorTextsTest {
             infer(stage);
             assertThat(told.list)
                     .singleElement()
-                    .satisfies(event -> assertThat(event.getMarkerList()).contains(Repeats.MARKER));
+                    .satisfies(event -> assertThat(event.getMarkerList()).contains(RepeatingLogEvent.MARKER));
         }
     }
 

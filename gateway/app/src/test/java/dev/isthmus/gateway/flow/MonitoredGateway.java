@@ -48,7 +48,7 @@ public final class MonitoredGateway implements AutoCloseable {
     @SuppressWarnings("InlineFormatString") // is read more easily on its own
     private static final String CONFIG = """
             listeners:
-              - {name: plain, port: 0}
+              - {name: plain, port: 0, cors: {origins: ["*"]}}
               - name: tls
                 port: 0
                 tls: {certificates: [{certificate: "%2$s", key: "%3$s"}]}
@@ -56,6 +56,7 @@ public final class MonitoredGateway implements AutoCloseable {
             authentication: {api_keys: {file: keys}}
             access_log: {file: access.log}
             payload_log: {file: payloads.jsonl}
+            shared: redis://127.0.0.1:1
             metrics: {otlp: {endpoint: "http://127.0.0.1:%5$d/v1/metrics", interval: 1s}}
             tracing: {endpoint: "http://127.0.0.1:%5$d/v1/traces", sample: 100%%}
             upstreams:

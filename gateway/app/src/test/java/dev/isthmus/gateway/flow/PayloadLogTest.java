@@ -369,9 +369,11 @@ class PayloadLogTest {
         }
         assertThat(counted("isthmus.payload.log.dropped.events", "full")).isPositive();
         sink.release();
+        // Where the calls took longer than the sink has time, it may have lost some.
         await().until(() ->
                 gateway().meters().get("isthmus.payload.log.events").counter().count()
                                 + counted("isthmus.payload.log.dropped.events", "full")
+                                + counted("isthmus.payload.log.dropped.events", "io_error")
                         == 2 * calls);
         await().until(() ->
                 gateway().meters().get("isthmus.payload.log.queued").gauge().value() == 0);

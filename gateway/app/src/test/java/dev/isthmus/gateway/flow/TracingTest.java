@@ -15,6 +15,7 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.ShadowConfig;
 import dev.isthmus.gateway.settings.TestAuthority;
@@ -237,6 +238,37 @@ class TracingTest {
                     .isEqualTo("00-" + TRACE + "-" + FakeCollector.id(attempt) + "-01");
             assertThat(restHeader(head, "tracestate")).isEqualTo("a=1");
             assertThat(restHeader(head, "baggage")).isEqualTo("k=v");
+        }
+    }
+
+    @Test
+    void localModel_hasASpanInTheCall() throws Exception {
+        String values = "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]";
+        String tensor = "{\"name\":\"%s\",\"shape\":[1,16],\"datatype\":\"INT32\",\"data\":" + values + "}";
+        GatewayConfig config = config(
+                tracing(Map.of()),
+                Map.of("local", LocalConfig.EMBEDDED, "models", Map.of("simple", ModelConfig.of("local"))));
+        try (Stage stage = Stage.with(config);
+                Http1Client client = stage.http1()) {
+            String body = "{\"inputs\":[" + tensor.formatted("INPUT0") + "," + tensor.formatted("INPUT1") + "]}";
+            assertThat(client.post("/v2/models/simple/infer", body).response().status())
+                    .isEqualTo(200);
+            List<Span> spans = collector.spans(2);
+            Span call = one(spans, SPAN_KIND_SERVER);
+            Span execution = one(spans, SPAN_KIND_INTERNAL);
+            assertThat(execution.getName()).isEqualTo("infer");
+            assertThat(FakeCollector.parentId(execution)).isEqualTo(FakeCollector.id(call));
+            assertThat(execution.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_UNSET);
+            assertThat(attributes(execution))
+                    .containsEntry("isthmus.upstream", "local")
+                    .containsEntry("isthmus.served_model", "simple")
+                    .doesNotContainKeys("server.address", "http.request.method", "rpc.method", "error.type");
+            String wrong = body.replace("INPUT1", "INPUT2");
+            assertThat(client.post("/v2/models/simple/infer", wrong).response().status())
+                    .isEqualTo(400);
+            Span failed = FakeCollector.all(collector.spans(4), SPAN_KIND_INTERNAL).getLast();
+            assertThat(failed.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_ERROR);
+            assertThat(attributes(failed)).containsEntry("error.type", "INVALID_ARGUMENT");
         }
     }
 

@@ -8,7 +8,7 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.util.LogbackMDCAdapter;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.LogArea;
 import dev.isthmus.gateway.settings.LogLevel;
 import dev.isthmus.gateway.settings.LoggingConfig;
@@ -104,12 +104,12 @@ class ProcessLogTest {
     void repetitions_areLeftOut_unlessTheLevelIsDebug_andCountedAtTheEnd() {
         log().configure(LoggingConfig.DEFAULT);
         for (int i = 0; i < 10; i++) {
-            fleet.atWarn().addMarker(Repeats.MARKER).log("again");
+            fleet.atWarn().addMarker(RepeatingLogEvent.MARKER).log("again");
         }
         assertThat(lines()).hasSize(2).last().asString().endsWith("again (repeated 9 times)");
         log().set(List.of(LogArea.FLEET), LogLevel.DEBUG, Duration.ofMinutes(10));
         for (int i = 0; i < 10; i++) {
-            fleet.atWarn().addMarker(Repeats.MARKER).log("each");
+            fleet.atWarn().addMarker(RepeatingLogEvent.MARKER).log("each");
         }
         assertThat(lines()).filteredOn(line -> line.endsWith("each")).hasSize(10);
     }

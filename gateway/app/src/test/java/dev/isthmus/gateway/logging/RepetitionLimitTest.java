@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.LoggingEvent;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -26,7 +26,7 @@ class RepetitionLimitTest {
 
     private static LoggingEvent repeating(String template, KeyValuePair... members) {
         LoggingEvent event = event(OURS, Level.WARN, template, members);
-        event.addMarker(Repeats.MARKER);
+        event.addMarker(RepeatingLogEvent.MARKER);
         return event;
     }
 
@@ -93,6 +93,24 @@ class RepetitionLimitTest {
         assertThat(limit.rest()).containsExactly(new LogLine(last, 1));
         assertThat(limit.rest()).isEmpty();
         assertThat(limit.admits(last)).isFalse();
+    }
+
+    @Test
+    void subjectsOfOneMessage_areBounded_andLeaveRoomForOthers() {
+        for (int round = 0; round < 3; round++) {
+            int written = 0;
+            for (int i = 0; i < 5000; i++) {
+                written += limit.admits(repeating("x", new KeyValuePair("model", round + "-" + i))) ? 1 : 0;
+            }
+            assertThat(written).isEqualTo(RepetitionLimit.MAX_SUBJECTS + 1);
+            assertThat(limit.admits(repeating("y" + round, new KeyValuePair("model", "a"))))
+                    .isTrue();
+            seconds(61);
+            assertThat(limit.due()).singleElement().satisfies(line -> assertThat(line.repeated())
+                    .isEqualTo(5000 - 1 - RepetitionLimit.MAX_SUBJECTS));
+            seconds(61);
+            assertThat(limit.due()).isEmpty();
+        }
     }
 
     @Test

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.admin.AdminRoutes.RouteMatch;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.Unpooled;
@@ -130,7 +130,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
             return AdminResponse.error(refused.code().httpStatus(), refused.message());
         } catch (RuntimeException fault) {
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)
                     .log("internal error in a request to the admin address; please report it");
             return AdminResponse.error(500, "internal error");
@@ -195,7 +195,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         boolean ended = cause instanceof IOException || cause instanceof ReadTimeoutException;
         LOG.atLevel(ended ? Level.DEBUG : Level.WARN)
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("peer", ctx.channel().remoteAddress())
                 .log("the connection of an operator failed; check the client: {}", cause.toString());
         ctx.close();

@@ -10,7 +10,7 @@ import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.OnDemandChecks;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -33,6 +33,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,12 +71,18 @@ public final class Catalogue implements AutoCloseable {
      * @param policy when the gateway is ready
      * @param readyBefore the readiness reported until every server was checked, unless the gateway is known to be ready
      * @param discovering upstreams whose models are discovered and routed to them
+     * @param discovered what a previous catalogue had discovered; it counts until the upstream's index was read
      */
     public record Settings(
-            ServerMetadata self, ServerReadyPolicy policy, boolean readyBefore, Set<Upstream> discovering) {
+            ServerMetadata self,
+            ServerReadyPolicy policy,
+            boolean readyBefore,
+            Set<Upstream> discovering,
+            Map<String, Upstream> discovered) {
 
         public Settings {
             discovering = Set.copyOf(discovering);
+            discovered = Map.copyOf(discovered);
         }
     }
 
@@ -116,8 +123,7 @@ public final class Catalogue implements AutoCloseable {
         LongSupplier time = resources.nanoTime();
         CatalogueRequests requests = new CatalogueRequests(loop, resources.allocator(), meters::failed, index);
         ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
-        this.indexes = new RepositoryIndexes(
-                records, locations, settings.discovering(), requests, limiter, time, resources.random());
+        this.indexes = new RepositoryIndexes(records, locations, settings, requests, limiter, time, resources.random());
         ModelServers modelServers = new ModelServers(records);
         this.models = new ModelMetadataCache(
                 modelServers, locations, requests, limiter, new DriftLog(), time, resources.random());
@@ -129,10 +135,10 @@ public final class Catalogue implements AutoCloseable {
         meters.register(locations.configured(), this::readyGauge, models.drift()::count);
     }
 
-    /** A server became ready, for the first time or again: its metadata may have changed. */
-    private void returned(ServerRecord server) {
-        indexes.returned(server);
-        models.refresh(Set.of(server.upstream));
+    /** Servers became ready, for the first time or again: their metadata may have changed. */
+    private void returned(List<ServerRecord> servers) {
+        servers.forEach(indexes::returned);
+        models.refresh(servers.stream().map(server -> server.upstream).collect(Collectors.toUnmodifiableSet()));
     }
 
     private double readyGauge(String model) {
@@ -156,7 +162,7 @@ public final class Catalogue implements AutoCloseable {
         } catch (RuntimeException e) {
             // Otherwise the executor would silently cancel the task.
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(e)
                     .log("internal error in the catalogue; please report it");
         }

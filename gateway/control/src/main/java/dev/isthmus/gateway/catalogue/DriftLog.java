@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import java.util.List;
 import java.util.TreeMap;
 import org.slf4j.Logger;
@@ -29,13 +29,13 @@ final class DriftLog {
         if (drift.isEmpty()) {
             byModel.invalidate(model);
             LOG.atInfo()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .addKeyValue("model", model)
                     .log("model '{}': its servers describe it alike again", model);
         } else {
             byModel.put(model, List.copyOf(drift));
             LOG.atWarn()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .addKeyValue("model", model)
                     .log(
                             "model '{}': its servers describe it differently (all of it: GET /drift); load the same"

@@ -5,19 +5,27 @@ import dev.isthmus.oip.ModelRef;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 /** Takes a new snapshot when the state has changed. Used on the catalogue's loop, except for {@link #now()}. */
 final class FleetSnapshots {
+    /** Changes within this time share a snapshot: after a start or a reload each server's metadata are one. */
+    private static final long DELAY_MILLIS = 10;
+
     private final Catalogue.Settings settings;
     private final ModelLocations locations;
     private final ServerRecords records;
-    private final Executor loop;
+    private final ScheduledExecutorService loop;
     private boolean scheduled;
     private volatile FleetSnapshot snapshot;
 
-    FleetSnapshots(Catalogue.Settings settings, ModelLocations locations, ServerRecords records, Executor loop) {
+    FleetSnapshots(
+            Catalogue.Settings settings,
+            ModelLocations locations,
+            ServerRecords records,
+            ScheduledExecutorService loop) {
         this.settings = settings;
         this.locations = locations;
         this.records = records;
@@ -35,7 +43,7 @@ final class FleetSnapshots {
         if (!scheduled) {
             scheduled = true;
             try {
-                loop.execute(this::take);
+                loop.schedule(this::take, DELAY_MILLIS, TimeUnit.MILLISECONDS);
             } catch (RejectedExecutionException closed) {
                 // The gateway is shutting down; no snapshot is needed.
                 return;

@@ -16,6 +16,16 @@ public sealed interface IndexListing {
 
     ServerId source();
 
+    /** Whether both say the same; equal failures are different exceptions. */
+    default boolean sameAs(IndexListing other) {
+        return this instanceof FailedListing(ServerId source, OipException failure)
+                        && other instanceof FailedListing(ServerId otherSource, OipException otherFailure)
+                ? source.equals(otherSource)
+                        && failure.code() == otherFailure.code()
+                        && failure.message().equals(otherFailure.message())
+                : equals(other);
+    }
+
     /** The server's models. */
     record ListedModels(ServerId source, List<IndexEntry> entries) implements IndexListing {
 

@@ -37,13 +37,18 @@ final class RepositoryIndexes {
     private final ConcurrencyLimiter limiter;
     private final LongSupplier nanoTime;
     private final PollSchedule<Upstream> schedule;
-    /** By upstream: additional client-side names of its models, from targets that rename them. */
-    private final Map<Upstream, List<RenamedModel>> renamed = new HashMap<>();
+    /** By upstream and name there: additional client-side names of its models, from targets that rename them. */
+    private final Map<Upstream, Map<String, List<RenamedModel>>> renamed = new HashMap<>();
+    /** Models that were discovered before, by upstreams without a listing yet. */
+    private final Map<String, Upstream> before;
     /** Clients that wait for servers in flight. */
     private final List<PendingIndex> waiters = new ArrayList<>();
 
     private boolean stale;
-    private volatile Published published = new Published(RepositoryIndex.of(List.of()), Map.of(), Set.of());
+    /** The servers of the published index. */
+    private List<ServerRecord> merged = List.of();
+
+    private volatile Published published;
 
     /** Upstreams with model discovery by the models they list, the first of several; on any thread. */
     private record Published(RepositoryIndex index, Map<String, Upstream> discovered, Set<String> names) {}
@@ -54,17 +59,20 @@ final class RepositoryIndexes {
     /** @param model the name there; only one version of it if the target names one */
     private record RenamedModel(String client, ModelRef model) {}
 
-    /** @param discovering upstreams whose models are discovered and routed to them */
+    /** With the models that were discovered before. */
     RepositoryIndexes(
             ServerRecords records,
             ModelLocations locations,
-            Set<Upstream> discovering,
+            Catalogue.Settings settings,
             CatalogueRequests requests,
             ConcurrencyLimiter limiter,
             LongSupplier nanoTime,
             RandomGenerator random) {
         this.records = records;
-        this.discovering = discovering;
+        this.discovering = settings.discovering();
+        this.before = new HashMap<>(settings.discovered());
+        before.values().retainAll(discovering);
+        this.published = new Published(RepositoryIndex.of(List.of()), Map.copyOf(before), Set.copyOf(before.keySet()));
         this.requests = requests;
         this.limiter = limiter;
         this.nanoTime = nanoTime;
@@ -72,7 +80,8 @@ final class RepositoryIndexes {
         for (String name : locations.configured()) {
             for (Target target : locations.of(ModelRef.of(name)).targets()) {
                 if (!target.model().name().equals(name)) {
-                    renamed.computeIfAbsent(target.upstream(), upstream -> new ArrayList<>())
+                    renamed.computeIfAbsent(target.upstream(), upstream -> new HashMap<>())
+                            .computeIfAbsent(target.model().name(), there -> new ArrayList<>())
                             .add(new RenamedModel(name, target.model()));
                 }
             }
@@ -175,14 +184,18 @@ final class RepositoryIndexes {
     }
 
     /**
-     * Merges the latest listings, if any changed; merging after each response would be too expensive for a large fleet.
+     * Merges the latest listings, if they or the servers changed; merging after each response would be too expensive for
+     * a large fleet.
      */
     void publish() {
-        if (stale) {
+        List<ServerRecord> servers = listing();
+        if (stale || !servers.equals(merged)) {
             stale = false;
+            merged = servers;
             List<IndexListing> listings = new ArrayList<>();
-            Map<String, Upstream> discovered = new HashMap<>();
-            for (ServerRecord server : listing()) {
+            before.values().removeIf(listed(servers)::contains);
+            Map<String, Upstream> discovered = new HashMap<>(before);
+            for (ServerRecord server : servers) {
                 if (server.listing != null) {
                     listings.add(withClientNames(server, server.listing));
                 }
@@ -199,18 +212,25 @@ final class RepositoryIndexes {
         }
     }
 
+    /** The upstreams that have listed their models. */
+    private static Set<Upstream> listed(List<ServerRecord> servers) {
+        return servers.stream()
+                .filter(server -> server.listing instanceof IndexListing.ListedModels)
+                .map(server -> server.upstream)
+                .collect(Collectors.toSet());
+    }
+
     /** Adds entries for the client-side names of renamed models. */
     private IndexListing withClientNames(ServerRecord server, IndexListing listing) {
-        List<RenamedModel> others = renamed.get(server.upstream);
+        Map<String, List<RenamedModel>> others = renamed.get(server.upstream);
         if (others == null || !(listing instanceof IndexListing.ListedModels listed)) {
             return listing;
         }
         List<IndexEntry> entries = new ArrayList<>(listed.entries());
         for (IndexEntry entry : listed.entries()) {
-            for (RenamedModel other : others) {
-                boolean version = other.model().version().isEmpty()
-                        || other.model().version().equals(entry.version());
-                if (version && entry.name().equals(other.model().name())) {
+            for (RenamedModel other : others.getOrDefault(entry.name(), List.of())) {
+                if (other.model().version().isEmpty()
+                        || other.model().version().equals(entry.version())) {
                     entries.add(entry.named(other.client()));
                 }
             }
@@ -266,12 +286,15 @@ final class RepositoryIndexes {
         }
 
         private void received(IndexListing listing) {
-            if (listing instanceof IndexListing.ListedModels listed) {
-                server.names = listed.entries().stream().map(IndexEntry::name).collect(Collectors.toUnmodifiableSet());
+            if (server.listing == null || !listing.sameAs(server.listing)) {
+                stale = true;
+                server.listing = listing;
+                if (listing instanceof IndexListing.ListedModels listed) {
+                    server.names =
+                            listed.entries().stream().map(IndexEntry::name).collect(Collectors.toUnmodifiableSet());
+                }
             }
-            server.listing = listing;
             server.listedNanos = requestedNanos;
-            stale = true;
             schedule.ended(server.server());
             limiter.completed();
             tick();

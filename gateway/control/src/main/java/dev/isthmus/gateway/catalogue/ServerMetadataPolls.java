@@ -5,6 +5,7 @@ import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -19,13 +20,13 @@ final class ServerMetadataPolls {
 
     private final ServerRecords records;
     private final CatalogueRequests requests;
-    private final Consumer<ServerRecord> returned;
+    private final Consumer<List<ServerRecord>> returned;
     private final Runnable changed;
     private final ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
     private final PollSchedule<Upstream> schedule;
 
     /**
-     * @param returned called with a server that became ready, for the first time or again
+     * @param returned called with servers that became ready, for the first time or again
      * @param changed called when metadata have changed
      */
     ServerMetadataPolls(
@@ -33,7 +34,7 @@ final class ServerMetadataPolls {
             CatalogueRequests requests,
             LongSupplier nanoTime,
             RandomGenerator random,
-            Consumer<ServerRecord> returned,
+            Consumer<List<ServerRecord>> returned,
             Runnable changed) {
         this.records = records;
         this.requests = requests;
@@ -43,12 +44,15 @@ final class ServerMetadataPolls {
     }
 
     void tick() {
+        List<ServerRecord> back = records.all().stream()
+                .filter(record -> record.isReady() && !record.wasReady)
+                .toList();
+        back.forEach(record -> schedule.pollNow(record.server()));
+        if (!back.isEmpty()) {
+            returned.accept(back);
+        }
         for (ServerRecord record : records.all()) {
             boolean ready = record.isReady();
-            if (ready && !record.wasReady) {
-                schedule.pollNow(record.server());
-                returned.accept(record);
-            }
             record.wasReady = ready;
             Upstream server = record.server();
             if ((ready || record.inProcess()) && schedule.begin(server)) {

@@ -20,6 +20,7 @@ final class ServerRecords {
     private final Map<Upstream, Set<ModelRef>> models = new HashMap<>();
 
     private Map<Upstream, ServerRecord> byServer = new LinkedHashMap<>();
+    private Map<Upstream, List<ServerRecord>> byUpstream = Map.of();
 
     /** @param upstreams in order of precedence if servers disagree */
     ServerRecords(List<Upstream> upstreams, ModelLocations locations) {
@@ -42,7 +43,9 @@ final class ServerRecords {
     boolean refresh() {
         boolean changed = false;
         Map<Upstream, ServerRecord> current = new LinkedHashMap<>();
+        Map<Upstream, List<ServerRecord>> grouped = new HashMap<>();
         for (Upstream upstream : upstreams) {
+            List<ServerRecord> servers = new ArrayList<>();
             for (ReplicaStatus member : members(upstream)) {
                 ServerRecord record = byServer.get(member.server());
                 if (record == null) {
@@ -51,10 +54,13 @@ final class ServerRecords {
                 changed |= !record.member.equals(member);
                 record.member = member;
                 current.put(member.server(), record);
+                servers.add(record);
             }
+            grouped.put(upstream, List.copyOf(servers));
         }
         changed |= !current.keySet().equals(byServer.keySet());
         byServer = current;
+        byUpstream = grouped;
         return changed;
     }
 
@@ -67,9 +73,7 @@ final class ServerRecords {
     }
 
     List<ServerRecord> of(Upstream upstream) {
-        return byServer.values().stream()
-                .filter(record -> record.upstream == upstream)
-                .toList();
+        return byUpstream.getOrDefault(upstream, List.of());
     }
 
     /** By upstream name, whether it has a ready server. */

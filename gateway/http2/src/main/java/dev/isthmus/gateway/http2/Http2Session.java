@@ -2,7 +2,7 @@ package dev.isthmus.gateway.http2;
 
 import dev.isthmus.gateway.http2.Http2Stream.StreamFlag;
 import dev.isthmus.gateway.net.LingeringClose;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Error;
@@ -191,7 +191,7 @@ final class Http2Session {
             listener.closed(how);
         } catch (RuntimeException e) {
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(e)
                     .log("internal error in an HTTP/2 stream; please report it");
         }
@@ -199,7 +199,7 @@ final class Http2Session {
 
     /** The listener of a stream threw an exception: resets the stream with INTERNAL_ERROR. */
     void listenerFailed(Http2Stream stream, RuntimeException e) {
-        LOG.atError().addMarker(Repeats.MARKER).setCause(e).log("internal error in an HTTP/2 stream; please report it");
+        LOG.atError().addMarker(RepeatingLogEvent.MARKER).setCause(e).log("internal error in an HTTP/2 stream; please report it");
         if (!stream.is(StreamFlag.CLOSED)) {
             writeReset(stream.id(), Http2Error.INTERNAL_ERROR.code());
             abort(stream, new StreamEnd(StreamEnd.Cause.LOST, Http2Error.INTERNAL_ERROR.code(), e));

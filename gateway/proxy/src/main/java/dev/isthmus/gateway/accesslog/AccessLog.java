@@ -1,19 +1,18 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.LogOutput;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoop;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,7 +33,6 @@ final class AccessLog implements AutoCloseable {
     private static final int WAKE_BYTES = 64 << 10;
 
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-    private static final long CLOSE_MILLIS = 5000;
 
     private final AccessLogConfig config;
     private final CallSampler sampler;
@@ -43,8 +41,7 @@ final class AccessLog implements AutoCloseable {
     private final Counter full;
     private final Counter failed;
     private final Map<EventLoop, LoopLines> buffers = new ConcurrentHashMap<>();
-    private final Thread thread;
-    private volatile boolean closed;
+    private final BackgroundWriter writer = new BackgroundWriter("isthmus-access-log", this::run);
     /** Of the thread. */
     private final TakenLines taken = new TakenLines();
 
@@ -58,8 +55,7 @@ final class AccessLog implements AutoCloseable {
                 .register(meters);
         full = dropped(meters, "full");
         failed = dropped(meters, "io_error");
-        thread = new DefaultThreadFactory("isthmus-access-log", true).newThread(this::run);
-        thread.start();
+        writer.start();
     }
 
     private static Counter dropped(MeterRegistry meters, String reason) {
@@ -89,8 +85,8 @@ final class AccessLog implements AutoCloseable {
     }
 
     private void run() {
-        while (!closed) {
-            LockSupport.parkNanos(this, INTERVAL_NANOS);
+        while (!writer.isClosed()) {
+            writer.pause(INTERVAL_NANOS);
             writeAll();
         }
         writeAll();
@@ -124,7 +120,7 @@ final class AccessLog implements AutoCloseable {
 
     private void warn(IOException failure) {
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("file", config.file())
                 .log(
                         "access log: lines are lost, because {} cannot be written ({}); free space or change"
@@ -136,17 +132,7 @@ final class AccessLog implements AutoCloseable {
     /** Writes what is left, for at most five seconds. Later lines are dropped. Idempotent. */
     @Override
     public void close() {
-        closed = true;
-        LockSupport.unpark(thread);
-        boolean interrupted = false;
-        try {
-            thread.join(CLOSE_MILLIS);
-        } catch (InterruptedException e) {
-            interrupted = true;
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        writer.close();
     }
 
     /** Lines that were taken from a loop, and then the array that the next loop goes on with. */
@@ -163,13 +149,13 @@ final class AccessLog implements AutoCloseable {
 
         synchronized boolean add(CallContext call) {
             int before = out.length();
-            if (before >= MAX_BYTES || closed) {
+            if (before >= MAX_BYTES || writer.isClosed()) {
                 return false;
             }
             line.write(call, System.currentTimeMillis());
             count++;
             if (before < WAKE_BYTES && out.length() >= WAKE_BYTES) {
-                LockSupport.unpark(thread);
+                writer.wake();
             }
             return true;
         }

@@ -15,20 +15,28 @@ public interface TraceSpan {
     String traceId();
 
     /** 16 hexadecimal digits; empty if the span is not sampled. */
-    String spanId();
+    default String spanId() {
+        return "";
+    }
 
     /** Whether the span is recorded. */
-    boolean sampled();
+    default boolean sampled() {
+        return false;
+    }
 
-    /** Begins the span of an attempt of this call or copy. */
-    TraceSpan attempt(Operation operation, AttemptTarget target);
+    /** Begins the span of an attempt of this call or copy; this one if it is not sampled. */
+    default TraceSpan attempt(Operation operation, AttemptTarget target) {
+        return this;
+    }
 
     /**
-     * Begins the span of a copy of this call.
+     * Begins the span of a copy of this call; this one if it is not sampled.
      *
      * @param shadow the shadow's label
      */
-    TraceSpan copy(String shadow);
+    default TraceSpan copy(String shadow) {
+        return this;
+    }
 
     /** The call as it is sent to a server: with the headers that make the server's span a child of this one. */
     Call propagated(Call call);
@@ -39,7 +47,7 @@ public interface TraceSpan {
      * @param code null if it has not failed
      * @param reason empty if it has not failed
      */
-    void ended(@Nullable ErrorCode code, String reason);
+    default void ended(@Nullable ErrorCode code, String reason) {}
 
     /** The span of calls that are not traced. */
     final class Untraced implements TraceSpan {
@@ -51,31 +59,8 @@ public interface TraceSpan {
         }
 
         @Override
-        public String spanId() {
-            return "";
-        }
-
-        @Override
-        public boolean sampled() {
-            return false;
-        }
-
-        @Override
-        public TraceSpan attempt(Operation operation, AttemptTarget target) {
-            return this;
-        }
-
-        @Override
-        public TraceSpan copy(String shadow) {
-            return this;
-        }
-
-        @Override
         public Call propagated(Call call) {
             return call;
         }
-
-        @Override
-        public void ended(@Nullable ErrorCode code, String reason) {}
     }
 }

@@ -109,11 +109,20 @@ final class Dispatcher implements Service {
 
     private RequestSink inference(Call call, Operation.Infer infer, Route route, Reply reply) {
         RouteCall routed = new RouteCall(call, route, infer.model(), policies, access);
-        return IncomingRequest.of(call, infer, routed, reply, transcoder, rules);
+        return HeldRequest.of(
+                routed.undecided(),
+                call.loop(),
+                reply,
+                () -> IncomingRequest.of(call, infer, routed, reply, transcoder, rules));
     }
 
     private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
         RouteCall routed = new RouteCall(call, route, generate.model(), policies, access);
+        return HeldRequest.of(
+                routed.undecided(), call.loop(), reply, () -> admitted(call, generate, routed, reply));
+    }
+
+    private RequestSink admitted(Call call, Operation.Generate generate, RouteCall routed, Reply reply) {
         TargetSelection selection = routed.selectTarget(new RequestAttributes(call.client(), Map.of(), ""));
         Target target = selection.target();
         Operation.Generate forTarget = new Operation.Generate(target.model(), generate.stream());
@@ -127,7 +136,12 @@ final class Dispatcher implements Service {
                 reply.fail(limited);
                 return Subscription.NONE;
             }
-            return target.upstream().generate(withAffinity, forTarget, body, reply);
+            return HeldBody.of(
+                    routed.undecided(),
+                    call.loop(),
+                    body,
+                    complete -> target.upstream().generate(withAffinity, forTarget, complete, reply),
+                    reply::fail);
         });
     }
 }

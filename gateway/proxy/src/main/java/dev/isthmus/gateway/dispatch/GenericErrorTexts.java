@@ -9,7 +9,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -57,7 +57,7 @@ final class GenericErrorTexts extends ForwardingService {
     private static void log(ErrorCode code, CallContext context, String part, String text) {
         Level level = code.httpStatus() < FIRST_SERVER_ERROR ? Level.INFO : Level.WARN;
         CallLog.of(LOG.atLevel(level), context)
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("code", code)
                 .log(
                         "error text hidden from the client: {}{}{}{}: {}",

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
@@ -129,6 +130,10 @@ final class IncomingRequest implements RequestSink {
     /** Selects the target. The selection is kept, even if the request is gathered after all. */
     private void begin(StreamedRequest streamed) {
         routed.expects(streamed.length());
+        if (routed.undecided() != null) {
+            // Gathered meanwhile, and sent when it is complete and admitted.
+            return;
+        }
         TargetSelection selected = select();
         selection = selected;
         if (streamed.length() > selected.target().upstream().passesFrom()) {
@@ -165,6 +170,22 @@ final class IncomingRequest implements RequestSink {
         }
         try {
             routed.complete();
+            RateWait.then(routed.undecided(), call.loop(), this::complete);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            flow.abort(e);
+        }
+    }
+
+    /** @param refusal why the body is not admitted; null if it is */
+    private void complete(@Nullable OipException refusal) {
+        if (flow.isEnded()) {
+            return;
+        }
+        if (refusal != null) {
+            flow.abort(refusal);
+            return;
+        }
+        try {
             body.end();
             if (upload != null) {
                 routed.sendingLast();

@@ -6,7 +6,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.RequestSource;
@@ -343,7 +343,7 @@ final class InferCall implements Reply {
             return new OipException(ErrorCode.OVERLOADED, "out of memory for the request", thrown);
         }
         CallLog.of(LOG.atError(), call.context())
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .setCause(thrown)
                 .log("internal error in an inference on {}; please report it", infer.model());
         return new OipException(ErrorCode.INTERNAL, "internal error", thrown);

@@ -18,6 +18,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,7 +42,11 @@ final class RouteCall {
     private @Nullable Target target;
     private boolean copying;
 
-    /** @throws OipException RESOURCE_EXHAUSTED if a limit is exceeded */
+    /**
+     * Counts the call; whether it is admitted may be {@link #undecided()}.
+     *
+     * @throws OipException RESOURCE_EXHAUSTED if a limit is exceeded
+     */
     RouteCall(Call call, Route route, ModelRef model, RoutePolicyTable policies, Authorization.CallRules access) {
         this.route = route;
         this.model = model;
@@ -59,6 +64,12 @@ final class RouteCall {
 
     Route route() {
         return route;
+    }
+
+    /** As {@link RateLimits.Charge#undecided()}. */
+    @Nullable
+    CompletableFuture<Boolean> undecided() {
+        return charge == null ? null : charge.undecided();
     }
 
     /** What an upstream supports for this caller. */

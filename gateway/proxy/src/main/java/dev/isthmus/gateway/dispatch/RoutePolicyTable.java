@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.limit.RateLimits;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.TargetMeters;
@@ -35,7 +36,19 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     /** Resources shared by all configurations of a gateway. */
     public record PolicyResources(
-            MeterRegistry meters, LongSupplier nanoTime, ShadowRuntime shadows, Ramps ramps, MemoryBudget memory) {}
+            MeterRegistry meters,
+            LongSupplier nanoTime,
+            ShadowRuntime shadows,
+            Ramps ramps,
+            MemoryBudget memory,
+            RateCounters counters) {
+
+        /** Resources of a gateway that counts alone. */
+        public PolicyResources(
+                MeterRegistry meters, LongSupplier nanoTime, ShadowRuntime shadows, Ramps ramps, MemoryBudget memory) {
+            this(meters, nanoTime, shadows, ramps, memory, RateCounters.ofThisGateway(nanoTime));
+        }
+    }
 
     /** The policies of one route. */
     record RoutePolicies(
@@ -83,7 +96,8 @@ public final class RoutePolicyTable implements AutoCloseable {
                 : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
         return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
-                : new RateLimits(route.key(), rates, resources.nanoTime(), resources.meters());
+                : new RateLimits(
+                        route.key(), rates, resources.counters(), resources.nanoTime(), resources.meters());
     }
 
     /** Counters continue if a reload leaves the targets unchanged. */
@@ -145,19 +159,18 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     /** Closes everything except what the next table has taken over. */
     public void closeBut(@Nullable RoutePolicyTable next) {
-        for (RoutePolicies each : byRoute.values()) {
+        byRoute.forEach((route, each) -> {
             each.shadows.close();
-            boolean reused =
-                    next != null && next.byRoute.values().stream().anyMatch(other -> other.limits == each.limits);
-            if (each.limits != null && !reused) {
+            // A table takes over what the previous one had for the same route.
+            RoutePolicies kept =
+                    next == null ? RoutePolicies.NOTHING : next.byRoute.getOrDefault(route, RoutePolicies.NOTHING);
+            if (each.limits != null && kept.limits != each.limits) {
                 each.limits.close();
             }
-            boolean counted =
-                    next != null && next.byRoute.values().stream().anyMatch(other -> other.targets == each.targets);
-            if (each.targets != null && !counted) {
+            if (each.targets != null && kept.targets != each.targets) {
                 each.targets.close();
             }
-        }
+        });
         unconfigured
                 .values()
                 .forEach(each -> Objects.requireNonNull(each.targets).close());

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
@@ -25,7 +25,9 @@ import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,6 +52,12 @@ final class StreamCallFlow implements RequestSink {
     private final Reply client;
     private final StreamSelections selections = new StreamSelections();
     private final Map<StreamTarget, ModelSubstream> substreams = new LinkedHashMap<>();
+    /** Messages behind the undecided one. */
+    private final Deque<ByteBuf> held = new ArrayDeque<>();
+    /** The message that waits for shared rate limits. */
+    private @Nullable ByteBuf undecided;
+
+    private boolean complete;
     private boolean ended;
     private boolean callEnded;
 
@@ -74,8 +82,14 @@ final class StreamCallFlow implements RequestSink {
     public void data(ByteBuf message) {
         if (callEnded || ended) {
             message.release();
-            return;
+        } else if (undecided != null) {
+            held.add(message);
+        } else {
+            accept(message);
         }
+    }
+
+    private void accept(ByteBuf message) {
         ProtobufReader.Outline outline;
         try {
             outline = ProtobufReader.outline(message);
@@ -84,23 +98,26 @@ final class StreamCallFlow implements RequestSink {
             client.message(new ReplyMessage.StreamError(malformed, ""));
             return;
         }
+        guarded(outline, () -> charge(outline, message));
+    }
+
+    /** Runs a step of a message: if it refuses the message, the stream continues. */
+    private void guarded(ProtobufReader.Outline outline, Runnable step) {
         try {
-            send(outline, message);
+            step.run();
         } catch (OipException refused) {
             client.message(new ReplyMessage.StreamError(refused, outline.id()));
         } catch (RuntimeException fault) {
             CallLog.of(LOG.atError(), call.context())
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)
                     .log("internal error in a stream of inferences on {}; please report it", outline.model());
             fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
         }
     }
 
-    /** Sends the message (taken). */
-    private void send(ProtobufReader.Outline outline, ByteBuf message) {
-        TargetSelection selection;
-        InferMessage request;
+    /** Counts the message (taken), and sends it when it is admitted. Messages behind it wait, so that order is kept. */
+    private void charge(ProtobufReader.Outline outline, ByteBuf message) {
         RouteCall routed;
         try {
             rules.check(call.context(), Permission.STREAM, NameGrammar.checked(outline.model()));
@@ -108,7 +125,47 @@ final class StreamCallFlow implements RequestSink {
             routed = new RouteCall(call, route, outline.model(), policies, rules);
             routed.received(message.readableBytes());
             routed.complete();
-            selection = route.pick(outline.model(), attributes(outline), selections);
+        } catch (OipException unknown) {
+            message.release();
+            throw unknown;
+        }
+        if (routed.undecided() == null) {
+            send(outline, routed, message);
+            return;
+        }
+        undecided = message;
+        RateWait.then(routed.undecided(), call.loop(), refusal -> decided(outline, routed, message, refusal));
+    }
+
+    private void decided(
+            ProtobufReader.Outline outline, RouteCall routed, ByteBuf message, @Nullable OipException refusal) {
+        undecided = null;
+        if (callEnded) {
+            message.release();
+            return;
+        }
+        if (refusal == null) {
+            guarded(outline, () -> send(outline, routed, message));
+        } else {
+            message.release();
+            client.message(new ReplyMessage.StreamError(refusal, outline.id()));
+        }
+        while (undecided == null && !held.isEmpty() && !callEnded) {
+            accept(held.remove());
+        }
+        if (undecided == null && complete) {
+            end();
+        } else {
+            resumeReading();
+        }
+    }
+
+    /** Sends the message (taken). */
+    private void send(ProtobufReader.Outline outline, RouteCall routed, ByteBuf message) {
+        TargetSelection selection;
+        InferMessage request;
+        try {
+            selection = routed.route().pick(outline.model(), attributes(outline), selections);
         } catch (OipException unknown) {
             message.release();
             throw unknown;
@@ -167,6 +224,10 @@ final class StreamCallFlow implements RequestSink {
         if (callEnded || ended) {
             return;
         }
+        complete = true;
+        if (undecided != null) {
+            return;
+        }
         ended = true;
         new ArrayList<>(substreams.values()).forEach(substream -> substream.stream.end());
         completeIfDone();
@@ -184,16 +245,19 @@ final class StreamCallFlow implements RequestSink {
     public boolean isReady() {
         // The client is not read while it does not read responses, because each request may cause an immediate error
         // response.
-        return client.isReady() && substreams.values().stream().allMatch(substream -> substream.stream.isReady());
+        return undecided == null
+                && client.isReady()
+                && substreams.values().stream().allMatch(substream -> substream.stream.isReady());
     }
 
     @Override
     public long held() {
-        long held = 0;
+        long bytes = undecided == null ? 0 : undecided.readableBytes();
+        bytes += held.stream().mapToLong(ByteBuf::readableBytes).sum();
         for (ModelSubstream substream : substreams.values()) {
-            held += substream.stream.keptBytes();
+            bytes += substream.stream.keptBytes();
         }
-        return held;
+        return bytes;
     }
 
     @Override
@@ -211,6 +275,8 @@ final class StreamCallFlow implements RequestSink {
     private void cancelSubstreams() {
         List<ModelSubstream> remaining = new ArrayList<>(substreams.values());
         substreams.clear();
+        held.forEach(ByteBuf::release);
+        held.clear();
         remaining.forEach(substream -> substream.stream.cancel());
     }
 

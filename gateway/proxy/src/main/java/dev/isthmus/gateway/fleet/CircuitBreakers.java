@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.fleet.ClusterMetrics.BreakerState;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -89,7 +89,7 @@ final class CircuitBreakers {
     }
 
     private LoggingEventBuilder event(LoggingEventBuilder event) {
-        return event.addMarker(Repeats.MARKER).addKeyValue("upstream", upstream);
+        return event.addMarker(RepeatingLogEvent.MARKER).addKeyValue("upstream", upstream);
     }
 
     /**

@@ -15,6 +15,7 @@ import java.util.random.RandomGenerator;
  * @param allocator for probe requests
  * @param nanoTime on the scale of {@link System#nanoTime()}
  * @param random thread-safe
+ * @param modelChecks limits the checks of models
  * @param ending whether the gateway is shutting down
  */
 public record ClusterResources(
@@ -25,16 +26,18 @@ public record ClusterResources(
         RandomGenerator random,
         Discovery discovery,
         QueueDepthSource pending,
+        CheckPace modelChecks,
         BooleanSupplier ending) {
 
     /** The same with another source of queue depths. */
     public ClusterResources withPending(QueueDepthSource other) {
-        return new ClusterResources(loop, allocator, meters, nanoTime, random, discovery, other, ending);
+        return new ClusterResources(
+                loop, allocator, meters, nanoTime, random, discovery, other, modelChecks, ending);
     }
 
     /** The same with another discovery. */
     public ClusterResources withDiscovery(Discovery other) {
-        return new ClusterResources(loop, allocator, meters, nanoTime, random, other, pending, ending);
+        return new ClusterResources(loop, allocator, meters, nanoTime, random, other, pending, modelChecks, ending);
     }
 
     /** With the system clock and unseeded random numbers. */
@@ -53,6 +56,7 @@ public record ClusterResources(
                 () -> ThreadLocalRandom.current().nextLong(),
                 discovery,
                 pending,
+                new CheckPace(loop, System::nanoTime),
                 ending);
     }
 }

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.ReplicaCounts.CheckResult;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -113,7 +113,7 @@ final class HealthChecker implements AutoCloseable {
 
     /** @param first whether nothing was known of the server, which does not repeat */
     private LoggingEventBuilder event(LoggingEventBuilder event, boolean first) {
-        return (first ? event : event.addMarker(Repeats.MARKER))
+        return (first ? event : event.addMarker(RepeatingLogEvent.MARKER))
                 .addKeyValue("upstream", upstream)
                 .addKeyValue("server", replica.label());
     }

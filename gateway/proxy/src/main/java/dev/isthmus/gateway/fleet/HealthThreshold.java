@@ -32,6 +32,11 @@ final class HealthThreshold {
         return true;
     }
 
+    /** Whether there was a result. */
+    boolean known() {
+        return healthy != null;
+    }
+
     /** False before the first result. */
     boolean healthy() {
         return Boolean.TRUE.equals(healthy);

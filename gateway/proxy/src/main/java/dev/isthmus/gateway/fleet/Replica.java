@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -115,7 +115,7 @@ final class Replica {
         described = false;
         if (ejection.failed(now)) {
             LOG.atWarn()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .addKeyValue("upstream", server.name())
                     .addKeyValue("server", label)
                     .log(

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -223,7 +223,7 @@ final class UpstreamCall implements Subscription {
     private boolean suspected() {
         if (lost.limitReached()) {
             CallLog.of(LOG.atWarn(), call.context())
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .log(
                             "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not"
                                     + " retried; it may crash them: see their logs",

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.identity;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.TrustedIssuers;
@@ -123,7 +123,7 @@ final class FetchedKeys implements SigningKeySource {
 
     private void warn(String why) {
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("file", url)
                 .log("keys of tokens: the last good ones stay in effect; check the issuer: {}", why);
     }

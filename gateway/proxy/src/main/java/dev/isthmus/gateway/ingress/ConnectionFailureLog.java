@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import io.netty.channel.Channel;
 import java.io.IOException;
 import org.slf4j.Logger;
@@ -17,7 +17,7 @@ final class ConnectionFailureLog {
             LOG.debug("connection of client {} failed: {}", channel.remoteAddress(), cause.toString());
         } else {
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .addKeyValue("peer", channel.remoteAddress())
                     .setCause(cause)
                     .log("internal error on a client's connection; please report it");

@@ -4,6 +4,8 @@ import dev.isthmus.gateway.settings.CorsConfig;
 import dev.isthmus.gateway.settings.OriginPattern;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.LinkedHashMap;
@@ -33,15 +35,31 @@ public final class CorsPolicy {
     private final String requestHeaders;
     private final String responseHeaders;
     private final String maxAge;
+    private final Counter allowed;
+    private final Counter refused;
 
-    /** The policy of this configuration. */
-    public CorsPolicy(CorsConfig config) {
+    /**
+     * The policy of this configuration.
+     *
+     * @param meters count preflight requests
+     */
+    public CorsPolicy(CorsConfig config, MeterRegistry meters) {
         origins = config.origins();
         all = origins.stream().anyMatch(OriginPattern::isAll);
         credentials = config.credentials();
         requestHeaders = joined(REQUEST_HEADERS, config.headers());
         responseHeaders = joined(RESPONSE_HEADERS, config.exposedHeaders());
         maxAge = Long.toString(config.maxAge().toSeconds());
+        allowed = preflights(meters, "allowed");
+        refused = preflights(meters, "refused");
+    }
+
+    private static Counter preflights(MeterRegistry meters, String result) {
+        return Counter.builder("isthmus.cors.preflights")
+                .description("Preflight requests of browsers, which are no calls: allowed, or refused because of the"
+                        + " page's origin")
+                .tag("result", result)
+                .register(meters);
     }
 
     private static String joined(String first, List<String> more) {
@@ -59,10 +77,12 @@ public final class CorsPolicy {
     RestResponse preflight(RequestHead head) {
         String origin = head.field(HttpHeaderNames.ORIGIN);
         if (origin == null || !allows(origin)) {
+            refused.increment();
             return RestResponse.error(new OipException(
                     ErrorCode.PERMISSION_DENIED,
                     "header Origin: one of the origins that the gateway allows is expected, got '" + origin + "'"));
         }
+        allowed.increment();
         return new RestResponse(
                 200,
                 Unpooled.EMPTY_BUFFER,

@@ -4,8 +4,6 @@ import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
-import dev.isthmus.gateway.net.TimeoutRule;
-import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -14,7 +12,7 @@ import io.netty.util.AsciiString;
 import java.util.Map;
 
 /** An exchange whose response is a body, over one HTTP/2 stream. */
-final class Http2HttpExchange implements Http2Exchange, ResponseWriter {
+final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
     private static final AsciiString STATUS = AsciiString.cached(":status");
     private static final String CONTENT_LENGTH = "content-length";
     private static final String CONTENT_TYPE = "content-type";
@@ -22,86 +20,31 @@ final class Http2HttpExchange implements Http2Exchange, ResponseWriter {
     private static final HeaderField JSON = HeaderField.constant(CONTENT_TYPE, "application/json");
     private static final HeaderField BINARY = HeaderField.constant(CONTENT_TYPE, "application/octet-stream");
 
-    private final Http2Stream stream;
-    private final Channel channel;
     private final HttpExchange exchange;
-    private int withheld;
 
     Http2HttpExchange(Http2Stream stream, Channel channel, Http2Head head, ListenerContext listener) {
-        this.stream = stream;
-        this.channel = channel;
+        super(stream, channel);
         this.exchange = listener.exchange(this, head, head.connection(), channel);
     }
 
-    void open(Http2Head head) {
-        exchange.open(head, channel);
-    }
-
-    /** Rejects the request before it becomes a call. */
-    void reject(OipException refusal) {
-        exchange.reject(refusal);
+    @Override
+    HttpExchange exchange() {
+        return exchange;
     }
 
     @Override
-    public void data(ByteBuf chunk) {
+    void data(ByteBuf chunk) {
         // It may be parsed.
-        stream.turn().tookBytes(chunk.readableBytes());
-        exchange.data(chunk);
+        stream().turn().tookBytes(chunk.readableBytes());
+        super.data(chunk);
     }
 
     @Override
-    public boolean paused() {
-        return exchange.paused();
-    }
-
-    @Override
-    public PeerWait awaited() {
+    PeerWait awaited() {
         if (exchange.responded() || paused()) {
             return PeerWait.NOTHING;
         }
-        return stream.bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
-    }
-
-    @Override
-    public void timedOut(TimeoutRule rule) {
-        exchange.timedOut(rule);
-    }
-
-    @Override
-    public void failCall(OipException failure) {
-        exchange.failCall(failure);
-    }
-
-    @Override
-    public void withheld(int bytes) {
-        withheld += bytes;
-    }
-
-    @Override
-    public void resumeRequest() {
-        int bytes = withheld;
-        withheld = 0;
-        stream.consumed(bytes);
-    }
-
-    @Override
-    public void end() {
-        exchange.end();
-    }
-
-    @Override
-    public void responseEnded() {
-        exchange.written();
-    }
-
-    @Override
-    public void cancel() {
-        exchange.cancel();
-    }
-
-    @Override
-    public void writabilityChanged() {
-        exchange.writabilityChanged();
+        return stream().bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
     }
 
     @Override
@@ -110,38 +53,28 @@ final class Http2HttpExchange implements Http2Exchange, ResponseWriter {
         if (!response.headers().containsKey(CONTENT_LENGTH)) {
             head = head.with(CONTENT_LENGTH, Integer.toString(response.body().readableBytes()));
         }
-        stream.headers(head, false);
-        stream.data(response.body(), true);
+        stream().headers(head, false);
+        stream().data(response.body(), true);
     }
 
     @Override
     public void begin(RestResponse head) {
-        stream.headers(fields(head), false);
+        stream().headers(fields(head), false);
     }
 
     @Override
     public void part(ByteBuf part) {
-        stream.data(part, false);
+        stream().data(part, false);
     }
 
     @Override
     public void endBody() {
-        stream.data(Unpooled.EMPTY_BUFFER, true);
+        stream().data(Unpooled.EMPTY_BUFFER, true);
     }
 
     @Override
     public void abort() {
-        stream.reset(Http2Error.INTERNAL_ERROR.code());
-    }
-
-    @Override
-    public long queued() {
-        return stream.queued();
-    }
-
-    @Override
-    public boolean isWritable() {
-        return stream.isWritable();
+        stream().reset(Http2Error.INTERNAL_ERROR.code());
     }
 
     private static HeaderFieldList fields(RestResponse response) {

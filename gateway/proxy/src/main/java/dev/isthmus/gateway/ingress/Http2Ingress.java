@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.http2.AbusePolicy;
@@ -125,17 +124,14 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         Http2Head head = stream.headTooLarge() ? new Http2Head(headers, client) : heads.of(headers);
         IngressSettings settings = listener.settings().get();
         OipException refusal = refusal(stream, head, settings);
-        if (head.grpc()) {
-            CallContext context = listener.context(ClientProtocol.GRPC, head, client, channel);
-            Http2GrpcExchange exchange = new Http2GrpcExchange(stream, channel, settings, context, listener.calls());
-            if (refusal == null) {
-                exchange.open(head);
-            } else {
-                exchange.reject(refusal);
-            }
-            return exchange;
-        }
-        Http2HttpExchange exchange = new Http2HttpExchange(stream, channel, head, listener);
+        Http2Exchange exchange = head.grpc()
+                ? new Http2GrpcExchange(
+                        stream,
+                        channel,
+                        settings,
+                        listener.context(ClientProtocol.GRPC, head, client, channel),
+                        listener.calls())
+                : new Http2HttpExchange(stream, channel, head, listener);
         if (refusal == null) {
             exchange.open(head);
         } else {

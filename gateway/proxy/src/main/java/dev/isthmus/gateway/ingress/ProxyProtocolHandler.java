@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
@@ -109,7 +109,7 @@ final class ProxyProtocolHandler extends SimpleChannelInboundHandler<HAProxyMess
     /** Closes a connection that may not be made, and logs why. */
     static void refuse(Channel channel, String why) {
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("peer", channel.remoteAddress())
                 .log(
                         "connection from {} closed: {}; check 'trusted_proxies' and the proxy",

@@ -33,16 +33,17 @@ final class RateLimit implements AutoCloseable {
 
     private final String model;
     private final ModelConfig.Rate rate;
-    private final LongSupplier nanoTime;
+    private final RateCounters counters;
     private final LoadingCache<String, ValueUsage> usages;
     private final Counter refusedRequests;
     private final Counter refusedBodies;
     private final ReplaceableMeters meters;
 
-    RateLimit(String model, ModelConfig.Rate rate, LongSupplier nanoTime, MeterRegistry meters) {
+    RateLimit(
+            String model, ModelConfig.Rate rate, RateCounters counters, LongSupplier nanoTime, MeterRegistry meters) {
         this.model = model;
         this.rate = rate;
-        this.nanoTime = nanoTime;
+        this.counters = counters;
         this.meters = new ReplaceableMeters(meters);
         this.usages = Caffeine.newBuilder()
                 .maximumSize(MAX_KEYS)
@@ -50,7 +51,7 @@ final class RateLimit implements AutoCloseable {
                 .ticker(nanoTime::getAsLong)
                 // Keeps eviction off the common pool.
                 .executor(Runnable::run)
-                .build(key -> new ValueUsage());
+                .build(ValueUsage::new);
         this.refusedRequests = counter("requests");
         this.refusedBodies = counter("bytes");
     }
@@ -64,7 +65,11 @@ final class RateLimit implements AutoCloseable {
                         "limit",
                         kind,
                         "header",
-                        rate.principal() ? "principal" : Objects.requireNonNullElse(rate.header(), "none"))::register);
+                        scope())::register);
+    }
+
+    private String scope() {
+        return rate.principal() ? "principal" : Objects.requireNonNullElse(rate.header(), "none");
     }
 
     /** The usage that a call is counted on. */
@@ -72,14 +77,16 @@ final class RateLimit implements AutoCloseable {
         String header = rate.header();
         String value =
                 rate.principal() ? principal : header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
-        ValueUsage usage = usages.get(value == null ? NO_KEY : key(value));
-        return usage == null ? new ValueUsage() : usage;
+        String key = value == null ? NO_KEY : key(value);
+        ValueUsage usage = usages.get(key);
+        return usage == null ? new ValueUsage(key) : usage;
     }
 
     private static String key(String value) {
-        if (value.length() <= MAX_KEY_LENGTH) {
-            return value;
-        }
+        return value.length() <= MAX_KEY_LENGTH ? value : digest(value);
+    }
+
+    private static String digest(String value) {
         try {
             byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
@@ -88,15 +95,15 @@ final class RateLimit implements AutoCloseable {
         }
     }
 
-    private OipException refused(String limit, String what, long nanos) {
-        String scope = rate.principal()
+    private OipException exceeded(String limit, String what, long nanos) {
+        String each = rate.principal()
                 ? " for each caller"
                 : rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
         Duration wait = Duration.ofNanos(nanos);
         long seconds = Math.max(1, wait.plusMillis(999).toSeconds());
         return OipException.refused(
                 ErrorCode.RESOURCE_EXHAUSTED,
-                "rate limit of model '" + model + "' reached (" + limit + " per second" + scope + "): " + what
+                "rate limit of model '" + model + "' reached (" + limit + " per second" + each + "): " + what
                         + " is admitted in " + seconds + " s",
                 wait);
     }
@@ -108,43 +115,70 @@ final class RateLimit implements AutoCloseable {
 
     /** The usage of one value of the header. */
     final class ValueUsage {
-        private final @Nullable RateBucket requests;
-        private final @Nullable RateBucket bytes;
+        private final @Nullable CountedUnit requests;
+        private final @Nullable CountedUnit bytes;
 
-        private ValueUsage() {
-            long burst = rate.burst().toNanos();
-            long now = nanoTime.getAsLong();
+        private ValueUsage(String key) {
+            String value = key.isEmpty() ? "" : digest(key);
             Integer bytesPerSecond = rate.bytesPerSecond();
-            this.requests = rate.requestsPerSecond() == 0 ? null : new RateBucket(rate.requestsPerSecond(), burst, now);
-            this.bytes = bytesPerSecond == null ? null : new RateBucket(bytesPerSecond, burst, now);
+            this.requests = rate.requestsPerSecond() == 0
+                    ? null
+                    : new CountedUnit("requests", rate.requestsPerSecond(), value, refusedRequests);
+            this.bytes = bytesPerSecond == null ? null : new CountedUnit("bytes", bytesPerSecond, value, refusedBodies);
         }
 
-        void chargeRequest() {
-            long wait = requests == null ? 0 : requests.take(1, nanoTime.getAsLong());
-            if (wait > 0) {
-                refusedRequests.increment();
-                throw refused(rate.requestsPerSecond() + " requests", "the next request", wait);
-            }
+        /** Null if requests are not limited. */
+        @Nullable
+        CountedUnit requests() {
+            return requests;
         }
 
-        void refundRequest() {
-            if (requests != null) {
-                requests.refund(1);
-            }
+        /** Null if bytes are not limited. */
+        @Nullable
+        CountedUnit bytes() {
+            return bytes;
+        }
+    }
+
+    /** The requests, or the bytes of bodies, of one value of the header. */
+    final class CountedUnit {
+        private final String unit;
+        private final int perSecond;
+        private final RateCounter counter;
+        private final Counter refused;
+
+        private CountedUnit(String unit, int perSecond, String value, Counter refused) {
+            this.unit = unit;
+            this.perSecond = perSecond;
+            this.refused = refused;
+            String id = String.join(":", unit, scope().toLowerCase(Locale.ROOT), value, model);
+            this.counter = counters.counter(id, perSecond, rate.burst().toNanos());
         }
 
-        void chargeBody(long size) {
-            long wait = bytes == null ? 0 : bytes.take(size, nanoTime.getAsLong());
-            if (wait > 0) {
-                refusedBodies.increment();
-                throw refused(rate.bytesPerSecond() + " bytes", "a body of " + size + " bytes", wait);
-            }
+        RateDecision take(long amount) {
+            return counter.take(amount);
         }
 
-        void refundBody(long size) {
-            if (bytes != null) {
-                bytes.refund(size);
-            }
+        void refund(long amount) {
+            counter.refund(amount);
+        }
+
+        /** The error for a decision; null if it admits. */
+        @Nullable
+        OipException refusal(RateDecision decision, long amount) {
+            return switch (decision) {
+                case RateDecision.Admitted admitted -> null;
+                case RateDecision.Exceeded exceeded -> {
+                    refused.increment();
+                    String what = unit.equals("bytes") ? "a body of " + amount + " bytes" : "the next request";
+                    yield exceeded(perSecond + " " + unit, what, exceeded.nanos());
+                }
+                case RateDecision.Unreadable unreadable ->
+                    new OipException(
+                            ErrorCode.UNAVAILABLE,
+                            "the rate limit of model '" + model + "' cannot be read, and is configured to admit nothing then");
+                case RateDecision.Undecided undecided -> refusal(undecided.join(), amount);
+            };
         }
     }
 }

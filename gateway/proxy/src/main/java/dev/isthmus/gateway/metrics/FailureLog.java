@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.metrics.TargetMeters.TargetLabels;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -66,7 +66,7 @@ final class FailureLog {
     }
 
     private LoggingEventBuilder event(LoggingEventBuilder event) {
-        return event.addMarker(Repeats.MARKER)
+        return event.addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("model", model)
                 .addKeyValue("target", target.name())
                 .addKeyValue("upstream", target.upstream());

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.http2.AbuseListener;
 import dev.isthmus.gateway.http2.AbuseRule;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.SocketAddress;
@@ -48,7 +48,7 @@ public final class Http2AbuseMetrics {
             Map<AbuseRule, Counter> counters, String whose, SocketAddress peer, AbuseRule rule, String what) {
         LabelledCounters.increment(counters, rule);
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("peer", peer)
                 .addKeyValue("rule", rule.label())
                 .log(

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
@@ -158,7 +158,7 @@ public final class OtlpExport implements AutoCloseable {
     private void failed(String why) {
         failed.increment();
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("server", config.endpoint())
                 .log(
                         "metrics cannot be sent to {}; check 'metrics.otlp' and the collector: {}",

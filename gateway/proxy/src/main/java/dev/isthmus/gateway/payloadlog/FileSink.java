@@ -7,14 +7,10 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
-import java.util.Base64;
 
 /** Appends events to a file, one line each, in CloudEvents' JSON format. */
 final class FileSink implements EventSink {
-    private static final byte[] NONE = {};
     private static final byte[] END = {'}', '\n'};
-    private static final byte[] TEXT_END = {'"', '}', '\n'};
 
     private final LogOutput output;
     private final DeliveryListener listener;
@@ -35,17 +31,15 @@ final class FileSink implements EventSink {
         }
     }
 
-    /** The event as one line; its data is copied once. */
+    /** The event as one line. */
     static byte[] line(CloudEvent event) {
         byte[] attributes = attributes(event);
-        if (!event.hasData()) {
-            return joined(attributes, NONE, 0, END);
-        }
-        if (event.isJson()) {
-            return joined(attributes, event.data(), event.length(), END);
-        }
-        ByteBuffer base64 = Base64.getEncoder().encode(ByteBuffer.wrap(event.data(), 0, event.length()));
-        return joined(attributes, base64.array(), base64.limit(), TEXT_END);
+        ByteBuffer data = event.value();
+        return ByteBuffer.allocate(attributes.length + data.remaining() + END.length)
+                .put(attributes)
+                .put(data)
+                .put(END)
+                .array();
     }
 
     /** The attributes, up to where the data begins. */
@@ -56,22 +50,12 @@ final class FileSink implements EventSink {
             event.attributes().forEach((name, value) -> json.key(name).text(value));
             if (event.hasData()) {
                 json.key("datacontenttype").text(event.contentType());
-                json.key(event.isJson() ? "data" : "data_base64");
-                if (!event.isJson()) {
-                    json.out().writeByte('"');
-                }
+                json.key(event.member("data"));
             }
             return ByteBufUtil.getBytes(json.out());
         } finally {
             json.release();
         }
-    }
-
-    private static byte[] joined(byte[] head, byte[] data, int length, byte[] end) {
-        byte[] line = Arrays.copyOf(head, head.length + length + end.length);
-        System.arraycopy(data, 0, line, head.length, length);
-        System.arraycopy(end, 0, line, head.length + length, end.length);
-        return line;
     }
 
     @Override

@@ -18,6 +18,10 @@ final class LoggedPayloads {
     private final PayloadLog log;
     private final CallFacts facts;
     private final Call call;
+    // Of a call whose request and response are one event:
+    private @Nullable PayloadEvent request;
+    private @Nullable PayloadEvent response;
+    private boolean full;
 
     LoggedPayloads(PayloadLog log, CallFacts facts, Call call) {
         this.log = log;
@@ -57,7 +61,7 @@ final class LoggedPayloads {
             }
             case TOO_LARGE ->
                 add(kind, model, suffix, null, new EventPayload.Missing(MissingData.SIZE), buffer.size(), 0);
-            case NO_MEMORY -> log.full();
+            case NO_MEMORY -> full();
         }
     }
 
@@ -117,6 +121,53 @@ final class LoggedPayloads {
             long bytes,
             long held) {
         String id = call.context().requestId() + suffix;
-        log.add(new PayloadEvent(facts, kind, model, id, System.currentTimeMillis(), code, payload, bytes, held));
+        queue(new PayloadEvent(facts, kind, model, id, System.currentTimeMillis(), code, payload, bytes, held));
+    }
+
+    /** Whether the request and the response of the call are one event: not if there may be several. */
+    private boolean combines() {
+        return log.combines() && !facts.stream();
+    }
+
+    private void queue(PayloadEvent event) {
+        if (!combines()) {
+            log.add(event);
+        } else if (event.kind() == PayloadKind.REQUEST) {
+            discard(request);
+            request = event;
+        } else {
+            discard(response);
+            response = event;
+        }
+    }
+
+    private void full() {
+        if (combines()) {
+            full = true;
+        } else {
+            log.full();
+        }
+    }
+
+    private void discard(@Nullable PayloadEvent event) {
+        if (event != null) {
+            log.discard(event);
+        }
+    }
+
+    /** The call has ended: its event is complete if request and response are one. Idempotent. */
+    void ended() {
+        if (request != null && !full) {
+            log.add(new CombinedEvent(request, response));
+        } else {
+            discard(request);
+            discard(response);
+            if (full) {
+                log.full();
+            }
+        }
+        request = null;
+        response = null;
+        full = false;
     }
 }

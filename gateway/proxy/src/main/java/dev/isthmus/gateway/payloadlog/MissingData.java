@@ -8,7 +8,7 @@ enum MissingData {
     INCOMPLETE("incomplete"),
     /** The body violates the protocol, or its tensors are in shared memory. */
     UNREADABLE("unreadable"),
-    /** A raw binary request, which says nothing of its tensor. */
+    /** A raw binary request, which does not name its tensor, while tensors are left out by name. */
     RAW("raw");
 
     private final String label;

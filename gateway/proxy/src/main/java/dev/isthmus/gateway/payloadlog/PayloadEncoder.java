@@ -25,6 +25,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import java.io.IOException;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -34,12 +35,16 @@ import java.util.Map;
  * or with binary data, whatever the client's protocol and form were. Used by one thread.
  */
 final class PayloadEncoder {
+    /** The type of an event with request and response; KServe has none. */
+    private static final String COMBINED = "dev.isthmus.serving.inference";
+
     private static final String COMPONENT = "predictor";
     private static final String ENDPOINT = "default";
 
     private final PayloadLogConfig config;
     private final PayloadMeters meters;
     private final PayloadOmission omission;
+    private final DocumentFilter documents;
     private final OutputForms forms;
     private final WireLimits limits;
     private final Transcoder transcoder;
@@ -49,6 +54,7 @@ final class PayloadEncoder {
         this.config = config;
         this.meters = meters;
         omission = new PayloadOmission(config.omit());
+        documents = new DocumentFilter(config.omit());
         // Every JSON parser reads strings, and so does the reader of requests.
         forms = (config.form() == PayloadForm.BINARY ? OutputForms.BINARY : OutputForms.JSON).with(NonFinite.STRING);
         limits = WireLimits.DEFAULT
@@ -58,12 +64,34 @@ final class PayloadEncoder {
         transcoder = new Transcoder(limits);
     }
 
-    /** The encoded event; its message is taken. */
-    CloudEvent encode(PayloadEvent event) {
+    /** The encoded event (taken). */
+    CloudEvent encode(QueuedEvent queued) {
+        return switch (queued) {
+            case PayloadEvent event -> single(event);
+            case CombinedEvent event -> combined(event);
+        };
+    }
+
+    private CloudEvent combined(CombinedEvent event) {
+        PayloadEvent last = event.response();
+        CloudEvent request;
+        try {
+            request = single(event.request());
+        } catch (RuntimeException | OutOfMemoryError fault) {
+            if (last != null) {
+                last.release();
+            }
+            throw fault;
+        }
+        return CombinedEncoding.of(COMBINED, request, last == null ? null : single(last));
+    }
+
+    private CloudEvent single(PayloadEvent event) {
         Map<String, String> attributes = attributes(event);
         return switch (event.payload()) {
             case EventPayload.FailureText error ->
                 event(attributes, new RestBody(error(error.text(), error.id()), RestBody.ALL_JSON));
+            case EventPayload.OpaqueBody body -> body(attributes, body);
             case EventPayload.Missing missing -> withoutData(attributes, missing.reason());
             case EventPayload.Message(InferMessage message) -> {
                 try {
@@ -90,6 +118,7 @@ final class PayloadEncoder {
         attributes.put("component", COMPONENT);
         attributes.put("endpoint", ENDPOINT);
         attributes.put("protocol", event.call().protocol().label());
+        put(attributes, "operation", event.call().operation());
         if (event.call().stream()) {
             attributes.put("stream", "true");
         }
@@ -114,6 +143,37 @@ final class PayloadEncoder {
         meters.bare(reason);
         attributes.put("dataomitted", reason.label());
         return new CloudEvent(attributes);
+    }
+
+    private CloudEvent body(Map<String, String> attributes, EventPayload.OpaqueBody body) {
+        ByteBuf bytes = body.bytes();
+        try {
+            return switch (body.kind()) {
+                case RAW -> raw(attributes, bytes);
+                case JSON -> document(attributes, CloudEvent.JSON, documents.json(bytes));
+                case EVENTS -> document(attributes, CloudEvent.EVENT_STREAM, documents.events(bytes));
+            };
+        } catch (IOException malformed) {
+            return withoutData(attributes, MissingData.UNREADABLE);
+        } finally {
+            bytes.release();
+        }
+    }
+
+    /** The data of a tensor, as the client sends it: after no JSON. */
+    private CloudEvent raw(Map<String, String> attributes, ByteBuf bytes) {
+        if (!config.omit().tensors().isEmpty()) {
+            return withoutData(attributes, MissingData.RAW);
+        }
+        attributes.put(CloudEvent.JSON_LENGTH, "0");
+        byte[] data = ByteBufUtil.getBytes(bytes);
+        return new CloudEvent(attributes, CloudEvent.BINARY, data, data.length);
+    }
+
+    private static CloudEvent document(
+            Map<String, String> attributes, String contentType, DocumentFilter.FilteredDocument document) {
+        markOmission(attributes, document.tensorsOmitted());
+        return new CloudEvent(attributes, contentType, document.bytes(), document.bytes().length);
     }
 
     private ByteBuf error(String text, String id) {

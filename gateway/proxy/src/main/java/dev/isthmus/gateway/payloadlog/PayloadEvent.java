@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,15 +29,21 @@ record PayloadEvent(
         @Nullable ErrorCode code,
         EventPayload payload,
         long bytes,
-        long held) {
+        long held)
+        implements QueuedEvent {
 
     /**
      * What all events of a call have in common.
      *
      * @param traceParent of the request; null if it has none
+     * @param operation the attribute {@code operation}; empty for an inference
      * @param stream whether there may be any number of requests or responses
      */
-    record CallFacts(ClientProtocol protocol, @Nullable String traceParent, boolean stream) {}
+    record CallFacts(
+            ClientProtocol protocol,
+            @Nullable String traceParent,
+            String operation,
+            boolean stream) {}
 
     /** Whether it is a request or a response. */
     enum PayloadKind {
@@ -61,6 +68,9 @@ record PayloadEvent(
         /** An encoded request or response. */
         record Message(InferMessage message) implements EventPayload {}
 
+        /** A body that is no V2 message. */
+        record OpaqueBody(ByteBuf bytes, OpaqueBodyKind kind) implements EventPayload {}
+
         /**
          * The text of an error.
          *
@@ -72,10 +82,24 @@ record PayloadEvent(
         record Missing(MissingData reason) implements EventPayload {}
     }
 
-    /** Releases the message. */
-    void release() {
-        if (payload instanceof EventPayload.Message(InferMessage message)) {
-            message.release();
+    /** What a body is that is no V2 message. */
+    enum OpaqueBodyKind {
+        /** The data of the only tensor. */
+        RAW,
+        /** A request or response of the generate extension. */
+        JSON,
+        /** Server-sent events: a response of the generate extension. */
+        EVENTS
+    }
+
+    /** Releases the message or body. */
+    @Override
+    public void release() {
+        switch (payload) {
+            case EventPayload.Message(InferMessage message) -> message.release();
+            case EventPayload.OpaqueBody body -> body.bytes().release();
+            case EventPayload.FailureText text -> {}
+            case EventPayload.Missing missing -> {}
         }
     }
 }

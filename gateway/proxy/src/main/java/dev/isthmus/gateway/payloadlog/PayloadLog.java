@@ -4,13 +4,14 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.ModelShares;
 import dev.isthmus.gateway.memory.ReservedBytes;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
+import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadEvents;
 import dev.isthmus.oip.ModelRef;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
@@ -28,7 +29,6 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
     private static final long EVENT_BYTES = 1024;
 
     private static final long POLL_MILLIS = 200;
-    private static final long CLOSE_MILLIS = 5000;
 
     private final PayloadLogConfig config;
     private final ModelShares shares;
@@ -36,9 +36,8 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
     private final ReservedBytes memory;
     private final PayloadMeters meters;
     private final PayloadEncoder encoder;
-    private final LinkedBlockingQueue<PayloadEvent> queue = new LinkedBlockingQueue<>();
-    private final Thread thread;
-    private volatile boolean closed;
+    private final LinkedBlockingQueue<QueuedEvent> queue = new LinkedBlockingQueue<>();
+    private final BackgroundWriter writer;
     /** Whether the thread has ended. */
     private volatile boolean ended;
 
@@ -55,8 +54,8 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
         memory = new ReservedBytes(config.maxQueued());
         encoder = new PayloadEncoder(config, meters);
         EventSink sink = config.url() == null ? new FileSink(config, this) : new HttpSink(config, config.url(), this);
-        thread = new DefaultThreadFactory("isthmus-payload-log", true).newThread(() -> run(sink));
-        thread.start();
+        writer = new BackgroundWriter("isthmus-payload-log", () -> run(sink));
+        writer.start();
     }
 
     /** The configuration that it was made from. */
@@ -77,20 +76,29 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
     /** Whether events of this kind are logged. */
     boolean wants(PayloadKind kind) {
         return switch (config.events()) {
-            case BOTH -> true;
+            case BOTH, COMBINED -> true;
             case REQUEST -> kind == PayloadKind.REQUEST;
             case RESPONSE -> kind == PayloadKind.RESPONSE;
         };
+    }
+
+    /** Whether a request and its response are one event. */
+    boolean combines() {
+        return config.events() == PayloadEvents.COMBINED;
     }
 
     /** What all events of a call have in common; null if the gateway makes the call itself. */
     static PayloadEvent.@Nullable CallFacts facts(Call call) {
         CallContext context = call.context();
         ClientProtocol protocol = context.protocol();
-        boolean stream = !(call.operation() instanceof Operation.Infer infer) || infer.stream();
+        boolean stream = call.operation() instanceof Operation.InferStream
+                || (call.operation() instanceof Operation.Infer infer && infer.stream());
+        String operation = call.operation() instanceof Operation.Generate generate
+                ? generate.stream() ? "generate_stream" : "generate"
+                : "";
         return protocol == null
                 ? null
-                : new PayloadEvent.CallFacts(protocol, context.headers().value("traceparent"), stream);
+                : new PayloadEvent.CallFacts(protocol, context.headers().value("traceparent"), operation, stream);
     }
 
     /** An empty buffer for one payload of a call. */
@@ -98,9 +106,9 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
         return new PayloadBuffer(call.allocator(), memory, meters, config.maxSize());
     }
 
-    /** Queues an event (taken), with the reservation of its payload. */
-    void add(PayloadEvent event) {
-        if (closed) {
+    /** Queues an event (taken), with the reservation of its payloads. */
+    void add(QueuedEvent event) {
+        if (writer.isClosed()) {
             drop(event, LossReason.CLOSED);
         } else if (memory.reserve(EVENT_BYTES)) {
             queue.add(event);
@@ -117,9 +125,14 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
         lost(LossReason.FULL, "more than max_queued waits to be written");
     }
 
-    private void drop(PayloadEvent event, LossReason reason) {
+    /** Drops an event that is not counted. */
+    void discard(QueuedEvent event) {
         event.release();
         free(event.held());
+    }
+
+    private void drop(QueuedEvent event, LossReason reason) {
+        discard(event);
         lost(reason, reason == LossReason.FULL ? "more than max_queued waits to be written" : "the log is closed");
     }
 
@@ -130,8 +143,8 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
 
     private void run(EventSink sink) {
         try (sink) {
-            while (!closed || !queue.isEmpty()) {
-                PayloadEvent event = queue.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
+            while (!writer.isClosed() || !queue.isEmpty()) {
+                QueuedEvent event = queue.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
                 if (event != null) {
                     write(event, sink);
                 }
@@ -145,13 +158,13 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
     }
 
     private void dropAll() {
-        for (PayloadEvent left = queue.poll(); left != null; left = queue.poll()) {
+        for (QueuedEvent left = queue.poll(); left != null; left = queue.poll()) {
             memory.release(EVENT_BYTES);
             drop(left, LossReason.CLOSED);
         }
     }
 
-    private void write(PayloadEvent event, EventSink sink) throws InterruptedException {
+    private void write(QueuedEvent event, EventSink sink) throws InterruptedException {
         try {
             sink.send(encoder.encode(event));
         } catch (RuntimeException | OutOfMemoryError fault) {
@@ -172,7 +185,7 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
         meters.lost(reason);
         if (reason != LossReason.CLOSED) {
             LOG.atWarn()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .addKeyValue("code", reason.label())
                     .log(
                             "payload log: events for {} are lost ({}): {}",
@@ -185,19 +198,6 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
     /** Writes what is left, for at most five seconds. Later events are dropped. Idempotent. */
     @Override
     public void close() {
-        closed = true;
-        boolean interrupted = false;
-        try {
-            thread.join(CLOSE_MILLIS);
-            if (thread.isAlive()) {
-                thread.interrupt();
-                thread.join(CLOSE_MILLIS);
-            }
-        } catch (InterruptedException e) {
-            interrupted = true;
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        writer.close();
     }
 }

@@ -73,8 +73,8 @@ public final class ReloadablePayloadLog implements AutoCloseable {
             if (facts == null) {
                 return super.open(call, reply);
             }
-            if (call.operation() instanceof Operation.Infer infer) {
-                LoggedInference logged = new LoggedInference(log, facts, call, infer);
+            if (call.operation() instanceof Operation.Infer || call.operation() instanceof Operation.Generate) {
+                LoggedCall logged = new LoggedCall(log, facts, call);
                 return logged.request(super.open(call, logged.reply(reply)));
             }
             if (call.operation() instanceof Operation.InferStream) {

@@ -35,6 +35,10 @@ final class Ramp implements AutoCloseable {
         private String reason = "";
         /** Wall-clock time. */
         private Instant changed = Instant.EPOCH;
+        /** How often it was restarted. */
+        private long round;
+        /** Whether other gateways may know more, and the target gets no calls until they are asked. */
+        private boolean unknown;
     }
 
     /** @param saved the saved progress; null to start at the first step */
@@ -59,6 +63,7 @@ final class Ramp implements AutoCloseable {
             progress.step = saved.step();
             progress.reason = saved.reason();
             progress.changed = saved.changed();
+            progress.round = saved.round();
             LOG.atInfo()
                     .addKeyValue("model", plan.model())
                     .log(
@@ -73,7 +78,53 @@ final class Ramp implements AutoCloseable {
     /** The progress, for {@link RampStateStore}. */
     synchronized SavedRamp saved() {
         return new SavedRamp(
-                plan.configuration(), progress.state, progress.step, share(), progress.reason, progress.changed);
+                plan.configuration(),
+                progress.state,
+                progress.step,
+                share(),
+                progress.reason,
+                progress.changed,
+                progress.round);
+    }
+
+    /** Whether the common state is not known yet. */
+    synchronized boolean isUnknown() {
+        return progress.unknown;
+    }
+
+    /** The target gets no calls until {@link #adopt}. */
+    synchronized void awaitCommonState() {
+        progress.unknown = true;
+        weights.override(plan.arm(), share());
+    }
+
+    /** Takes over the state that all gateways have in common. */
+    synchronized void adopt(SavedRamp common) {
+        boolean rolledBackHere = progress.state == RampState.ROLLED_BACK && common.round() == progress.round;
+        if (rolledBackHere && common.state() != RampState.ROLLED_BACK) {
+            // Meanwhile; the others are told next time.
+            return;
+        }
+        int step = Math.min(common.step(), plan.config().steps().size() - 1);
+        boolean moved = progress.unknown || common.round() != progress.round || step != progress.step;
+        RampState before = progress.state;
+        progress.unknown = false;
+        progress.round = common.round();
+        progress.state = common.state();
+        progress.reason = common.reason();
+        if (moved) {
+            enter(step);
+        } else if (before != common.state()) {
+            weights.override(plan.arm(), share());
+            event(LOG.atInfo())
+                    .log(
+                            "ramp of model '{}': {}, as in other gateways; target '{}' has a share of {}",
+                            plan.model(),
+                            common.state(),
+                            plan.arm(),
+                            share());
+        }
+        progress.changed = common.changed();
     }
 
     RampPlan plan() {
@@ -86,7 +137,7 @@ final class Ramp implements AutoCloseable {
 
     /** The target's current share. */
     synchronized double share() {
-        return progress.state == RampState.ROLLED_BACK
+        return progress.state == RampState.ROLLED_BACK || progress.unknown
                 ? 0
                 : plan.config().steps().get(progress.step);
     }
@@ -107,17 +158,28 @@ final class Ramp implements AutoCloseable {
         figures.differed(by);
     }
 
-    /** Checks the guard; advances to the next step, or rolls back. */
-    synchronized void tick() {
-        if (progress.state != RampState.RUNNING && progress.state != RampState.PAUSED) {
-            return;
+    /**
+     * Checks the guard, and rolls back if it is exceeded.
+     *
+     * @return the state that follows, if the step is complete; null if it is not
+     */
+    synchronized @Nullable SavedRamp check() {
+        boolean active = progress.state == RampState.RUNNING || progress.state == RampState.PAUSED;
+        if (!active || progress.unknown) {
+            return null;
         }
         GuardBreach breach = guard.check(figures);
         if (breach != null) {
             rollBack(breach);
-        } else if (progress.state == RampState.RUNNING && stepComplete()) {
-            next();
+            return null;
         }
+        if (progress.state != RampState.RUNNING || !stepComplete()) {
+            return null;
+        }
+        boolean last = progress.step + 1 == plan.config().steps().size();
+        return last
+                ? saved().with(RampState.COMPLETE, progress.step, clock.instant())
+                : saved().with(RampState.RUNNING, progress.step + 1, clock.instant());
     }
 
     private boolean stepComplete() {
@@ -126,14 +188,14 @@ final class Ramp implements AutoCloseable {
                 && figures.target().answered() >= config.minimumRequests();
     }
 
-    private void next() {
+    /** Advances to the next step, or to the end of the last one. */
+    synchronized void next() {
         List<Double> steps = plan.config().steps();
         if (progress.step + 1 == steps.size()) {
             transition(RampState.COMPLETE);
             event(LOG.atInfo()).log("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
             return;
         }
-        meters.stepped();
         enter(progress.step + 1);
     }
 
@@ -143,6 +205,11 @@ final class Ramp implements AutoCloseable {
     }
 
     private void enter(int step) {
+        if (step > progress.step) {
+            meters.stepped();
+        } else if (step < progress.step) {
+            guard = new RampGuard(plan.config());
+        }
         progress.step = step;
         progress.changed = clock.instant();
         progress.since = nanoTime.getAsLong();
@@ -184,6 +251,7 @@ final class Ramp implements AutoCloseable {
     synchronized void restart() {
         transition(RampState.RUNNING);
         progress.reason = "";
+        progress.round++;
         guard = new RampGuard(plan.config());
         enter(0);
     }

@@ -76,7 +76,8 @@ public final class RampStateFile implements RampStateStore {
                 node.required("step").asInt() - 1,
                 node.required("share").asDouble(),
                 node.required("reason").asText(),
-                Instant.parse(node.required("changed").asText()));
+                Instant.parse(node.required("changed").asText()),
+                node.path("round").asLong(0));
     }
 
     @Override
@@ -96,6 +97,7 @@ public final class RampStateFile implements RampStateStore {
                         .put("share", ramp.share())
                         .put("reason", ramp.reason())
                         .put("changed", ramp.changed().toString())
+                        .put("round", ramp.round())
                         .put("configuration", ramp.configuration()));
         return document;
     }

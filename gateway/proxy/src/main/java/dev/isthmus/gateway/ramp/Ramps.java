@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ramp;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -14,7 +14,9 @@ import java.util.Map;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,13 +27,15 @@ import org.slf4j.LoggerFactory;
 public final class Ramps implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Ramps.class);
     private static final long TICK_MILLIS = 1_000;
+    private static final long EXCHANGE_MILLIS = 250;
     private static final int SERVER_ERRORS = 500;
 
     private final MeterRegistry registry;
     private final LongSupplier nanoTime;
     private final InstantSource clock;
     private final SavedRamps saved;
-    private final ScheduledFuture<?> schedule;
+    private final RampExchange exchange;
+    private final List<ScheduledFuture<?>> schedules;
     private volatile Map<String, Ramp> byModel = Map.of();
 
     /**
@@ -55,11 +59,34 @@ public final class Ramps implements AutoCloseable {
             InstantSource clock,
             ScheduledExecutorService scheduler,
             RampStateStore store) {
+        this(registry, nanoTime, clock, scheduler, store, null);
+    }
+
+    /**
+     * The same, with states in common with other gateways.
+     *
+     * @param shared the common states; null for none
+     */
+    public Ramps(
+            MeterRegistry registry,
+            LongSupplier nanoTime,
+            InstantSource clock,
+            ScheduledExecutorService scheduler,
+            RampStateStore store,
+            @Nullable SharedRamps shared) {
         this.registry = registry;
         this.nanoTime = nanoTime;
         this.clock = clock;
         this.saved = new SavedRamps(store);
-        this.schedule = scheduler.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+        this.exchange = new RampExchange(shared, clock);
+        ScheduledFuture<?> ticks =
+                scheduler.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+        this.schedules = shared == null
+                ? List.of(ticks)
+                : List.of(
+                        ticks,
+                        scheduler.scheduleWithFixedDelay(
+                                this::exchange, EXCHANGE_MILLIS, EXCHANGE_MILLIS, TimeUnit.MILLISECONDS));
     }
 
     /** Whether a failure counts against a target: those caused by the server, not by the client. */
@@ -91,13 +118,20 @@ public final class Ramps implements AutoCloseable {
 
     /** @param changed whether the model had another ramp, to which the saved progress belongs */
     private Ramp begun(RampPlan plan, TargetWeights weights, boolean changed) {
-        return new Ramp(plan, weights, changed ? null : saved.of(plan), nanoTime, clock, registry);
+        SavedRamp before = changed ? null : saved.of(plan);
+        Ramp ramp = new Ramp(plan, weights, before, nanoTime, clock, registry);
+        if (!exchange.merge(ramp) && before == null) {
+            ramp.awaitCommonState();
+        }
+        return ramp;
     }
 
     private void save() {
         saved.save(() -> {
             Map<String, SavedRamp> now = new HashMap<>();
-            byModel.forEach((model, ramp) -> now.put(model, ramp.saved()));
+            byModel.values().stream()
+                    .filter(ramp -> !ramp.isUnknown())
+                    .forEach(ramp -> now.put(ramp.plan().model(), ramp.saved()));
             return now;
         });
     }
@@ -128,13 +162,29 @@ public final class Ramps implements AutoCloseable {
 
     /** Checks all ramps. */
     void tick() {
+        each(ramp -> {
+            SavedRamp next = ramp.check();
+            if (next != null) {
+                exchange.advance(ramp, next);
+            } else {
+                exchange.merge(ramp);
+            }
+        });
+    }
+
+    /** Takes over what other gateways have changed. */
+    private void exchange() {
+        each(exchange::merge);
+    }
+
+    private void each(Consumer<Ramp> step) {
         for (Ramp ramp : byModel.values()) {
             try {
-                ramp.tick();
+                step.accept(ramp);
             } catch (RuntimeException fault) {
                 // Must not stop the other ramps or the next tick.
                 LOG.atError()
-                        .addMarker(Repeats.MARKER)
+                        .addMarker(RepeatingLogEvent.MARKER)
                         .addKeyValue("model", ramp.plan().model())
                         .setCause(fault)
                         .log(
@@ -148,40 +198,42 @@ public final class Ramps implements AutoCloseable {
     /**
      * Stops stepping until {@link #resume}; the guard stays active.
      *
-     * @throws OipException NOT_FOUND if the model has no ramp
+     * @throws OipException NOT_FOUND if the model has no ramp; UNAVAILABLE if the common state cannot be changed
      */
     public void pause(String model) {
-        of(model).pause();
+        exchange.command(of(model), SharedRamps.RampCommand.PAUSE);
         save();
     }
 
     /**
      * Continues stepping.
      *
-     * @throws OipException NOT_FOUND if the model has no ramp
+     * @throws OipException NOT_FOUND if the model has no ramp; UNAVAILABLE if the common state cannot be changed
      */
     public void resume(String model) {
-        of(model).resume();
+        exchange.command(of(model), SharedRamps.RampCommand.RESUME);
         save();
     }
 
     /**
      * Starts again at the first step, in any state.
      *
-     * @throws OipException NOT_FOUND if the model has no ramp
+     * @throws OipException NOT_FOUND if the model has no ramp; UNAVAILABLE if the common state cannot be changed
      */
     public void restart(String model) {
-        of(model).restart();
+        exchange.command(of(model), SharedRamps.RampCommand.RESTART);
         save();
     }
 
     /**
-     * Sets the target's share to 0 until {@link #restart}.
+     * Sets the target's share to 0 until {@link #restart}. If the common state cannot be changed now, it is later.
      *
      * @throws OipException NOT_FOUND if the model has no ramp
      */
     public void rollBack(String model) {
-        of(model).rollBack();
+        Ramp ramp = of(model);
+        ramp.rollBack();
+        exchange.merge(ramp);
         save();
     }
 
@@ -210,7 +262,7 @@ public final class Ramps implements AutoCloseable {
 
     @Override
     public synchronized void close() {
-        schedule.cancel(false);
+        schedules.forEach(schedule -> schedule.cancel(false));
         saved.close();
         byModel.values().forEach(Ramp::close);
         byModel = Map.of();

@@ -165,6 +165,11 @@ public final class RoutingTable {
         return configured.values();
     }
 
+    /** Whether it is one of the configured routes. */
+    public boolean isConfigured(Route route) {
+        return configured.get(route.key()) == route;
+    }
+
     /** The upstream for models that are not configured. */
     public Optional<Upstream> defaultUpstream() {
         return Optional.ofNullable(fallback);

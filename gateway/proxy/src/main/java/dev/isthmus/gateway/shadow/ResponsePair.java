@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -54,7 +54,7 @@ final class ResponsePair implements Runnable {
             compare(decoded(primary), decoded(shadow));
         } catch (RuntimeException fault) {
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)
                     .log("internal error in a comparison with a shadow's response; please report it");
         } finally {
@@ -90,7 +90,7 @@ final class ResponsePair implements Runnable {
             return null;
         } catch (RuntimeException fault) {
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)
                     .log("internal error in decoding a response for comparison; please report it");
             return null;

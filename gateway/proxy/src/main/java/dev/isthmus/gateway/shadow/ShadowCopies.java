@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.transcoder.InferMessage;
 import java.util.List;
 import java.util.function.Consumer;
@@ -58,7 +58,7 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
                 notification.accept(copy);
             } catch (RuntimeException fault) {
                 LOG.atError()
-                        .addMarker(Repeats.MARKER)
+                        .addMarker(RepeatingLogEvent.MARKER)
                         .setCause(fault)
                         .log("internal error in a copy for a shadow; please report it");
                 copy.drop(ShadowOutcome.FAILED);

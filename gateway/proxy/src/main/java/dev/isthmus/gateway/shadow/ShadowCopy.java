@@ -7,7 +7,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.ReservedBytes;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -82,7 +82,7 @@ final class ShadowCopy implements Reply {
             drop(ShadowOutcome.UNSENDABLE);
         } catch (RuntimeException fault) {
             CallLog.of(LOG.atError(), call.context())
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)
                     .log(
                             "internal error in copying a call to shadow '{}'; please report it",

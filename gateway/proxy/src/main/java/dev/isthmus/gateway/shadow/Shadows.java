@@ -3,7 +3,7 @@ package dev.isthmus.gateway.shadow;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.oip.ModelRef;
@@ -81,7 +81,7 @@ public final class Shadows implements AutoCloseable {
                 copies = copies(call, requested, primary, source);
             } catch (RuntimeException fault) {
                 CallLog.of(LOG.atError(), call.context())
-                        .addMarker(Repeats.MARKER)
+                        .addMarker(RepeatingLogEvent.MARKER)
                         .setCause(fault)
                         .log("internal error in sampling the shadows of model '{}'; please report it", model);
             }

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.tls;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamTls;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
@@ -94,7 +94,7 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
         meters.ofUpstream(HandshakeResult.of(failure));
         String reason = HandshakeFailure.reason(failure);
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("server", channel.remoteAddress())
                 .addKeyValue("code", HandshakeResult.of(failure).label())
                 .log("{}: TLS to {} as '{}' failed: {}", owner, channel.remoteAddress(), host, reason);

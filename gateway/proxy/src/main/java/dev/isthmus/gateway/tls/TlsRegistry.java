@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.tls;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.ListenerTls;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -86,7 +86,7 @@ public final class TlsRegistry {
         } catch (RuntimeException fault) {
             // Thrown, it would end the checks.
             LOG.atError()
-                    .addMarker(Repeats.MARKER)
+                    .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)
                     .log("internal error in checking the files of certificates; please report it");
         }

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.tracing;
 
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.logfile.BackgroundWriter;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.common.AttributesBuilder;
 import io.opentelemetry.sdk.resources.Resource;
@@ -16,7 +16,6 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,7 +29,6 @@ final class SpanExport implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SpanExport.class);
     private static final int MAX_BATCH = 512;
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-    private static final long CLOSE_MILLIS = 5000;
     /** The identity of this process among the gateways of one name. */
     private static final String INSTANCE = UUID.randomUUID().toString();
 
@@ -39,8 +37,7 @@ final class SpanExport implements AutoCloseable {
     private final BlockingQueue<SpanData> queue;
     private final AtomicInteger queued = new AtomicInteger();
     private final SpanCounters counters;
-    private final Thread thread;
-    private volatile boolean closed;
+    private final BackgroundWriter writer;
 
     /** Sends spans to the collector. Used by one thread. */
     interface SpanSender extends AutoCloseable {
@@ -78,8 +75,8 @@ final class SpanExport implements AutoCloseable {
         endpoint = config.endpoint();
         queue = new ArrayBlockingQueue<>(config.queue());
         counters = SpanCounters.of(meters);
-        thread = new DefaultThreadFactory("isthmus-traces", true).newThread(() -> run(sender.apply(config)));
-        thread.start();
+        writer = new BackgroundWriter("isthmus-traces", () -> run(sender.apply(config)));
+        writer.start();
     }
 
     /** Starts the thread; sends nothing before there is a span. */
@@ -103,19 +100,19 @@ final class SpanExport implements AutoCloseable {
 
     /** Takes a span that has ended. Never blocks. */
     void add(SpanData span) {
-        if (closed) {
+        if (writer.isClosed()) {
             counters.closed().increment();
         } else if (!queue.offer(span)) {
             counters.full().increment();
         } else if (queued.incrementAndGet() == MAX_BATCH) {
-            LockSupport.unpark(thread);
+            writer.wake();
         }
     }
 
     private void run(SpanSender sender) {
         try (sender) {
-            while (!closed) {
-                LockSupport.parkNanos(this, INTERVAL_NANOS);
+            while (!writer.isClosed()) {
+                writer.pause(INTERVAL_NANOS);
                 sendAll(sender);
             }
             sendAll(sender);
@@ -139,7 +136,7 @@ final class SpanExport implements AutoCloseable {
         }
         counters.failed().increment(batch.size());
         LOG.atWarn()
-                .addMarker(Repeats.MARKER)
+                .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("server", endpoint)
                 .log(
                         "tracing: spans are lost, because {} does not accept them ({}); calls are not affected",
@@ -158,17 +155,6 @@ final class SpanExport implements AutoCloseable {
     /** Sends what is left, for at most five seconds. Later spans are dropped. Idempotent. */
     @Override
     public void close() {
-        closed = true;
-        LockSupport.unpark(thread);
-        boolean interrupted = false;
-        try {
-            thread.join(CLOSE_MILLIS);
-        } catch (InterruptedException e) {
-            interrupted = true;
-        }
-        thread.interrupt();
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        writer.close();
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.tracing;
 
 import dev.isthmus.gateway.call.AttemptTarget;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.transcoder.message.Wire;
 import io.opentelemetry.api.trace.SpanKind;
 
 /** What a span describes. */
@@ -18,11 +19,11 @@ sealed interface SpanSubject {
         }
     }
 
-    /** One attempt of a call or copy. */
+    /** One attempt of a call or copy, at a server or in this process. */
     record OfAttempt(Operation operation, AttemptTarget target) implements SpanSubject {
         @Override
         public SpanKind kind() {
-            return SpanKind.CLIENT;
+            return target.wire() == Wire.DECODED ? SpanKind.INTERNAL : SpanKind.CLIENT;
         }
     }
 

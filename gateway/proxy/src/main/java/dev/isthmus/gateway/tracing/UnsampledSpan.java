@@ -1,11 +1,8 @@
 package dev.isthmus.gateway.tracing;
 
-import dev.isthmus.gateway.call.AttemptTarget;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.TraceContext;
 import dev.isthmus.gateway.call.TraceSpan;
-import dev.isthmus.oip.ErrorCode;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,30 +18,7 @@ record UnsampledSpan(TraceContext own, @Nullable String state, TraceHeaders head
     }
 
     @Override
-    public String spanId() {
-        return "";
-    }
-
-    @Override
-    public boolean sampled() {
-        return false;
-    }
-
-    @Override
-    public TraceSpan attempt(Operation operation, AttemptTarget target) {
-        return this;
-    }
-
-    @Override
-    public TraceSpan copy(String shadow) {
-        return this;
-    }
-
-    @Override
     public Call propagated(Call call) {
         return headers.withUnrecorded(call, own, state);
     }
-
-    @Override
-    public void ended(@Nullable ErrorCode code, String reason) {}
 }

@@ -63,6 +63,7 @@ class ReplicaMembershipTest {
                 new Random(5),
                 new ByHand(),
                 (metrics, authority, answer) -> answer.accept(pending.getOrDefault(metrics, QueueDepthSource.UNKNOWN)),
+                new CheckPace(loop.eventLoop(), () -> now),
                 () -> false);
         UpstreamConfig config = TestConfigs.with(
                 TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),

@@ -42,6 +42,7 @@ final class UncheckedReplicas {
                 (metrics, authority, answer) -> {
                     throw new AssertionError("no queues are looked at");
                 },
+                new CheckPace(stillness.eventLoop(), nanoTime),
                 () -> false);
         return ReplicaSet.start("triton", turns, opening, Set::of, around);
     }

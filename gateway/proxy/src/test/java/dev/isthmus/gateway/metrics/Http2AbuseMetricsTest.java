@@ -7,7 +7,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.isthmus.gateway.http2.AbuseListener;
 import dev.isthmus.gateway.http2.AbuseRule;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.AfterEach;
@@ -40,7 +40,7 @@ class Http2AbuseMetricsTest {
         listener.abused(peer, AbuseRule.HEADER_BLOCK, "much");
         assertThat(told.list).singleElement().satisfies(event -> {
             assertThat(event.getFormattedMessage()).contains("header_block: much; ");
-            assertThat(event.getMarkerList()).contains(Repeats.MARKER);
+            assertThat(event.getMarkerList()).contains(RepeatingLogEvent.MARKER);
         });
         assertThat(registry.get("isthmus.http2.abuse")
                         .tags("side", "client", "rule", "header_block")

@@ -6,7 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
@@ -82,7 +82,7 @@ class TargetMetersTest {
             assertThat(event.getFormattedMessage())
                     .isEqualTo("model 'm', target 'new' (upstream 'u'): a call failed: UNAVAILABLE;"
                             + " GET /debug/errors has the texts");
-            assertThat(event.getMarkerList()).contains(Repeats.MARKER);
+            assertThat(event.getMarkerList()).contains(RepeatingLogEvent.MARKER);
             assertThat(event.getKeyValuePairs())
                     .extracting(pair -> pair.key + "=" + pair.value)
                     .containsExactly("model=m", "target=new", "upstream=u", "code=UNAVAILABLE");

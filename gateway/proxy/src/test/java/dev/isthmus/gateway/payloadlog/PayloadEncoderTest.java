@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.OpaqueBodyKind;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.PayloadLogConfig.OmittedPayload;
@@ -51,7 +52,7 @@ class PayloadEncoderTest {
 
     private static PayloadEvent event(PayloadKind kind, @Nullable ErrorCode code, EventPayload payload) {
         return new PayloadEvent(
-                new CallFacts(ClientProtocol.GRPC, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", false),
+                new CallFacts(ClientProtocol.GRPC, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "", false),
                 kind,
                 MODEL,
                 "id-1",
@@ -234,6 +235,82 @@ class PayloadEncoderTest {
                 PayloadKind.RESPONSE,
                 new InferMessage.ProtobufMessage(Unpooled.wrappedBuffer(new byte[] {10, 127})));
         assertThat(response.attributes()).containsEntry("dataomitted", "unreadable");
+    }
+
+    private static PayloadEvent opaque(PayloadKind kind, OpaqueBodyKind body, String data) {
+        return event(kind, null, new EventPayload.OpaqueBody(Unpooled.copiedBuffer(data, StandardCharsets.UTF_8), body));
+    }
+
+    @Test
+    void rawRequest_isBinaryData_unlessTensorsAreLeftOut() throws IOException {
+        CloudEvent event = encoder(Map.of()).encode(opaque(PayloadKind.REQUEST, OpaqueBodyKind.RAW, "raw"));
+        assertThat(event.contentType()).isEqualTo("application/octet-stream");
+        assertThat(event.attributes()).containsEntry("jsonlength", "0");
+        assertThat(text(event)).isEqualTo("raw");
+        assertThat(JSON.readTree(line(event)).path("data_base64").asText()).isEqualTo("cmF3");
+        CloudEvent omitted = encoder(Map.of("omit", new OmittedPayload(Set.of("x"), Set.of())))
+                .encode(opaque(PayloadKind.REQUEST, OpaqueBodyKind.RAW, "raw"));
+        assertThat(omitted.attributes()).containsEntry("dataomitted", "raw");
+        assertThat(omitted.hasData()).isFalse();
+    }
+
+    @Test
+    void serverSentEvents_areText() throws IOException {
+        String events = "data: {\"text_output\":\"\u20ac\"}\r\n\r\n";
+        CloudEvent event = encoder(Map.of()).encode(opaque(PayloadKind.RESPONSE, OpaqueBodyKind.EVENTS, events));
+        assertThat(event.contentType()).isEqualTo("text/event-stream");
+        assertThat(text(event)).isEqualTo(events);
+        assertThat(JSON.readTree(line(event)).path("data").asText()).isEqualTo(events);
+    }
+
+    @Test
+    void generatedDocument_thatIsNoObject_isLeftOut() {
+        CloudEvent event = encoder(Map.of()).encode(opaque(PayloadKind.REQUEST, OpaqueBodyKind.JSON, "[1]"));
+        assertThat(event.attributes()).containsEntry("dataomitted", "unreadable");
+    }
+
+    @Test
+    void requestAndResponse_canBeOneEvent() throws IOException {
+        CloudEvent event = encoder(Map.of("form", PayloadForm.BINARY))
+                .encode(new CombinedEvent(
+                        event(PayloadKind.REQUEST, null, new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
+                        event(PayloadKind.RESPONSE, ErrorCode.NOT_FOUND, new EventPayload.FailureText("no \"m\"", ""))));
+        assertThat(event.attributes())
+                .containsEntry("type", "dev.isthmus.serving.inference")
+                .containsEntry("id", "id-1")
+                .containsEntry("requesttime", "2023-11-14T22:13:20.123Z")
+                .containsEntry("time", "2023-11-14T22:13:20.123Z")
+                .containsEntry("requestsize", "17")
+                .containsEntry("responsesize", "17")
+                .containsEntry("code", "NOT_FOUND")
+                .containsKey("requestjsonlength")
+                .doesNotContainKeys("payloadsize", "jsonlength", "responsejsonlength");
+        assertThat(event.attributes().keySet()).allMatch(name -> name.matches("[a-z0-9]{1,20}"));
+        assertThat(event.contentType()).isEqualTo("application/json");
+        JsonNode data = JSON.readTree(bytes(event));
+        assertThat(new String(data.path("request_base64").binaryValue(), StandardCharsets.UTF_8))
+                .startsWith("{\"id\":\"i\",\"inputs\":[");
+        assertThat(data.path("response").toString()).isEqualTo("{\"error\":\"no \\\"m\\\"\"}");
+        assertThat(JSON.readTree(line(event)).path("data")).isEqualTo(data);
+    }
+
+    @Test
+    void combinedEvent_saysWhatIsMissing_andWhere() throws IOException {
+        OmittedPayload omit = new OmittedPayload(Set.of("IN"), Set.of());
+        CloudEvent event = encoder(Map.of("omit", omit))
+                .encode(new CombinedEvent(
+                        event(PayloadKind.REQUEST, null, new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
+                        event(PayloadKind.RESPONSE, null, new EventPayload.Missing(MissingData.SIZE))));
+        assertThat(event.attributes())
+                .containsEntry("tensorsomitted", "request")
+                .containsEntry("responseomitted", "size")
+                .doesNotContainKeys("dataomitted", "requestomitted");
+        assertThat(text(event)).isEqualTo("{\"request\":{\"id\":\"i\",\"inputs\":[]}}");
+        CloudEvent alone = encoder(Map.of())
+                .encode(new CombinedEvent(
+                        event(PayloadKind.REQUEST, null, new EventPayload.Missing(MissingData.INCOMPLETE)), null));
+        assertThat(alone.attributes()).containsEntry("requestomitted", "incomplete");
+        assertThat(text(alone)).isEqualTo("{}");
     }
 
     @Test

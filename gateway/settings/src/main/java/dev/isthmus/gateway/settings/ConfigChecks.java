@@ -51,6 +51,13 @@ final class ConfigChecks {
             nodes = yaml.readableNodes();
             upstream(name, upstream);
         });
+        new DiscoverChecks(this, yaml, positions).run(config.discover());
+        config.discover().kserve().stream()
+                .filter(each -> !each.upstream().equals(UpstreamConfig.DEFAULT))
+                .forEach(each -> {
+                    nodes = yaml.readableNodes();
+                    upstream(each.namespace() + "/*", each.upstream());
+                });
         if (config.local() != null) {
             local(config.local());
         }
@@ -59,6 +66,9 @@ final class ConfigChecks {
             accessLog(config.accessLog());
         }
         collectors();
+        if (config.shared() != null) {
+            new SharedChecks(this, yaml, positions).run(config.shared());
+        }
         if (config.payloadLog() != null) {
             new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
         }
@@ -107,11 +117,11 @@ final class ConfigChecks {
     }
 
     private void anythingToServe() {
-        if (!valid(config)) {
+        if (!valid(config) || !config.discover().kserve().isEmpty()) {
             return;
         }
         if (upstreams.isEmpty()) {
-            yaml.problem(positions.of(config), "nothing to serve: 'upstreams' or 'local' is expected");
+            yaml.problem(positions.of(config), "nothing to serve: 'upstreams', 'local' or 'discover' is expected");
         } else if (config.models().isEmpty()
                 && config.defaultUpstream() == null
                 && config.upstreams().values().stream().noneMatch(UpstreamConfig::discover)) {

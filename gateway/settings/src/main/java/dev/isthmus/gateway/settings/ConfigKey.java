@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param doc description from {@link Doc}
  * @param byDefault default value, null for none; meaningless if the key is required
  * @param defaults the sibling key with defaults for all of its sections; null if there is none
+ * @param defaultsFrom the key of the file with defaults for this section; null if there is none
  */
 record ConfigKey(
         String name,
@@ -22,10 +23,23 @@ record ConfigKey(
         @Nullable Object byDefault,
         ValueShape shape,
         @Nullable DefaultsKey defaults,
+        @Nullable DefaultsFrom defaultsFrom,
         Method accessor) {
+
+    /** A large configuration has thousands of sections of a type. */
+    private static final ClassValue<List<ConfigKey>> KEYS = new ClassValue<>() {
+        @Override
+        protected List<ConfigKey> computeValue(Class<?> type) {
+            return found(type.asSubclass(Record.class));
+        }
+    };
 
     /** The keys of a section, in declaration order. Defaults are read from the record's constant {@code DEFAULT}. */
     static List<ConfigKey> of(Class<? extends Record> type) {
+        return KEYS.get(type);
+    }
+
+    private static List<ConfigKey> found(Class<? extends Record> type) {
         try {
             Record defaults = type.cast(type.getField("DEFAULT").get(null));
             List<ConfigKey> keys = new ArrayList<>();
@@ -38,9 +52,10 @@ record ConfigKey(
                         component.getAccessor().invoke(defaults),
                         shape,
                         component.getAnnotation(DefaultsKey.class),
+                        component.getAnnotation(DefaultsFrom.class),
                         component.getAccessor()));
             }
-            return keys;
+            return List.copyOf(keys);
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("a section without a public constant DEFAULT: " + type, e);
         }

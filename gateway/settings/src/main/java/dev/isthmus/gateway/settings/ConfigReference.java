@@ -37,7 +37,9 @@ public final class ConfigReference {
         text.append('\n');
         String parent = section.type() == GatewayConfig.class ? "" : unquoted(heading) + ".";
         for (ConfigKey key : section.keys()) {
-            below(parent + key.name(), key.shape());
+            if (key.defaultsFrom() == null) {
+                below(parent + key.name(), key.shape());
+            }
         }
     }
 
@@ -66,7 +68,7 @@ public final class ConfigReference {
             case Choice choice -> String.join(", ", choice.names());
             case Items items -> "a list of: " + takes(items.item());
             case Names names -> "by name: " + takes(names.value());
-            case Section section -> "a section";
+            case Section section -> section.shortForm() == null ? "a section" : "a text, or a section";
         };
     }
 
@@ -76,6 +78,9 @@ public final class ConfigReference {
         }
         if (key.byDefault() == null) {
             return "none";
+        }
+        if (key.defaultsFrom() != null) {
+            return "`" + key.defaultsFrom().value() + "`";
         }
         Object written = key.shape().written(key.byDefault());
         if (key.shape() instanceof Section) {

@@ -121,7 +121,10 @@ public final class ConfigSchema {
                 yield schema;
             }
             case Names names -> names(names);
-            case Section section -> reference(section);
+            case Section section ->
+                section.shortForm() == null
+                        ? reference(section)
+                        : Map.of("anyOf", List.of(Map.of("type", "string", "pattern", "\\S"), reference(section)));
         };
     }
 

@@ -26,6 +26,10 @@ public record GatewayConfig(
         ResponseConfig answers,
         HealthConfig health,
         RampsConfig ramps,
+
+        @Doc("Rate limits and ramps shared with other gateways. Off by default.") @Nullable
+        SharedConfig shared,
+
         LoggingConfig logging,
 
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
@@ -44,6 +48,8 @@ public record GatewayConfig(
                 value = "upstream_defaults",
                 doc = "Defaults for all upstreams: the keys of an upstream, none of them required.")
         Map<String, UpstreamConfig> upstreams,
+
+        DiscoverConfig discover,
 
         @Doc("ONNX models run by the gateway itself, as the upstream 'local'.") @Nullable
         LocalConfig local,
@@ -83,6 +89,7 @@ public record GatewayConfig(
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
                 RampsConfig.DEFAULT,
+                null,
                 LoggingConfig.DEFAULT,
                 null,
                 MetricsConfig.DEFAULT,
@@ -90,6 +97,7 @@ public record GatewayConfig(
                 null,
                 null,
                 Map.of(),
+                DiscoverConfig.DEFAULT,
                 local,
                 Map.of(),
                 defaultUpstream);
@@ -97,20 +105,36 @@ public record GatewayConfig(
 
     /** A copy with another listener. */
     public GatewayConfig withListener(Listener other) {
-        return with(List.of(other), admin, ramps);
+        return with(List.of(other), admin, ramps, shared, upstreams, models);
     }
 
     /** A copy with another admin address. */
     public GatewayConfig withAdmin(@Nullable Admin other) {
-        return with(listeners, other, ramps);
+        return with(listeners, other, ramps, shared, upstreams, models);
     }
 
     /** A copy with other settings of ramps. */
     public GatewayConfig withRamps(RampsConfig other) {
-        return with(listeners, admin, other);
+        return with(listeners, admin, other, shared, upstreams, models);
     }
 
-    private GatewayConfig with(List<Listener> otherListeners, @Nullable Admin otherAdmin, RampsConfig otherRamps) {
+    /** A copy with other settings of what gateways share. */
+    public GatewayConfig withShared(@Nullable SharedConfig other) {
+        return with(listeners, admin, ramps, other, upstreams, models);
+    }
+
+    /** A copy with other upstreams and models. */
+    public GatewayConfig withModels(Map<String, UpstreamConfig> otherUpstreams, Map<String, ModelConfig> otherModels) {
+        return with(listeners, admin, ramps, shared, otherUpstreams, otherModels);
+    }
+
+    private GatewayConfig with(
+            List<Listener> otherListeners,
+            @Nullable Admin otherAdmin,
+            RampsConfig otherRamps,
+            @Nullable SharedConfig otherShared,
+            Map<String, UpstreamConfig> otherUpstreams,
+            Map<String, ModelConfig> otherModels) {
         return new GatewayConfig(
                 otherListeners,
                 otherAdmin,
@@ -123,15 +147,17 @@ public record GatewayConfig(
                 answers,
                 health,
                 otherRamps,
+                otherShared,
                 logging,
                 accessLog,
                 metrics,
                 kubernetes,
                 tracing,
                 payloadLog,
-                upstreams,
+                otherUpstreams,
+                discover,
                 local,
-                models,
+                otherModels,
                 defaultUpstream);
     }
 
@@ -277,9 +303,14 @@ public record GatewayConfig(
             @Doc("Maximum time of the warm-up after the start. Calls are served meanwhile, but the gateway is "
                     + "not ready. 0s: no warm-up.")
             @OrZero
-            Duration warmUp) {
+            Duration warmUp,
+
+            @Doc("Maximum checks of models per second, to all servers together. With more models on servers each is "
+                    + "checked less often than its upstream's checks.interval. First checks do not count.")
+            @Range(min = 1, max = 1_000_000)
+            int maxModelChecks) {
         public static final HealthConfig DEFAULT =
-                new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
+                new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30), 500);
     }
 
     /** When the gateway as a server is ready. */

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.settings;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** Access to the API server of Kubernetes, for endpoints that name a Service. */
-@Doc("Access to the API server of Kubernetes, for endpoints 'k8s:NAMESPACE/SERVICE:PORT-NAME'. The defaults are those "
-        + "of a pod.")
+/** Access to the API server of Kubernetes, for endpoints that name a Service and for discovery. */
+@Doc("Access to the API server of Kubernetes, for endpoints 'k8s:NAMESPACE/SERVICE:PORT-NAME' and for 'discover'. The "
+        + "defaults are those of a pod.")
 public record KubernetesConfig(
         @Doc("URL of the API server; https. Default: from KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.")
         @Nullable

@@ -54,23 +54,7 @@ public record ModelConfig(
         ReadyPolicy ready) {
 
     /** All defaults. */
-    public static final ModelConfig DEFAULT = new ModelConfig(
-            null,
-            null,
-            null,
-            List.of(),
-            List.of(),
-            Map.of(),
-            null,
-            ExplicitVersion.HONOR,
-            List.of(),
-            null,
-            List.of(),
-            null,
-            null,
-            List.of(),
-            null,
-            null);
+    public static final ModelConfig DEFAULT = of(List.of());
 
     public ModelConfig {
         targets = List.copyOf(targets);
@@ -83,11 +67,20 @@ public record ModelConfig(
 
     /** A model that is routed to one upstream under its own name. */
     public static ModelConfig of(String upstream) {
-        return new ModelConfig(
+        return new ModelConfig(upstream, List.of());
+    }
+
+    /** A model that is routed to several targets. */
+    public static ModelConfig of(List<TargetConfig> targets) {
+        return new ModelConfig(null, targets);
+    }
+
+    private ModelConfig(@Nullable String upstream, List<TargetConfig> targets) {
+        this(
                 upstream,
                 null,
                 null,
-                List.of(),
+                targets,
                 List.of(),
                 Map.of(),
                 null,

@@ -41,7 +41,10 @@ final class ModelConfigChecks {
 
     private void model(String name, ModelConfig model) {
         String what = "model '" + name + "'";
-        name(positions.ofName(config, "models", name), "model name", name);
+        if (!NameGrammar.holds(name)) {
+            // Its position is found by a linear search.
+            name(positions.ofName(config, "models", name), "model name", name);
+        }
         upstreamNames(what, model);
         Set<String> labels = targets(what, model);
         versions(what, model);

@@ -29,7 +29,8 @@ public record PayloadLogConfig(
         @Doc("Number of renamed files that are kept.") @Range(max = 1000)
         int keep,
 
-        @Doc("Which events: request, response or both.") PayloadEvents events,
+        @Doc("Which events: request, response or both; combined: one with both, except for messages of streams.")
+        PayloadEvents events,
 
         @Doc("Form of the tensors. json: a V2 body of JSON. binary: a V2 body with the binary tensor data extension.")
         PayloadForm form,
@@ -92,7 +93,9 @@ public record PayloadLogConfig(
     public enum PayloadEvents {
         BOTH,
         REQUEST,
-        RESPONSE
+        RESPONSE,
+        /** One event of a request and its response. */
+        COMBINED
     }
 
     /** The form of logged tensors. */

@@ -8,21 +8,27 @@ import dev.isthmus.gateway.settings.ValueShape.Section;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.Tag;
 
 /** Reads records from YAML nodes: one section for each record, one key for each component. */
 final class SectionReader {
     private final YamlReader yaml;
     private final SectionPositions positions;
     private final Path folder;
+    /** The file's defaults for sections, by their keys. */
+    private final Map<String, Node> defaultNodes = new HashMap<>();
 
     /** @param folder base of relative paths */
     SectionReader(YamlReader yaml, SectionPositions positions, Path folder) {
@@ -53,7 +59,9 @@ final class SectionReader {
             if (at == null && complete && key.required()) {
                 yaml.problem(node, named + ": '" + key.name() + "' is missing");
             }
-            Object value = at == null ? null : value(key.shape(), at, what, key.name());
+            Object value = key.defaultsFrom() == null
+                    ? at == null ? null : value(key.shape(), at, what, key.name())
+                    : overDefaults((Section) key.shape(), at, key.defaultsFrom(), child(what, key.name()));
             values[i] = value == null ? key.byDefault() : value;
         }
         R section = construct(type, values);
@@ -68,12 +76,23 @@ final class SectionReader {
         if (annotation == null || defaults == null) {
             return;
         }
+        defaultNodes.put(annotation.value(), defaults);
         read(key.sections().type(), defaults, child(what, annotation.value()), false);
         if (given.get(key.name()) instanceof MappingNode sections) {
             sections.getValue()
                     .replaceAll(tuple -> new NodeTuple(
                             tuple.getKeyNode(), SectionDefaults.put(key.sections(), tuple.getValueNode(), defaults)));
         }
+    }
+
+    /** Reads a section with what it lacks from the file's defaults; null if there is neither. */
+    private @Nullable Object overDefaults(Section section, @Nullable Node own, DefaultsFrom from, String what) {
+        Node defaults = defaultNodes.get(from.value());
+        if (own == null || defaults == null) {
+            Node only = own == null ? defaults : own;
+            return only == null ? null : read(section.type(), only, what, false);
+        }
+        return read(section.type(), SectionDefaults.put(section, own, defaults), what, false);
     }
 
     private static <R extends Record> R construct(Class<R> type, @Nullable Object[] values) {
@@ -96,7 +115,7 @@ final class SectionReader {
                 int index = yaml.choice(node, what, choice.names());
                 yield index < 0 ? null : choice.constants().get(index);
             }
-            case Section section -> read(section.type(), node, what);
+            case Section section -> read(section.type(), inFull(section, node), what);
             case Items items -> {
                 List<Object> values = yaml.list(
                         node, what, items.notEmpty(), each -> value(items.item(), each, parent, singular(name)));
@@ -106,6 +125,23 @@ final class SectionReader {
             }
             case Names names -> names(names, node, parent, name);
         };
+    }
+
+    /** The section that a text is short for, if it may be short. */
+    private static Node inFull(Section section, Node node) {
+        String key = section.shortForm();
+        if (key == null || !(node instanceof ScalarNode) || YamlReader.isNull(node)) {
+            return node;
+        }
+        ScalarNode name = new ScalarNode(
+                Tag.STR, key, node.getStartMark(), node.getStartMark(), DumperOptions.ScalarStyle.PLAIN);
+        return new MappingNode(
+                Tag.MAP,
+                true,
+                List.of(new NodeTuple(name, node)),
+                node.getStartMark(),
+                node.getEndMark(),
+                DumperOptions.FlowStyle.FLOW);
     }
 
     private @Nullable Object scalar(Scalar scalar, Node node, String what) {

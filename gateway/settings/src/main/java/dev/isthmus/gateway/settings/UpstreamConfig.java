@@ -79,6 +79,29 @@ public record UpstreamConfig(
         endpoints = List.copyOf(endpoints);
     }
 
+    /** A copy for other servers, whose models are not discovered. */
+    public UpstreamConfig to(UpstreamProtocol otherProtocol, List<ServerAddress> otherEndpoints) {
+        return new UpstreamConfig(
+                otherProtocol,
+                otherEndpoints,
+                dnsRefresh,
+                binaryTensorData,
+                dialect,
+                sharedMemory,
+                connectTimeout,
+                timeout,
+                tryTimeout,
+                maxRequests,
+                false,
+                tls,
+                balance,
+                checks,
+                outliers,
+                retry,
+                breaker,
+                http2Abuse);
+    }
+
     /** Load balancing policies. */
     public enum BalancePolicy {
         ROUND_ROBIN,

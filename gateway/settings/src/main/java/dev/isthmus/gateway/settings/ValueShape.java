@@ -103,6 +103,13 @@ sealed interface ValueShape {
             return ConfigKey.of(type);
         }
 
+        /** The key whose value alone is short for the section; null if there is none. */
+        @Nullable
+        String shortForm() {
+            ShortForm form = type.getAnnotation(ShortForm.class);
+            return form == null ? null : form.value();
+        }
+
         @Override
         public Object written(Object section) {
             Map<String, Object> written = new LinkedHashMap<>();

@@ -106,6 +106,10 @@ class ConfigChecksTest {
                         "one of respected, ignored is expected, got 'maybe'"));
     }
 
+    private static String kserve(String keys) {
+        return "{discover: {kserve: [{" + keys + "}]}}";
+    }
+
     private static String traces(String keys) {
         return "{tracing: {" + keys + "}, " + LOCAL + "}";
     }
@@ -132,7 +136,24 @@ class ConfigChecksTest {
                 arguments("{admin: {token_file: src}, " + LOCAL + "}", "src is not a file"),
                 arguments("{admin: {port: 8080}, " + LOCAL + "}", "admin: 127.0.0.1:8080 is a listener already"),
                 arguments("{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}", "nothing to serve: 'models'"),
-                arguments("{limits: {}}", "nothing to serve: 'upstreams' or 'local' is expected"),
+                arguments("{limits: {}}", "nothing to serve: 'upstreams', 'local' or 'discover' is expected"),
+                arguments(kserve("selector: a"), "f.yaml:1:22: discover: kserve: 'namespace' is missing"),
+                arguments(
+                        kserve("namespace: My_Models"),
+                        "discover: kserve: namespace: the name of a namespace is expected, got 'My_Models'"),
+                arguments(
+                        kserve("namespace: a, selector: 'a&watch'"),
+                        "discover: kserve: selector: a label selector such as team=vision is expected, got 'a&watch'"),
+                arguments(
+                        kserve("namespace: a, port: '80/x'"),
+                        "discover: kserve: port: the name of a port is expected, got '80/x'"),
+                arguments(
+                        kserve("namespace: a}, {namespace: a, protocol: grpc"),
+                        "discover: kserve: namespace 'a' is given twice with this selector"),
+                arguments(
+                        kserve("namespace: a, upstream: {try_timeout: 61s}"),
+                        "upstream 'a/*': try_timeout: less than the timeout of 60s"),
+                arguments(kserve("namespace: a, upstream: {time: 1s}"), "unknown key 'time' in"),
                 arguments(
                         upstream("try_timeout: 60s"),
                         "upstream 't': try_timeout: less than the timeout of 60s for all attempts is expected, got '60s'"),

@@ -51,6 +51,23 @@ class UpstreamDefaultsTest {
     }
 
     @Test
+    void discoveredUpstreams_haveThemToo() throws ConfigException {
+        String discover = "discover: {kserve: [{namespace: a}, {namespace: b, upstream: {retry: {retries: 3}}}]}\n";
+        List<DiscoverConfig.KServeConfig> without = parse(discover).discover().kserve();
+        assertThat(without.get(0).upstream()).isEqualTo(UpstreamConfig.DEFAULT);
+        assertThat(without.get(1).upstream().retry().retries()).isEqualTo(3);
+        List<DiscoverConfig.KServeConfig> with = parse(
+                        discover + "upstream_defaults: {timeout: 5s, retry: {retries: 2, budget: 5%}}\n")
+                .discover()
+                .kserve();
+        assertThat(with.get(0).upstream().timeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(with.get(0).upstream().retry().retries()).isEqualTo(2);
+        assertThat(with.get(1).upstream().timeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(with.get(1).upstream().retry())
+                .isEqualTo(new UpstreamConfig.Retry(3, UpstreamConfig.Retry.DEFAULT.on(), 0.05, 4 << 20));
+    }
+
+    @Test
     void list_isTakenWhole() throws ConfigException {
         GatewayConfig config = parse("upstream_defaults: {protocol: grpc, retry: {on: [lost, unsent]}}\n"
                 + "upstreams: {a: {endpoints: ['a:1'], retry: {on: [unavailable]}}}\ndefault_upstream: a");

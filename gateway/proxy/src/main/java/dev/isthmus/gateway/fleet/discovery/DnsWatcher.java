@@ -2,7 +2,7 @@ package dev.isthmus.gateway.fleet.discovery;
 
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
-import dev.isthmus.gateway.net.Repeats;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -123,7 +123,7 @@ final class DnsWatcher implements Registration {
             DnsWatcher.this.failed.increment();
             if (failures == 0) {
                 LOG.atWarn()
-                        .addMarker(Repeats.MARKER)
+                        .addMarker(RepeatingLogEvent.MARKER)
                         .addKeyValue("server", lookup.name())
                         .log(
                                 "'{}' could not be resolved, its last {} servers stay in use; check DNS: {}",

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * Requests to the API server with the token of a service account. Token and certificates are read again for each
  * request, since both are renewed. Thread-safe; blocks.
  */
-final class ApiServer implements AutoCloseable {
+public final class ApiServer implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(15);
     private static final int MAX_FILE = 1 << 20;
     private static final int MAX_ERROR = 64 << 10;
@@ -44,7 +44,7 @@ final class ApiServer implements AutoCloseable {
     private record TrustedClient(HttpClient http, List<X509Certificate> issuers) {}
 
     /** @param environment of the process */
-    ApiServer(KubernetesConfig config, Map<String, String> environment) {
+    public ApiServer(KubernetesConfig config, Map<String, String> environment) {
         this.config = config;
         this.environment = environment;
     }

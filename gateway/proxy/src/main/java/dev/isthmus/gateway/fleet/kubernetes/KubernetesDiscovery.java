@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet.kubernetes;
 
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.WatchedResources;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import java.util.HashMap;
@@ -66,9 +67,16 @@ public final class KubernetesDiscovery {
     }
 
     private SharedWatch start(KubernetesService service, ApiServer server) {
-        return new SharedWatch(
-                loop,
-                listener -> new EndpointSliceWatch(service.namespace(), service.service(), server, listener, random));
+        return new SharedWatch(loop, listener -> new ResourceWatch<>(slices(service), server, listener, random));
+    }
+
+    private static WatchedResources<EndpointSlice> slices(KubernetesService service) {
+        return new WatchedResources<>(
+                "Service '" + key(service) + "'",
+                "its last servers stay in use",
+                "/apis/discovery.k8s.io/v1/namespaces/" + service.namespace()
+                        + "/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3D" + service.service(),
+                EndpointSlice::of);
     }
 
     private synchronized void release(KubernetesConfig access, ServiceRegistration registration) {

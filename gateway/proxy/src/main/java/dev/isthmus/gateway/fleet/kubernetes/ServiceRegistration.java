@@ -2,7 +2,7 @@ package dev.isthmus.gateway.fleet.kubernetes;
 
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
-import dev.isthmus.gateway.fleet.kubernetes.EndpointSliceWatch.SliceListener;
+import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
 import dev.isthmus.gateway.fleet.kubernetes.ServiceEndpoints.FoundServers;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import java.util.ArrayList;
@@ -68,7 +68,7 @@ final class ServiceRegistration implements Registration {
     }
 
     /** One Service, and the servers found for it. */
-    final class WatchedService implements SliceListener {
+    final class WatchedService implements ResourceListener<EndpointSlice> {
         private final KubernetesService service;
         private final ServiceEndpoints endpoints;
         private List<DiscoveredServer> servers = List.of();

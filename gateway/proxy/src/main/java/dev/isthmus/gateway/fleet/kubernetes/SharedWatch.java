@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.fleet.kubernetes;
 
-import dev.isthmus.gateway.fleet.kubernetes.EndpointSliceWatch.SliceListener;
+import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -12,25 +12,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Passes what one watch sees to several listeners, on the event loop; to new ones at once. Thread-safe. */
-final class SharedWatch implements SliceListener, AutoCloseable {
+final class SharedWatch implements ResourceListener<EndpointSlice>, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SharedWatch.class);
 
     private final Executor loop;
-    private final EndpointSliceWatch watch;
+    private final ResourceWatch<EndpointSlice> watch;
 
     // Used on the loop only.
-    private final List<SliceListener> listeners = new ArrayList<>();
+    private final List<ResourceListener<EndpointSlice>> listeners = new ArrayList<>();
     private @Nullable Collection<EndpointSlice> last;
     private boolean failed;
 
     /** Starts the watch. */
-    SharedWatch(Executor loop, Function<SliceListener, EndpointSliceWatch> watch) {
+    SharedWatch(Executor loop, Function<ResourceListener<EndpointSlice>, ResourceWatch<EndpointSlice>> watch) {
         this.loop = loop;
         this.watch = watch.apply(this);
         this.watch.start();
     }
 
-    void add(SliceListener listener) {
+    void add(ResourceListener<EndpointSlice> listener) {
         onLoop(() -> {
             listeners.add(listener);
             if (last != null) {
@@ -41,7 +41,7 @@ final class SharedWatch implements SliceListener, AutoCloseable {
         });
     }
 
-    void remove(SliceListener listener) {
+    void remove(ResourceListener<EndpointSlice> listener) {
         onLoop(() -> listeners.remove(listener));
     }
 
@@ -57,7 +57,7 @@ final class SharedWatch implements SliceListener, AutoCloseable {
     public void failed() {
         onLoop(() -> {
             failed = true;
-            listeners.forEach(SliceListener::failed);
+            listeners.forEach(ResourceListener::failed);
         });
     }
 

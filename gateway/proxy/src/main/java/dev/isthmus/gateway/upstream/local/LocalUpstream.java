@@ -1,20 +1,25 @@
 package dev.isthmus.gateway.upstream.local;
 
+import dev.isthmus.gateway.call.AttemptTarget;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.InProcessServer;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.call.InferCallback;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
@@ -55,10 +60,22 @@ public final class LocalUpstream implements InProcessServer {
     @Override
     public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
         InferMessage.DecodedRequest request = (InferMessage.DecodedRequest) message;
-        RunReply outcome = new RunReply(call.loop(), reply);
+        TraceSpan span = span(call, model);
+        RunReply outcome = new RunReply(call.loop(), span, reply);
         Cancellable run =
                 backend.infer(request.request().withModel(model), call.deadlineNanos(), call.allocator(), outcome);
-        return run::cancel;
+        return () -> {
+            span.ended(ErrorCode.CANCELLED, "the gateway cancelled the execution");
+            run.cancel();
+        };
+    }
+
+    private static TraceSpan span(Call call, ModelRef model) {
+        CallContext context = call.context();
+        return context.span()
+                .attempt(
+                        call.operation(),
+                        new AttemptTarget(NAME, "", Wire.DECODED, model, context.attempts() + 1));
     }
 
     @Override
@@ -116,13 +133,16 @@ public final class LocalUpstream implements InProcessServer {
     }
 
     /** Passes an execution's result to the call's loop, unless the loop has terminated. */
-    private record RunReply(Executor loop, Reply reply) implements InferCallback {
+    private record RunReply(Executor loop, TraceSpan span, Reply reply) implements InferCallback {
 
         @Override
         public void done(InferResponse response) {
             InferMessage message = new InferMessage.Response(response);
             try {
-                loop.execute(() -> reply.only(new ReplyMessage.Inference(message)));
+                loop.execute(() -> {
+                    span.ended(null, "");
+                    reply.only(new ReplyMessage.Inference(message));
+                });
             } catch (RejectedExecutionException closed) {
                 message.release();
             }
@@ -131,7 +151,10 @@ public final class LocalUpstream implements InProcessServer {
         @Override
         public void failed(OipException failure) {
             try {
-                loop.execute(() -> reply.fail(failure));
+                loop.execute(() -> {
+                    span.ended(failure.code(), failure.message());
+                    reply.fail(failure);
+                });
             } catch (RejectedExecutionException closed) {
                 // The loop has terminated, and the client's connection with it.
             }

@@ -15,13 +15,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class ToleranceTest {
+class FloatToleranceTest {
     private static InferResponse response(DataType type, ByteBuf data) {
         Tensor tensor = new Tensor("OUT", type, Shape.of(data.readableBytes() / type.size()), Map.of(), data);
         return new InferResponse(ModelRef.of("m"), "", Map.of(), List.of(tensor));
     }
 
-    private static boolean accepts(Tolerance tolerance, InferResponse first, InferResponse second) {
+    private static boolean accepts(FloatTolerance tolerance, InferResponse first, InferResponse second) {
         OutputComparison output = TensorComparison.of(first, second).getFirst();
         return tolerance.accepts(output, first, second);
     }
@@ -48,7 +48,7 @@ class ToleranceTest {
     })
     void elements_mayDifferBy_atolAndRtolOfTheFirst(
             double first, double second, double rtol, double atol, boolean expected) {
-        Tolerance tolerance = new Tolerance(rtol, atol);
+        FloatTolerance tolerance = new FloatTolerance(rtol, atol);
         assertThat(accepts(
                         tolerance,
                         response(
@@ -73,12 +73,12 @@ class ToleranceTest {
         // The lowest bit of 1.0 in either datatype.
         int one = type == DataType.FP16 ? 0x3c00 : 0x3f80;
         assertThat(accepts(
-                        new Tolerance(0.01, 0),
+                        new FloatTolerance(0.01, 0),
                         response(type, Unpooled.buffer(size).writeShortLE(one)),
                         response(type, Unpooled.buffer(size).writeShortLE(one + 1))))
                 .isTrue();
         assertThat(accepts(
-                        Tolerance.NONE,
+                        FloatTolerance.NONE,
                         response(type, Unpooled.buffer(size).writeShortLE(one)),
                         response(type, Unpooled.buffer(size).writeShortLE(one + 1))))
                 .isFalse();
@@ -88,7 +88,7 @@ class ToleranceTest {
     @CsvSource({"BOOL", "UINT8", "INT8"})
     void otherDatatypes_mustBeEqual(DataType type) {
         assertThat(accepts(
-                        new Tolerance(1, 1),
+                        new FloatTolerance(1, 1),
                         response(type, Unpooled.buffer().writeByte(0)),
                         response(type, Unpooled.buffer().writeByte(1))))
                 .isFalse();
@@ -97,7 +97,7 @@ class ToleranceTest {
     @Test
     void otherShape_isNeverAccepted() {
         assertThat(accepts(
-                        new Tolerance(1e9, 1e9),
+                        new FloatTolerance(1e9, 1e9),
                         response(DataType.FP32, Unpooled.buffer().writeFloatLE(1)),
                         response(
                                 DataType.FP32, Unpooled.buffer().writeFloatLE(1).writeFloatLE(1))))

@@ -11,9 +11,9 @@ import dev.isthmus.oip.Tensor;
  * @param rtol relative to the first element
  * @param atol absolute
  */
-public record Tolerance(double rtol, double atol) {
+public record FloatTolerance(double rtol, double atol) {
     /** Elements must be equal. */
-    public static final Tolerance NONE = new Tolerance(0, 0);
+    public static final FloatTolerance NONE = new FloatTolerance(0, 0);
 
     /** Whether a compared output is equal within the tolerance; the responses are borrowed. */
     public boolean accepts(OutputComparison output, InferResponse first, InferResponse second) {

@@ -8,23 +8,28 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.OpaqueBodyKind;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of one inference: its request as the client sends it, and its response, or responses, as the client gets
- * them. Confined to the call's event loop.
+ * The log of one inference, or of one request of the generate extension: the request as the client sends it, and its
+ * response, or responses, as the client gets them. Confined to the call's event loop.
  */
-final class LoggedInference {
+final class LoggedCall {
     private final LoggedPayloads log;
-    private final Operation.Infer infer;
+    private final Operation operation;
+    private final ModelRef model;
+    private final boolean numbered;
     private final PayloadBuffer request;
     private @Nullable PayloadBuffer parts;
     private long partsJson = RestBody.ALL_JSON;
@@ -32,9 +37,11 @@ final class LoggedInference {
     private boolean requested;
     private boolean ended;
 
-    LoggedInference(PayloadLog log, CallFacts facts, Call call, Operation.Infer infer) {
+    LoggedCall(PayloadLog log, CallFacts facts, Call call) {
         this.log = new LoggedPayloads(log, facts, call);
-        this.infer = infer;
+        operation = call.operation();
+        model = Objects.requireNonNull(operation.requestedModel());
+        numbered = facts.stream();
         request = log.buffer(call);
     }
 
@@ -51,19 +58,20 @@ final class LoggedInference {
     private void requestComplete() {
         if (!requested) {
             requested = true;
-            log.add(PayloadKind.REQUEST, infer.model(), "", request, this::requestOf);
+            log.add(PayloadKind.REQUEST, model, "", request, this::requestOf);
         }
     }
 
     private EventPayload requestOf(ByteBuf body) {
+        if (!(operation instanceof Operation.Infer infer)) {
+            return new EventPayload.OpaqueBody(body, OpaqueBodyKind.JSON);
+        }
         return switch (infer.form()) {
-            case BodyForm.RestForm rest -> {
-                if (rest.jsonLength() == 0) {
-                    body.release();
-                    yield new EventPayload.Missing(MissingData.RAW);
-                }
-                yield new EventPayload.Message(new InferMessage.RestMessage(new RestBody(body, rest.jsonLength())));
-            }
+            case BodyForm.RestForm rest ->
+                rest.jsonLength() == 0
+                        ? new EventPayload.OpaqueBody(body, OpaqueBodyKind.RAW)
+                        : new EventPayload.Message(
+                                new InferMessage.RestMessage(new RestBody(body, rest.jsonLength())));
             case BodyForm.ProtobufForm protobuf -> new EventPayload.Message(new InferMessage.ProtobufMessage(body));
         };
     }
@@ -71,7 +79,7 @@ final class LoggedInference {
     private void requestCut() {
         if (!requested) {
             requested = true;
-            log.missing(PayloadKind.REQUEST, infer.model(), request.size());
+            log.missing(PayloadKind.REQUEST, model, request.size());
         }
         request.release();
     }
@@ -79,24 +87,39 @@ final class LoggedInference {
     /** What follows the request id in the id of a response: its number, if there may be several. */
     private String suffix() {
         responses++;
-        return infer.stream() ? "-" + responses : "";
+        return numbered ? "-" + responses : "";
     }
 
     private void responded(InferMessage message) {
-        log.add(infer.model(), suffix(), message);
+        log.add(model, suffix(), message);
     }
 
-    private void part(ReplyMessage.Part part) {
+    /** @param jsonLength of the response, the same in all its parts */
+    private void part(ByteBuf bytes, long jsonLength) {
         PayloadBuffer gathered = parts;
         if (gathered == null) {
             gathered = log.buffer();
             parts = gathered;
-            partsJson = part.jsonLength();
+            partsJson = jsonLength;
         }
-        gathered.add(part.bytes());
+        gathered.add(bytes);
+    }
+
+    private void generated(ByteBuf document) {
+        PayloadBuffer buffer = log.buffer();
+        buffer.add(document);
+        log.add(
+                PayloadKind.RESPONSE,
+                model,
+                suffix(),
+                buffer,
+                bytes -> new EventPayload.OpaqueBody(bytes, OpaqueBodyKind.JSON));
     }
 
     private EventPayload responseOf(ByteBuf body) {
+        if (!(operation instanceof Operation.Infer infer)) {
+            return new EventPayload.OpaqueBody(body, OpaqueBodyKind.EVENTS);
+        }
         return new EventPayload.Message(
                 infer.form() instanceof BodyForm.RestForm
                         ? new InferMessage.RestMessage(new RestBody(body, partsJson))
@@ -109,8 +132,9 @@ final class LoggedInference {
             requestCut();
             PayloadBuffer gathered = parts;
             if (gathered != null) {
-                log.add(PayloadKind.RESPONSE, infer.model(), suffix(), gathered, this::responseOf);
+                log.add(PayloadKind.RESPONSE, model, suffix(), gathered, this::responseOf);
             }
+            log.ended();
         }
     }
 
@@ -119,21 +143,13 @@ final class LoggedInference {
             ended = true;
             requestCut();
             releaseParts();
-            log.error(infer.model(), suffix(), failure, "");
+            log.error(model, suffix(), failure, "");
+            log.ended();
         }
     }
 
     private void cancelled() {
-        if (!ended) {
-            ended = true;
-            requestCut();
-            releaseParts();
-            log.error(
-                    infer.model(),
-                    suffix(),
-                    new OipException(ErrorCode.CANCELLED, "the client cancelled the call"),
-                    "");
-        }
+        failed(new OipException(ErrorCode.CANCELLED, "the client cancelled the call"));
     }
 
     private void releaseParts() {
@@ -180,9 +196,11 @@ final class LoggedInference {
             if (!ended && log.wants(PayloadKind.RESPONSE)) {
                 switch (message) {
                     case ReplyMessage.Inference inference -> responded(inference.message());
-                    case ReplyMessage.Part part -> part(part);
+                    case ReplyMessage.Part part -> part(part.bytes(), part.jsonLength());
+                    case ReplyMessage.Document document -> generated(document.content());
+                    case ReplyMessage.Events events -> part(events.content(), RestBody.ALL_JSON);
                     case ReplyMessage.StreamError error ->
-                        log.error(infer.model(), suffix(), error.failure(), error.id());
+                        log.error(model, suffix(), error.failure(), error.id());
                     default -> {}
                 }
             }

@@ -10,18 +10,21 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Follows the EndpointSlices of one Service on a thread of its own: a list, then watches, each of which continues where
- * the last one ended. If the API server cannot say what has changed since, they are listed again. What was last seen
- * stays in effect while it does not respond.
+ * Follows the resources of one kind in one namespace on a thread of its own: a list, then watches, each of which
+ * continues where the last one ended. If the API server cannot say what has changed since, they are listed again. What
+ * was last seen stays in effect while it does not respond.
+ *
+ * @param <T> what a resource is read into
  */
-final class EndpointSliceWatch implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(EndpointSliceWatch.class);
+public final class ResourceWatch<T> implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ResourceWatch.class);
     private static final JsonMapper JSON = new JsonMapper();
 
     /** The API server ends a watch after this time, and up to a quarter more at random. */
@@ -32,41 +35,50 @@ final class EndpointSliceWatch implements AutoCloseable {
     /** A watch that ends earlier without an event was not ended by its own limit. */
     private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final String name;
-    private final String path;
+    private final WatchedResources<T> watched;
     private final ApiServer server;
-    private final SliceListener listener;
+    private final ResourceListener<T> listener;
     private final RandomGenerator random;
     private final WatchBackoff backoff;
     private final Thread thread;
     private volatile boolean closed;
 
     // Used by the thread only.
-    private final Map<String, EndpointSlice> slices = new LinkedHashMap<>();
+    private final Map<String, T> resources = new LinkedHashMap<>();
     private @Nullable String version;
     private @Nullable String problem;
 
-    /** Receives the slices. Called by the thread of the watch. */
-    interface SliceListener {
-        void changed(Collection<EndpointSlice> slices);
+    /**
+     * What is watched.
+     *
+     * @param name for messages, which begin with it: Service 'ml/triton'
+     * @param retained what stays in use while it cannot be watched, for messages: its last servers stay in use
+     * @param path of the list, with a query
+     * @param read reads a resource
+     */
+    public record WatchedResources<T>(String name, String retained, String path, Function<JsonNode, T> read) {}
+
+    /** Receives the resources. Called by the thread of the watch. */
+    public interface ResourceListener<T> {
+        void changed(Collection<T> resources);
 
         /** They could not be listed or watched. The last ones stay in effect. */
         void failed();
     }
 
-    EndpointSliceWatch(
-            String namespace, String service, ApiServer server, SliceListener listener, RandomGenerator random) {
-        name = namespace + "/" + service;
-        path = "/apis/discovery.k8s.io/v1/namespaces/" + namespace
-                + "/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3D" + service;
+    /** Does not start it. */
+    public ResourceWatch(
+            WatchedResources<T> watched, ApiServer server, ResourceListener<T> listener, RandomGenerator random) {
+        this.watched = watched;
         this.server = server;
         this.listener = listener;
         this.random = random;
         backoff = new WatchBackoff(random);
-        thread = Thread.ofVirtual().name("isthmus-kubernetes-" + name).unstarted(this::run);
+        thread = Thread.ofVirtual().name("isthmus-kubernetes-" + watched.name()).unstarted(this::run);
     }
 
-    void start() {
+    /** Starts it. */
+    public void start() {
         thread.start();
     }
 
@@ -78,7 +90,7 @@ final class EndpointSliceWatch implements AutoCloseable {
                 }
             }
         } catch (InterruptedException e) {
-            LOG.debug("the watch of Service '{}' ends", name);
+            LOG.debug("the watch of {} ends", watched.name());
         }
     }
 
@@ -103,13 +115,13 @@ final class EndpointSliceWatch implements AutoCloseable {
 
     private void list() throws IOException, InterruptedException {
         JsonNode list;
-        try (TimedBody body = server.get(path, IDLE)) {
+        try (TimedBody body = server.get(watched.path(), IDLE)) {
             list = JSON.readTree(body);
         }
-        slices.clear();
+        resources.clear();
         list.path("items").forEach(this::put);
         version = version(list);
-        listener.changed(List.copyOf(slices.values()));
+        listener.changed(List.copyOf(resources.values()));
     }
 
     /** Returns whether the next one may follow at once: this one lasted, or had events. */
@@ -118,7 +130,7 @@ final class EndpointSliceWatch implements AutoCloseable {
         String query = "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" + seconds + "&resourceVersion=" + version;
         long start = System.nanoTime();
         boolean progress = false;
-        try (TimedBody body = server.get(path + query, IDLE);
+        try (TimedBody body = server.get(watched.path() + query, IDLE);
                 MappingIterator<JsonNode> events =
                         JSON.readerFor(JsonNode.class).readValues(body)) {
             recovered();
@@ -143,20 +155,21 @@ final class EndpointSliceWatch implements AutoCloseable {
         }
         switch (type) {
             case "ADDED", "MODIFIED" -> put(object);
-            case "DELETED" -> slices.remove(object.path("metadata").path("name").asText());
+            case "DELETED" ->
+                resources.remove(object.path("metadata").path("name").asText());
             default -> {
                 // A BOOKMARK has a version only.
             }
         }
         version = version(object);
         if (!type.equals("BOOKMARK")) {
-            listener.changed(List.copyOf(slices.values()));
+            listener.changed(List.copyOf(resources.values()));
         }
     }
 
-    private void put(JsonNode slice) {
-        EndpointSlice read = EndpointSlice.of(slice);
-        slices.put(read.name(), read);
+    private void put(JsonNode resource) {
+        resources.put(
+                resource.path("metadata").path("name").asText(), watched.read().apply(resource));
     }
 
     private static String version(JsonNode object) throws IOException {
@@ -176,7 +189,7 @@ final class EndpointSliceWatch implements AutoCloseable {
         }
         String kind = failure instanceof ApiException answered ? "status " + answered.status() : "no response";
         if (!kind.equals(problem)) {
-            LOG.warn("Service '{}' cannot be watched, its last servers stay in use: {}", name, text(failure));
+            LOG.warn("{} cannot be watched, {}: {}", watched.name(), watched.retained(), text(failure));
             problem = kind;
         }
         listener.failed();
@@ -192,7 +205,7 @@ final class EndpointSliceWatch implements AutoCloseable {
 
     private void recovered() {
         if (problem != null) {
-            LOG.info("Service '{}' is watched again", name);
+            LOG.info("{} is watched again", watched.name());
             problem = null;
         }
     }

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.bench.sizing;
+
+import org.jspecify.annotations.NullMarked;

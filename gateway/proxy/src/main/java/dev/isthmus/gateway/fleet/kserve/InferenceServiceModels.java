@@ -1,0 +1,132 @@
+package dev.isthmus.gateway.fleet.kserve;
+
+import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import dev.isthmus.gateway.settings.ModelNames;
+import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Adds InferenceServices to a configuration. */
+final class InferenceServiceModels {
+    private static final String PRIVATE = "-private";
+    private static final int MAX_NAME = 63;
+
+    private final GatewayConfig config;
+    private final Map<String, UpstreamConfig> upstreams;
+    private final Map<String, ModelConfig> models;
+    /** Who has a name, for messages. */
+    private final Map<String, String> owners = new HashMap<>();
+
+    private final List<OmittedService> omitted = new ArrayList<>();
+
+    /**
+     * A service that is no model.
+     *
+     * @param why a line for the log
+     * @param unexpected whether the configuration and the cluster contradict each other
+     */
+    record OmittedService(String why, boolean unexpected) {}
+
+    InferenceServiceModels(GatewayConfig config) {
+        this.config = config;
+        upstreams = new HashMap<>(config.upstreams());
+        models = new HashMap<>(config.models());
+        new ModelNames(config.models())
+                .exact()
+                .keySet()
+                .forEach(name -> owners.put(name, "the configuration has a model or an alias of this name"));
+    }
+
+    /** Adds those that have been ready. */
+    void add(KServeConfig settings, Collection<InferenceService> services) {
+        services.stream()
+                .filter(InferenceService::known)
+                .sorted(Comparator.comparing(InferenceService::name))
+                .forEach(service -> add(settings, service));
+    }
+
+    /** The configuration with all that was added. */
+    GatewayConfig config() {
+        return config.withModels(upstreams, models);
+    }
+
+    /** Those that were not added. */
+    List<OmittedService> omitted() {
+        return omitted;
+    }
+
+    private void add(KServeConfig settings, InferenceService service) {
+        String what = "InferenceService '" + settings.namespace() + "/" + service.name() + "'";
+        UpstreamProtocol protocol = settings.protocol() == null ? protocol(service) : settings.protocol();
+        String owner = owners.get(service.name());
+        if (protocol == null) {
+            String why = " is no model: protocol v2 or grpc-v2 is expected, got '" + service.protocol() + "'";
+            omitted.add(new OmittedService(what + why, false));
+        } else if (owner != null) {
+            omitted.add(new OmittedService(what + " is no model: " + owner, true));
+        } else {
+            owners.put(service.name(), what + " has this name");
+            models.put(service.name(), model(settings, service, protocol));
+        }
+    }
+
+    private static @Nullable UpstreamProtocol protocol(InferenceService service) {
+        return switch (service.protocol()) {
+            case "v2" -> UpstreamProtocol.REST;
+            case "grpc-v2" -> UpstreamProtocol.GRPC;
+            default -> null;
+        };
+    }
+
+    private ModelConfig model(KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
+        if (service.revisions().isEmpty()) {
+            String port = settings.port() == null ? service.port() : settings.port();
+            String predictor = service.name() + "-predictor";
+            return ModelConfig.of(upstream(settings, predictor, predictor, port, protocol));
+        }
+        List<TargetConfig> targets = new ArrayList<>();
+        service.revisions().forEach((revision, percent) -> {
+            String port = protocol == UpstreamProtocol.GRPC ? "http2" : "http";
+            String upstream = upstream(settings, revision, podsOf(revision), port, protocol);
+            targets.add(new TargetConfig(revision, upstream, null, null, percent));
+        });
+        return targets.size() == 1 ? ModelConfig.of(targets.getFirst().upstream()) : ModelConfig.of(targets);
+    }
+
+    /** Adds an upstream, and returns its name. */
+    private String upstream(
+            KServeConfig settings, String name, String service, @Nullable String port, UpstreamProtocol protocol) {
+        String upstream = settings.namespace() + "/" + name;
+        var pods = new KubernetesService(settings.namespace(), service, port);
+        upstreams.put(upstream, settings.upstream().to(protocol, List.of(pods)));
+        return upstream;
+    }
+
+    /** The Service of a revision's pods. Knative shortens names that Kubernetes would not take. */
+    private static String podsOf(String revision) {
+        if (revision.length() + PRIVATE.length() <= MAX_NAME) {
+            return revision + PRIVATE;
+        }
+        try {
+            byte[] digest = MessageDigest.getInstance("MD5").digest(revision.getBytes(StandardCharsets.UTF_8));
+            String hash = HexFormat.of().formatHex(digest);
+            return revision.substring(0, MAX_NAME - hash.length() - PRIVATE.length()) + hash + PRIVATE;
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java runtime has MD5", e);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+package dev.isthmus.gateway.redis;
+
+import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.settings.SharedConfig;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connection to the server, on threads of its own. It is checked four times a second, and made again when it was
+ * lost or the server has not answered for a while. Thread-safe; never blocks unless stated.
+ */
+final class RedisConnection implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisConnection.class);
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
+    private static final long CHECK_MILLIS = 250;
+    private static final long FIRST_BACKOFF = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long LONGEST_BACKOFF = TimeUnit.SECONDS.toNanos(4);
+    /** A server that has not answered for this long may have moved. */
+    private static final long SILENCE = TimeUnit.SECONDS.toNanos(2);
+    private static final long LATE = TimeUnit.MILLISECONDS.toNanos(20);
+    /** Commands whose answers are awaited. */
+    private static final int MAX_COMMANDS = 50_000;
+
+    private final SharedConfig config;
+    private final RedisMeters meters;
+    private final ClientResources resources;
+    private final RedisClient client;
+    private final ScheduledThreadPoolExecutor timer =
+            new ScheduledThreadPoolExecutor(1, new DefaultThreadFactory("isthmus-redis", true));
+    private final ConnectionAttempts attempts = new ConnectionAttempts();
+
+    private volatile @Nullable StatefulRedisConnection<String, String> connection;
+    private volatile boolean answers;
+    /** Whether it was ever reported as lost. */
+    private boolean reported;
+
+    /** When to connect next. Thread-safe. */
+    private static final class ConnectionAttempts {
+        private boolean active;
+        private long next = System.nanoTime();
+        private long backoff = FIRST_BACKOFF;
+        private long silentSince = System.nanoTime();
+
+        synchronized boolean due() {
+            return !active && System.nanoTime() - next >= 0;
+        }
+
+        synchronized void begin() {
+            active = true;
+            next = System.nanoTime() + backoff;
+            backoff = Math.min(backoff * 2, LONGEST_BACKOFF);
+        }
+
+        synchronized void end(boolean connected) {
+            active = false;
+            backoff = connected ? FIRST_BACKOFF : backoff;
+        }
+
+        synchronized void lost() {
+            silentSince = System.nanoTime();
+        }
+
+        synchronized boolean silent() {
+            return System.nanoTime() - silentSince > SILENCE;
+        }
+    }
+
+    RedisConnection(SharedConfig config, RedisMeters meters) {
+        this.config = config;
+        this.meters = meters;
+        timer.setRemoveOnCancelPolicy(true);
+        resources = DefaultClientResources.builder()
+                .ioThreadPoolSize(DefaultClientResources.MIN_IO_THREADS)
+                .computationThreadPoolSize(DefaultClientResources.MIN_COMPUTATION_THREADS)
+                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .build();
+        client = RedisClient.create(resources);
+        client.setOptions(options(config));
+        meters.show(this);
+    }
+
+    private static ClientOptions options(SharedConfig config) {
+        SslOptions.Builder tls = SslOptions.builder().jdkSslProvider();
+        if (config.ca() != null) {
+            tls.trustManager(config.ca().toFile());
+        }
+        return ClientOptions.builder()
+                .autoReconnect(false)
+                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                .requestQueueSize(MAX_COMMANDS)
+                .protocolVersion(ProtocolVersion.RESP2)
+                .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(CONNECT_TIMEOUT)
+                        .keepAlive(true)
+                        .build())
+                .sslOptions(tls.build())
+                .timeoutOptions(TimeoutOptions.create())
+                .build();
+    }
+
+    /** Connects, and keeps the connection from here on. Blocks for a second at most. */
+    void open() {
+        try {
+            connect().get(CONNECT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException notYet) {
+            report(
+                    false,
+                    notYet instanceof ExecutionException
+                            ? notYet.getCause()
+                            : new TimeoutException("no connection in " + CONNECT_TIMEOUT.toMillis() + " ms"));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        timer.scheduleWithFixedDelay(this::check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private CompletableFuture<?> connect() {
+        attempts.begin();
+        return client.connectAsync(StringCodec.UTF8, RedisAddress.of(config, CONNECT_TIMEOUT))
+                .toCompletableFuture()
+                .whenComplete((made, failure) -> {
+                    if (made == null) {
+                        report(false, failure);
+                    } else {
+                        connection = made;
+                        report(true, null);
+                    }
+                    attempts.end(made != null);
+                });
+    }
+
+    private void check() {
+        StatefulRedisConnection<String, String> current = connection;
+        if (current == null || !current.isOpen()) {
+            if (current != null) {
+                report(false, new IOException("the connection was closed"));
+            }
+            if (attempts.due()) {
+                connect();
+            }
+            return;
+        }
+        within(current.async().ping(), late -> {}).whenComplete((pong, failure) -> {
+            if (failure == null) {
+                report(true, null);
+            } else {
+                report(false, failure);
+            }
+        });
+        if (!answers && attempts.silent()) {
+            connection = null;
+            current.closeAsync();
+        }
+    }
+
+    /** Whether the server answered the last command. */
+    boolean answers() {
+        return answers;
+    }
+
+    private synchronized void report(boolean now, @Nullable Throwable failure) {
+        if (now != answers) {
+            answers = now;
+            if (now) {
+                LOG.atInfo()
+                        .addMarker(RepeatingLogEvent.MARKER)
+                        .log("Redis at {}:{} answers; limits and ramps are shared", config.host(), config.port());
+                return;
+            }
+            attempts.lost();
+        } else if (now || reported) {
+            return;
+        }
+        reported = true;
+        LOG.atWarn()
+                .addMarker(RepeatingLogEvent.MARKER)
+                .log(
+                        "Redis at {}:{} does not answer ({}); until it does, limits are counted as "
+                                + "shared.on_failure says ({}), and ramps stay at their steps",
+                        config.host(),
+                        config.port(),
+                        String.valueOf(failure),
+                        config.onFailure().name().toLowerCase(Locale.ROOT));
+    }
+
+    /**
+     * Runs a script on a key.
+     *
+     * @param late receives an answer that comes after the time limit
+     */
+    CompletableFuture<List<Object>> run(
+            RedisScript script, String key, Consumer<List<Object>> late, String... arguments) {
+        StatefulRedisConnection<String, String> current = connection;
+        if (current == null || !answers) {
+            return CompletableFuture.failedFuture(new IOException("Redis does not answer"));
+        }
+        return within(evaluate(current.async(), script, key, arguments), late).whenComplete((answer, failure) -> {
+            if (failure == null) {
+                meters.answered();
+            } else {
+                failed(failure);
+            }
+        });
+    }
+
+    private void failed(Throwable thrown) {
+        Throwable failure = thrown instanceof CompletionException ? thrown.getCause() : thrown;
+        meters.failed(failure instanceof TimeoutException);
+        if (failure instanceof RedisCommandExecutionException refused) {
+            LOG.atWarn()
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .log("Redis at {}:{} refuses a command: {}", config.host(), config.port(), refused.getMessage());
+        } else {
+            report(false, failure);
+        }
+    }
+
+    private static CompletionStage<List<Object>> evaluate(
+            RedisAsyncCommands<String, String> commands, RedisScript script, String key, String... arguments) {
+        String[] keys = {key};
+        return commands.<List<Object>>evalsha(script.digest(), ScriptOutputType.MULTI, keys, arguments)
+                .exceptionallyCompose(failure -> isUnknownScript(failure)
+                        ? commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
+                        : CompletableFuture.failedFuture(failure));
+    }
+
+    private static boolean isUnknownScript(Throwable failure) {
+        return failure instanceof RedisNoScriptException
+                || (failure instanceof CompletionException && failure.getCause() instanceof RedisNoScriptException);
+    }
+
+    /** The stage's result, or a failure at the time limit. */
+    private <T> CompletableFuture<T> within(CompletionStage<T> stage, Consumer<T> late) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        ScheduledFuture<?> limit;
+        try {
+            long due = System.nanoTime() + config.timeout().toNanos();
+            limit = timer.schedule(() -> expire(result, due), config.timeout().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException closed) {
+            return CompletableFuture.failedFuture(closed);
+        }
+        stage.whenComplete((answer, failure) -> {
+            limit.cancel(false);
+            if (failure != null) {
+                result.completeExceptionally(failure);
+            } else if (!result.complete(answer)) {
+                late.accept(answer);
+            }
+        });
+        return result;
+    }
+
+    private void expire(CompletableFuture<?> result, long due) {
+        boolean late = System.nanoTime() - due > LATE;
+        if (late && !result.isDone()) {
+            // This process did not run, and the answer may be there.
+            later(() -> result.completeExceptionally(timeout()), LATE);
+        } else {
+            result.completeExceptionally(timeout());
+        }
+    }
+
+    private TimeoutException timeout() {
+        return new TimeoutException("no answer in " + config.timeout().toMillis() + " ms");
+    }
+
+    /** Runs a task on a thread of this connection; not after it is closed. */
+    void later(Runnable task, long nanos) {
+        try {
+            timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException closed) {
+            LOG.debug("the connection is closed");
+        }
+    }
+
+    /** Ends the connection and its threads. Blocks briefly. */
+    @Override
+    public void close() {
+        timer.shutdownNow();
+        answers = false;
+        client.shutdown(Duration.ZERO, CONNECT_TIMEOUT);
+        resources.shutdown(0, CONNECT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
+        meters.close();
+    }
+}

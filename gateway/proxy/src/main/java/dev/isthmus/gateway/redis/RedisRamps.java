@@ -1,0 +1,85 @@
+package dev.isthmus.gateway.redis;
+
+import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.gateway.ramp.SavedRamp;
+import dev.isthmus.gateway.ramp.SharedRamps;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ExecutionException;
+
+/** States of ramps in Redis: one hash for each model and configuration of its ramp. */
+final class RedisRamps implements SharedRamps {
+    private static final int DIGITS = 16;
+
+    private final RedisConnection connection;
+    private final String prefix;
+
+    RedisRamps(RedisConnection connection, String prefix) {
+        this.connection = connection;
+        this.prefix = prefix;
+    }
+
+    @Override
+    public SavedRamp exchange(String model, SavedRamp mine, RampCommand command, SavedRamp wanted)
+            throws IOException {
+        try {
+            List<Object> common = connection
+                    .run(
+                            RedisScript.RAMP,
+                            key(model, mine.configuration()),
+                            late -> {},
+                            command.name().toLowerCase(Locale.ROOT),
+                            Long.toString(mine.round()),
+                            Integer.toString(mine.step()),
+                            text(mine.state()),
+                            mine.reason(),
+                            mine.changed().toString(),
+                            Integer.toString(wanted.step()),
+                            text(wanted.state()),
+                            wanted.changed().toString())
+                    .get();
+            return ramp(mine, common);
+        } catch (ExecutionException e) {
+            throw new IOException(String.valueOf(e.getCause()), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("closing");
+        } catch (IllegalArgumentException | DateTimeException | ClassCastException malformed) {
+            throw new IOException("the state in Redis is malformed: " + malformed.getMessage(), malformed);
+        }
+    }
+
+    private static SavedRamp ramp(SavedRamp mine, List<Object> common) {
+        return new SavedRamp(
+                mine.configuration(),
+                RampState.valueOf(((String) common.get(2)).toUpperCase(Locale.ROOT)),
+                Math.toIntExact((Long) common.get(1)),
+                mine.share(),
+                (String) common.get(3),
+                Instant.parse((String) common.get(4)),
+                (Long) common.get(0));
+    }
+
+    private static String text(RampState state) {
+        return state.name().toLowerCase(Locale.ROOT);
+    }
+
+    /** The model's name comes last, as it may have any characters. */
+    private String key(String model, String configuration) {
+        try {
+            byte[] digest =
+                    MessageDigest.getInstance("SHA-256").digest(configuration.getBytes(StandardCharsets.UTF_8));
+            return prefix + "ramp:" + HexFormat.of().formatHex(digest).substring(0, DIGITS) + ":" + model;
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
+    }
+}

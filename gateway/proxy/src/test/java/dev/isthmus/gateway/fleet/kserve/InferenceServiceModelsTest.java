@@ -1,0 +1,252 @@
+package dev.isthmus.gateway.fleet.kserve;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.OmittedService;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** From the JSON of a resource to upstreams and models. */
+class InferenceServiceModelsTest {
+    private static final String DISCOVER = "discover: {kserve: [{namespace: ml}]}";
+    private static final String READY = "'conditions': [{'type': 'PredictorReady', 'status': 'True'},"
+            + " {'type': 'Ready', 'status': 'True'}], 'deploymentMode': 'Standard'";
+    private static final String V2 = "'model': {'protocolVersion': 'v2'}";
+
+    private static InferenceService service(String name, String predictor, String status) throws Exception {
+        return InferenceService.of(
+                new JsonMapper().readTree("""
+                        {'metadata': {'name': '%s'}, 'spec': {'predictor': {%s}}, 'status': {%s}}
+                        """.formatted(name, predictor, status).replace('\'', '"')));
+    }
+
+    private static InferenceServiceModels models(String yaml, InferenceService... services) throws Exception {
+        GatewayConfig config = ConfigLoader.parse("isthmus.yaml", yaml, Path.of("."));
+        InferenceServiceModels models = new InferenceServiceModels(config);
+        config.discover().kserve().forEach(each -> models.add(each, List.of(services)));
+        return models;
+    }
+
+    private static UpstreamConfig upstream(GatewayConfig config, String name) {
+        return requireNonNull(
+                config.upstreams().get(name),
+                () -> name + " is none of " + config.upstreams().keySet());
+    }
+
+    private static List<String> endpoints(GatewayConfig config, String upstream) {
+        return upstream(config, upstream).endpoints().stream()
+                .map(Object::toString)
+                .toList();
+    }
+
+    private static String revisions(String... targets) {
+        return "'components': {'predictor': {'latestReadyRevision': 'iris-predictor-00002', 'traffic': ["
+                + String.join(", ", targets) + "]}}, 'deploymentMode': 'Serverless',"
+                + " 'conditions': [{'type': 'Ready', 'status': 'True'}]";
+    }
+
+    private static String target(String revision, int percent) {
+        return "{'revisionName': '" + revision + "', 'percent': " + percent + "}";
+    }
+
+    @Test
+    void deployment_isOneUpstream() throws Exception {
+        GatewayConfig config = models(DISCOVER, service("iris", V2, READY)).config();
+        assertThat(config.models()).containsOnlyKeys("iris").containsValue(ModelConfig.of("ml/iris-predictor"));
+        assertThat(config.upstreams()).containsOnlyKeys("ml/iris-predictor");
+        assertThat(upstream(config, "ml/iris-predictor").protocol()).isEqualTo(UpstreamProtocol.REST);
+        assertThat(endpoints(config, "ml/iris-predictor")).containsExactly("k8s:ml/iris-predictor");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "'model': {'protocolVersion': 'v2'}|REST",
+                "'model': {'protocolVersion': 'grpc-v2'}|GRPC",
+                "'model': {'modelFormat': {'name': 'triton'}}|REST",
+                "'model': {'runtime': 'kserve-mlserver'}|REST",
+                "'model': {'runtime': 'kserve-mlserver', 'protocolVersion': 'grpc-v2'}|GRPC",
+                "'containers': [{'name': 'x'}, {'name': 'kserve-container', 'env': [{'name': 'PROTOCOL', 'value': 'v2'}]}]|REST",
+                "'containers': [{'env': [{'name': 'PROTOCOL', 'value': 'grpc-v2'}]}]|GRPC",
+            })
+    void protocol_isThatOfTheResource(String predictor, UpstreamProtocol protocol) throws Exception {
+        GatewayConfig config =
+                models(DISCOVER, service("iris", predictor, READY)).config();
+        assertThat(upstream(config, "ml/iris-predictor").protocol()).isEqualTo(protocol);
+    }
+
+    @Test
+    void runtime_isChosenByKServe() throws Exception {
+        InferenceService service = service(
+                "iris",
+                "'model': {'modelFormat': {'name': 'sklearn'}}",
+                READY + ", 'clusterServingRuntimeName': 'kserve-mlserver'");
+        assertThat(models(DISCOVER, service).config().models()).containsOnlyKeys("iris");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "'model': {'protocolVersion': 'v1'}|v1",
+                "'model': {'protocolVersion': 'grpc-v1'}|grpc-v1",
+                "'model': {'modelFormat': {'name': 'sklearn'}}|v1",
+                "'containers': [{'name': 'kserve-container'}]|v1",
+                "'containers': []|v1",
+                "|v1",
+            })
+    void otherProtocol_isNoModel(@Nullable String predictor, String protocol) throws Exception {
+        InferenceService service = service("iris", predictor == null ? "" : predictor, READY);
+        InferenceServiceModels models = models(DISCOVER, service);
+        assertThat(models.config().models()).isEmpty();
+        assertThat(models.config().upstreams()).isEmpty();
+        assertThat(models.omitted())
+                .containsExactly(new OmittedService(
+                        "InferenceService 'ml/iris' is no model: protocol v2 or grpc-v2 is expected, got '" + protocol
+                                + "'",
+                        false));
+    }
+
+    @Test
+    void settings_overrideTheResource() throws Exception {
+        GatewayConfig config = models("""
+                        upstream_defaults: {protocol: rest, timeout: 7s, checks: {interval: 3s}}
+                        discover:
+                          kserve:
+                            - {namespace: ml, protocol: grpc, port: rpc, upstream: {checks: {timeout: 2s}, discover: true}}
+                        """, service("iris", "'model': {'protocolVersion': 'v1'}", READY))
+                .config();
+        UpstreamConfig upstream = upstream(config, "ml/iris-predictor");
+        assertThat(upstream.protocol()).isEqualTo(UpstreamProtocol.GRPC);
+        assertThat(endpoints(config, "ml/iris-predictor")).containsExactly("k8s:ml/iris-predictor:rpc");
+        assertThat(upstream.timeout()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(upstream.checks().interval()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(upstream.checks().timeout()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(upstream.discover()).isFalse();
+    }
+
+    @Test
+    void firstOfSeveralPorts() throws Exception {
+        String ports = "'model': {'protocolVersion': 'grpc-v2', 'ports': [{'name': 'h2c', 'containerPort': 9000}%s]}";
+        assertThat(endpoints(
+                        models(DISCOVER, service("iris", ports.formatted(", {'name': 'metrics'}"), READY))
+                                .config(),
+                        "ml/iris-predictor"))
+                .containsExactly("k8s:ml/iris-predictor:h2c");
+        assertThat(endpoints(
+                        models(DISCOVER, service("iris", ports.formatted(""), READY))
+                                .config(),
+                        "ml/iris-predictor"))
+                .containsExactly("k8s:ml/iris-predictor");
+    }
+
+    @Test
+    void canary_isSplitByTraffic() throws Exception {
+        String traffic = revisions(target("iris-predictor-00002", 20), target("iris-predictor-00001", 80));
+        GatewayConfig config = models(DISCOVER, service("iris", V2, traffic)).config();
+        assertThat(requireNonNull(config.models().get("iris")).allTargets())
+                .containsExactly(
+                        new TargetConfig("iris-predictor-00002", "ml/iris-predictor-00002", null, null, 20),
+                        new TargetConfig("iris-predictor-00001", "ml/iris-predictor-00001", null, null, 80));
+        assertThat(endpoints(config, "ml/iris-predictor-00001"))
+                .containsExactly("k8s:ml/iris-predictor-00001-private:http");
+    }
+
+    @Test
+    void revisionOverGrpc_hasKnativesPort() throws Exception {
+        String traffic = revisions(target("iris-predictor-00002", 100));
+        GatewayConfig config = models(DISCOVER, service("iris", "'model': {'protocolVersion': 'grpc-v2'}", traffic))
+                .config();
+        assertThat(config.models()).containsValue(ModelConfig.of("ml/iris-predictor-00002"));
+        assertThat(endpoints(config, "ml/iris-predictor-00002"))
+                .containsExactly("k8s:ml/iris-predictor-00002-private:http2");
+    }
+
+    @Test
+    void revisionsWithoutTraffic_getNone() throws Exception {
+        String once = target("iris-predictor-00001", 60);
+        String traffic = revisions(target("iris-predictor-00002", 0), once, target("iris-predictor-00001", 40));
+        assertThat(models(DISCOVER, service("iris", V2, traffic)).config().models())
+                .containsValue(ModelConfig.of("ml/iris-predictor-00001"));
+        assertThat(models(DISCOVER, service("iris", V2, revisions())).config().models())
+                .containsValue(ModelConfig.of("ml/iris-predictor-00002"));
+    }
+
+    @Test
+    void longNameOfARevision_isShortenedAsKnativeDoes() throws Exception {
+        String revision = "a-model-with-a-rather-long-descriptive-name-predictor-00001";
+        GatewayConfig config = models(DISCOVER, service("iris", V2, revisions(target(revision, 100))))
+                .config();
+        assertThat(endpoints(config, "ml/" + revision))
+                .containsExactly("k8s:ml/a-model-with-a-rather-lb20cf765a3d9e9ca3abd122a7f1e126d-private:http");
+    }
+
+    @Test
+    void nameOfARevision_isChecked() throws Exception {
+        String traffic = revisions(target("x%26watch=1", 50), target("iris-predictor-00001", 50));
+        assertThat(models(DISCOVER, service("iris", V2, traffic)).config().upstreams())
+                .containsOnlyKeys("ml/iris-predictor-00001");
+    }
+
+    @Test
+    void readiness_decidesOnce() throws Exception {
+        String notReady = "'conditions': [{'type': 'Ready', 'status': 'Unknown'}]";
+        String before = notReady + ", 'components': {'predictor': {'url': 'http://iris-predictor.ml.example.com'}}";
+        assertThat(models(DISCOVER, service("iris", V2, "")).config().models()).isEmpty();
+        assertThat(models(DISCOVER, service("iris", V2, notReady)).config().models())
+                .isEmpty();
+        assertThat(models(DISCOVER, service("iris", V2, before)).config().models())
+                .containsOnlyKeys("iris");
+        assertThat(models(DISCOVER, service("iris", V2, notReady)).omitted()).isEmpty();
+    }
+
+    @Test
+    void modelAndAliasOfTheFile_takePrecedence() throws Exception {
+        String yaml = """
+                upstreams: {t: {protocol: grpc, endpoints: ["t:1"]}}
+                models:
+                  iris: {upstream: t}
+                  other: {upstream: t, aliases: [digits]}
+                  "s*": {upstream: t}
+                """ + DISCOVER;
+        InferenceServiceModels models =
+                models(yaml, service("iris", V2, READY), service("digits", V2, READY), service("simple", V2, READY));
+        assertThat(models.config().models()).containsOnlyKeys("iris", "other", "s*", "simple");
+        assertThat(models.config().models()).containsEntry("iris", ModelConfig.of("t"));
+        assertThat(models.config().upstreams()).containsOnlyKeys("t", "ml/simple-predictor");
+        assertThat(models.omitted())
+                .isEqualTo(Stream.of("digits", "iris")
+                        .map(name -> new OmittedService(
+                                "InferenceService 'ml/" + name
+                                        + "' is no model: the configuration has a model or an alias of this name",
+                                true))
+                        .toList());
+    }
+
+    @Test
+    void sameNameInTwoNamespaces_firstItemCounts() throws Exception {
+        InferenceServiceModels models =
+                models("discover: {kserve: [{namespace: ml}, {namespace: spot}]}", service("iris", V2, READY));
+        assertThat(models.config().upstreams()).containsOnlyKeys("ml/iris-predictor");
+        assertThat(models.omitted())
+                .containsExactly(new OmittedService(
+                        "InferenceService 'spot/iris' is no model: InferenceService 'ml/iris' has this name", true));
+    }
+}

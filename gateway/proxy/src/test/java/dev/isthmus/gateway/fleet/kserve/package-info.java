@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.fleet.kserve;
+
+import org.jspecify.annotations.NullMarked;

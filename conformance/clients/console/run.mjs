@@ -230,15 +230,17 @@ await check('layout: nothing moves once it is there', async () => {
   const each = await open(admin);
   await each.evaluate(() => {
     window.shifts = 0;
+    window.moved = [];
     new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) {
         window.shifts += entry.hadRecentInput ? 0 : entry.value;
+        window.moved.push(...entry.sources.map((source) => source.node?.parentElement?.outerHTML.slice(0, 200)));
       }
     }).observe({ type: 'layout-shift', buffered: true });
   });
   await until('loaded', () => each.locator('.cards').innerText(), /\d\/s/);
-  const [shifts, paint] = await each.evaluate(() => [window.shifts, performance.getEntriesByName('first-contentful-paint')[0]?.startTime]);
-  expect('layout shift', shifts < 0.01 ? 'none' : String(shifts), 'none');
+  const [shifts, moved, paint] = await each.evaluate(() => [window.shifts, window.moved, performance.getEntriesByName('first-contentful-paint')[0]?.startTime]);
+  expect('layout shift', shifts < 0.01 ? 'none' : `${shifts} of ${moved.join('; ')}`, 'none');
   console.log(`      first contentful paint after ${Math.round(paint)} ms`);
   await each.context().close();
 });

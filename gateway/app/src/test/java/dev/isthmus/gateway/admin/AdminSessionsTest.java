@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -55,7 +56,7 @@ class AdminSessionsTest {
                 Map.of(),
                 name -> headers.getOrDefault(name, ""),
                 body,
-                new InetSocketAddress("127.0.0.1", 1),
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 1),
                 secure,
                 () -> true);
     }
@@ -73,8 +74,12 @@ class AdminSessionsTest {
     }
 
     private AdminResponse post(String path, Map<String, String> headers, String body) {
+        return post(path, request(headers, body, false));
+    }
+
+    private AdminResponse post(String path, AdminRequest request) {
         var route = routes.find("POST", path);
-        return route == null ? AdminResponse.error(404, path) : route.handler().handle(request(headers, body, false));
+        return route == null ? AdminResponse.error(404, path) : route.handler().handle(request);
     }
 
     private AdminResponse login(String token) {
@@ -82,7 +87,7 @@ class AdminSessionsTest {
     }
 
     private static String cookie(AdminResponse response) {
-        return response.headers().getOrDefault("set-cookie", "").split(";")[0];
+        return response.headers().getOrDefault("set-cookie", "").split(";", -1)[0];
     }
 
     private void require(Map<String, String> headers, boolean changes) {
@@ -90,8 +95,9 @@ class AdminSessionsTest {
     }
 
     private static void expect(ErrorCode code, ThrowingCallable refused) {
-        assertThatThrownBy(refused).isInstanceOfSatisfying(OipException.class, e -> assertThat(e.code())
-                .isEqualTo(code));
+        assertThatThrownBy(refused)
+                .isInstanceOfSatisfying(
+                        OipException.class, e -> assertThat(e.code()).isEqualTo(code));
     }
 
     @Test
@@ -104,9 +110,7 @@ class AdminSessionsTest {
 
     @Test
     void login_overTls_isSecure() {
-        var route = routes.find("POST", "/session");
-        assertThat(route).isNotNull();
-        AdminResponse response = route.handler().handle(request(BROWSER, "{\"token\":\"" + TOKEN + "\"}", true));
+        AdminResponse response = post("/session", request(BROWSER, "{\"token\":\"" + TOKEN + "\"}", true));
         assertThat(response.headers().get("set-cookie")).endsWith("; Secure");
     }
 
@@ -144,7 +148,9 @@ class AdminSessionsTest {
     void session_ends_whenItsBrowserEndsIt() {
         Map<String, String> browser = with(BROWSER, "cookie", cookie(login(TOKEN)));
         AdminResponse ended = post("/session/end", browser, "");
-        assertThat(ended.headers().get("set-cookie")).startsWith("isthmus-session-9901=; ").contains("Max-Age=0");
+        assertThat(ended.headers().get("set-cookie"))
+                .startsWith("isthmus-session-9901=; ")
+                .contains("Max-Age=0");
         expect(ErrorCode.UNAUTHENTICATED, () -> require(browser, false));
     }
 
@@ -213,7 +219,8 @@ class AdminSessionsTest {
         for (String open : new String[] {"/", "/console/files/console.js", "/session", "/live", "/ready"}) {
             assertThat(sessions.isNeeded(false, open)).as(open).isFalse();
         }
-        for (String guarded : new String[] {"/console/overview", "/config", "/console/filesx", "/console", "/index.html"}) {
+        for (String guarded :
+                new String[] {"/console/overview", "/config", "/console/filesx", "/console", "/index.html"}) {
             assertThat(sessions.isNeeded(false, guarded)).as(guarded).isTrue();
         }
         assertThat(sessions.isNeeded(true, "/console/files/console.js")).isTrue();

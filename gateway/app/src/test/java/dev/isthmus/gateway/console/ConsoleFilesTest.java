@@ -169,7 +169,8 @@ class ConsoleFilesTest {
         assertThat(get("/servers")).startsWith("HTTP/1.1 401 ");
         assertThat(get("/servers", "Cookie: isthmus-session-PORT=x")).startsWith("HTTP/1.1 401 ");
         assertThat(get("/session")).startsWith("HTTP/1.1 200 ").contains("\"session\" : false");
-        String cookie = header(login("localhost:PORT", "http://localhost:PORT"), "set-cookie").split(";")[0];
+        String cookie = header(login("localhost:PORT", "http://localhost:PORT"), "set-cookie")
+                .split(";", -1)[0];
         String console = "X-Isthmus-Console: 1";
         assertThat(get("/servers", "Cookie: " + cookie, console)).startsWith("HTTP/1.1 200 ");
         assertThat(get("/servers", "Cookie: " + cookie)).startsWith("HTTP/1.1 403 ");
@@ -223,7 +224,8 @@ class ConsoleFilesTest {
         String site = "Sec-Fetch-Site: cross-site";
         assertThat(get("/", site, "Sec-Fetch-Mode: navigate")).startsWith("HTTP/1.1 200 ");
         assertThat(get("/", site, "Sec-Fetch-Mode: no-cors")).startsWith("HTTP/1.1 403 ");
-        assertThat(get("/console/files/console.js", site, "Sec-Fetch-Mode: navigate")).startsWith("HTTP/1.1 403 ");
+        assertThat(get("/console/files/console.js", site, "Sec-Fetch-Mode: navigate"))
+                .startsWith("HTTP/1.1 403 ");
         assertThat(get("/session", site, "Sec-Fetch-Mode: navigate")).startsWith("HTTP/1.1 403 ");
     }
 }

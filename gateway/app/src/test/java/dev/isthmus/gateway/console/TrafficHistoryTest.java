@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -24,7 +25,11 @@ class TrafficHistoryTest {
     private final MeterRegistry registry = metrics.registry();
     private final AtomicLong nanos = new AtomicLong();
     private final TrafficHistory history = new TrafficHistory(
-            registry, () -> TestConfigs.with(GatewayConfig.embedded(), Map.of("defaultUpstream", "u")), () -> 42, nanos::get, InstantSource.system());
+            registry,
+            () -> TestConfigs.with(GatewayConfig.embedded(), Map.of("defaultUpstream", "u")),
+            () -> 42,
+            nanos::get,
+            InstantSource.system());
 
     @AfterEach
     void close() {
@@ -48,7 +53,7 @@ class TrafficHistoryTest {
         return (Map<String, Object>) history.document().getOrDefault("now", Map.of());
     }
 
-    private static void expect(Object figure, double value) {
+    private static void expect(@Nullable Object figure, double value) {
         assertThat((Double) figure).isCloseTo(value, within(1e-6));
     }
 

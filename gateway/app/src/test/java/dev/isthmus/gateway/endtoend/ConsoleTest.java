@@ -3,7 +3,6 @@ package dev.isthmus.gateway.endtoend;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.TestConfigs;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -25,32 +24,30 @@ import org.junit.jupiter.api.io.TempDir;
 class ConsoleTest {
     private static final String TOKEN = "a-long-secret";
     private static final String BODY =
-            "{\"inputs\": [{\"name\": \"features\", \"shape\": [1, 4], \"datatype\": \"FP32\", \"data\": [5.1, 3.5, 1.4, 0.2]}]}";
+            "{\"inputs\": [{\"name\": \"features\", \"shape\": [1, 4], \"datatype\": \"FP32\", \"data\": [5.1, 3.5,"
+                    + " 1.4, 0.2]}]}";
     private static final int MODELS = 300;
 
-    private static String config(Path token, ScoreServer first, ScoreServer second, ScoreServer next) throws Exception {
-        StringBuilder config = new StringBuilder(
-                """
-                listeners: [{port: 0}]
-                admin: {host: 127.0.0.1, port: 0, token_file: TOKEN}
-                health: {warm_up: 0s}
-                local: {embedded_models: true}
-                upstreams:
-                  stable: {protocol: rest, endpoints: ["FIRST", "SECOND"]}
-                  next: {protocol: rest, endpoints: ["NEXT"]}
-                  down: {protocol: rest, endpoints: ["DOWN"]}
-                models:
-                  fraud: {upstream: down}
-                  score:
-                    targets: [{upstream: stable, weight: 9}, {upstream: next, weight: 1}]
-                    ramp: {target: next, steps: [10%, 25%, 50%, 100%], interval: 1h, max_latency_ratio: 100, max_difference: 0.2}
-                    shadow: [{upstream: next, compare: true}]
-                """
-                        .replace("TOKEN", token.toString())
-                        .replace("FIRST", first.address())
-                        .replace("SECOND", second.address())
-                        .replace("NEXT", next.address())
-                        .replace("DOWN", "127.0.0.1:" + TestConfigs.unusedEndpoint().port()));
+    private static String config(Path token, ScoreServer first, ScoreServer second, ScoreServer next) {
+        StringBuilder config = new StringBuilder("""
+            listeners: [{port: 0}]
+            admin: {host: 127.0.0.1, port: 0, token_file: TOKEN}
+            health: {warm_up: 0s}
+            local: {embedded_models: true}
+            upstreams:
+              stable: {protocol: rest, endpoints: ["FIRST", "SECOND"]}
+              next: {protocol: rest, endpoints: ["NEXT"]}
+              down: {protocol: rest, endpoints: ["127.0.0.1:1"]}
+            models:
+              fraud: {upstream: down}
+              score:
+                targets: [{upstream: stable, weight: 9}, {upstream: next, weight: 1}]
+                ramp: {target: next, steps: [10%, 25%, 50%, 100%], interval: 1h, max_latency_ratio: 100, max_difference: 0.2}
+                shadow: [{upstream: next, compare: true}]
+            """.replace("TOKEN", token.toString())
+                .replace("FIRST", first.address())
+                .replace("SECOND", second.address())
+                .replace("NEXT", next.address()));
         for (int i = 0; i < MODELS; i++) {
             config.append("  batch-%03d: {upstream: local, model: simple}\n".formatted(i));
         }
@@ -89,12 +86,15 @@ class ConsoleTest {
                 ScoreServer second = new ScoreServer("1", 0.72, true);
                 ScoreServer next = new ScoreServer("2", 0.7188, false);
                 Gateway gateway = TestGateways.start(config(token, first, second, next));
-                Gateway guarded = TestGateways.start(config(token, first, second, next).replace("host: 127.0.0.1", "host: 0.0.0.0"))) {
+                Gateway guarded = TestGateways.start(
+                        config(token, first, second, next).replace("host: 127.0.0.1", "host: 0.0.0.0"))) {
             Thread traffic = traffic(gateway, ended);
             try {
                 List<String> arguments = new ArrayList<>(List.of(url(gateway), url(guarded), TOKEN));
                 if (screenshots != null) {
-                    arguments.add(Files.createDirectories(Path.of(screenshots)).toAbsolutePath().toString());
+                    arguments.add(Files.createDirectories(Path.of(screenshots))
+                            .toAbsolutePath()
+                            .toString());
                 }
                 Script.Outcome outcome = Script.run("console.sh", arguments.toArray(String[]::new));
                 System.out.println(outcome.text());

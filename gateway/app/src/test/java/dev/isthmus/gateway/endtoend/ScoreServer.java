@@ -11,7 +11,7 @@ import java.util.concurrent.Executors;
 
 /** A V2 server over REST with a model 'score', which always answers the same probability. */
 final class ScoreServer implements AutoCloseable {
-    private static final String FEATURES = "{\"name\":\"features\",\"datatype\":\"FP32\",\"shape\":[-1,%d]}";
+    private static final String FEATURES = "{\"name\":\"features\",\"datatype\":\"FP32\",\"shape\":[-1,WIDTH]}";
     private static final String PROBABILITY = "{\"name\":\"probability\",\"datatype\":\"FP32\",\"shape\":[-1,1]}";
     private static final String CLASS = "{\"name\":\"class\",\"datatype\":\"INT64\",\"shape\":[-1,1]}";
 
@@ -26,8 +26,12 @@ final class ScoreServer implements AutoCloseable {
      * @param differs whether it describes the model in another way than the others do
      */
     ScoreServer(String version, double probability, boolean differs) throws IOException {
-        metadata = "{\"name\":\"score\",\"versions\":[\"%s\"],\"platform\":\"sklearn\",\"inputs\":[%s],\"outputs\":[%s]}"
-                .formatted(version, FEATURES.formatted(differs ? 3 : 4), PROBABILITY + (differs ? "," + CLASS : ""));
+        metadata =
+                "{\"name\":\"score\",\"versions\":[\"%s\"],\"platform\":\"sklearn\",\"inputs\":[%s],\"outputs\":[%s]}"
+                        .formatted(
+                                version,
+                                FEATURES.replace("WIDTH", differs ? "3" : "4"),
+                                PROBABILITY + (differs ? "," + CLASS : ""));
         response = ("{\"model_name\":\"score\",\"model_version\":\"%s\",\"outputs\":[{\"name\":\"probability\","
                         + "\"datatype\":\"FP32\",\"shape\":[1,1],\"data\":[%s]}]}")
                 .formatted(version, probability);
@@ -44,7 +48,8 @@ final class ScoreServer implements AutoCloseable {
             case "/v2" -> "{\"name\":\"mlserver\",\"version\":\"1.7.1\",\"extensions\":[]}";
             case "/v2/models/score" -> metadata;
             case "/v2/models/score/infer" -> response;
-            case "/v2/repository/index" -> "[{\"name\":\"score\",\"version\":\"\",\"state\":\"READY\",\"reason\":\"\"}]";
+            case "/v2/repository/index" ->
+                "[{\"name\":\"score\",\"version\":\"\",\"state\":\"READY\",\"reason\":\"\"}]";
             default -> "{}";
         };
         byte[] bytes = body.getBytes(StandardCharsets.UTF_8);

@@ -115,9 +115,7 @@ final class AdminSessions {
         synchronized (sessions) {
             session = id == null ? null : sessions.get(id);
         }
-        return session != null
-                && nanoTime.getAsLong() - session.began() < AGE.toNanos()
-                && token.is(session.token());
+        return session != null && nanoTime.getAsLong() - session.began() < AGE.toNanos() && token.is(session.token());
     }
 
     private static @Nullable String id(AdminRequest request) {

@@ -36,8 +36,7 @@ public final class ConsoleFiles {
     private record ConsoleFile(String type, String text, String tag) {}
 
     public void addTo(AdminRoutes routes) {
-        routes.route("GET", "/", request -> respond(request, page()))
-                .route("GET", "/console/files/*", this::file);
+        routes.route("GET", "/", request -> respond(request, page())).route("GET", "/console/files/*", this::file);
     }
 
     private AdminResponse file(AdminRequest request) {

@@ -81,7 +81,7 @@ final class ModelsDocument {
         return document;
     }
 
-    private Map<String, Object> traffic(String model) {
+    private Map<String, @Nullable Object> traffic(String model) {
         CallTotals earlier = before == null ? now.of(model) : before.of(model);
         return TrafficFigures.between(earlier, now.of(model), seconds).document();
     }
@@ -119,7 +119,9 @@ final class ModelsDocument {
         for (TargetConfig target : route.config().allTargets()) {
             var key = new TrafficReading.TargetKey(route.key(), target.label());
             long after = Objects.requireNonNullElse(now.targets().get(key), 0L);
-            long earlier = before == null ? after : Objects.requireNonNullElse(before.targets().get(key), 0L);
+            long earlier = before == null
+                    ? after
+                    : Objects.requireNonNullElse(before.targets().get(key), 0L);
             calls.put(target.label(), Math.max(0, after - earlier));
         }
         return calls;

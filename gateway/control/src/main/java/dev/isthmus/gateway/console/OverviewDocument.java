@@ -24,7 +24,7 @@ record OverviewDocument(
         Supplier<@Nullable LastReload> lastReload,
         TrafficHistory history) {
 
-    Map<String, Object> of(RunningConfiguration running) {
+    Map<String, @Nullable Object> of(RunningConfiguration running) {
         String obstacle = readiness.obstacle();
         LastReload reload = lastReload.get();
         JsonNode fleet = running.catalogue().membersDocument();
@@ -33,8 +33,7 @@ record OverviewDocument(
         document.put("state", obstacle == null ? "serving" : obstacle);
         document.put("ready", obstacle == null);
         document.put("generation", running.generation());
-        document.put(
-                "loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - running.loadedNanos()));
+        document.put("loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - running.loadedNanos()));
         document.put("last_reload", reload == null ? null : reload.document());
         document.put("memory", usage());
         document.put("active_calls", inFlight.getAsLong());
@@ -62,6 +61,7 @@ record OverviewDocument(
                     server.path("ready").asBoolean() && !server.path("ejected").asBoolean();
             ready += usable ? 1 : 0;
         }
-        return Map.of("all", all, "ready", ready, "fleet_ready", fleet.path("ready").asBoolean());
+        return Map.of(
+                "all", all, "ready", ready, "fleet_ready", fleet.path("ready").asBoolean());
     }
 }

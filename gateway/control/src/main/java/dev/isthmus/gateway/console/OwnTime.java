@@ -31,7 +31,8 @@ record OwnTime(double waitSeconds, long waits, double trySeconds) {
         ModelConfig configured = config.models().get(model);
         return configured == null
                 ? LOCAL.equals(config.defaultUpstream())
-                : configured.allTargets().stream().anyMatch(target -> target.upstream().equals(LOCAL));
+                : configured.allTargets().stream()
+                        .anyMatch(target -> target.upstream().equals(LOCAL));
     }
 
     /** Its share of the time since an earlier reading, from 0 to 1; NaN without calls. */

@@ -77,15 +77,16 @@ public final class ServerFigures {
     private void read(Meter meter) {
         switch (meter) {
             case Gauge gauge -> read(gauge);
-            case FunctionTimer timer when name(meter).equals("isthmus.endpoint.requests") -> {
+            case FunctionTimer timer
+            when name(meter).equals("isthmus.endpoint.requests") -> {
                 ServerCounts counts = server(meter);
                 long calls = (long) timer.count();
                 counts.calls += calls;
                 counts.failed += tag(meter, "outcome").equals("failed") ? calls : 0;
                 counts.seconds += timer.totalTime(TimeUnit.SECONDS);
             }
-            case FunctionCounter counter when name(meter).equals("isthmus.endpoint.ejections") ->
-                server(meter).ejections = (long) counter.count();
+            case FunctionCounter counter
+            when name(meter).equals("isthmus.endpoint.ejections") -> server(meter).ejections = (long) counter.count();
             default -> {}
         }
     }

@@ -31,7 +31,7 @@ record TrafficFigures(double rate, double clientErrors, double serverErrors, dou
         return seconds <= 0 ? Double.NaN : Math.max(0, after - before) / seconds;
     }
 
-    Map<String, Object> document() {
+    Map<String, @Nullable Object> document() {
         Map<String, @Nullable Object> document = new LinkedHashMap<>();
         document.put("rate", rounded(rate));
         document.put("client_errors", rounded(clientErrors));

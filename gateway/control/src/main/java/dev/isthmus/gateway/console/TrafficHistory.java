@@ -95,11 +95,7 @@ public final class TrafficHistory {
             samples.removeFirst();
         }
         samples.addLast(new TrafficSample(
-                reading.nanos(),
-                clock.millis(),
-                reading.all(),
-                OwnTime.of(reading, config.get()),
-                memory.getAsLong()));
+                reading.nanos(), clock.millis(), reading.all(), OwnTime.of(reading, config.get()), memory.getAsLong()));
         if (count++ % MODEL_EVERY == 0) {
             if (readings.size() == MODEL_READINGS) {
                 readings.removeFirst();
@@ -147,7 +143,7 @@ public final class TrafficHistory {
         }
     }
 
-    private static Map<String, Object> now(List<TrafficSample> all) {
+    private static Map<String, @Nullable Object> now(List<TrafficSample> all) {
         SampleStep minute = SampleStep.of(all.get(Math.max(0, all.size() - 1 - RECENT)), all.getLast());
         Map<String, @Nullable Object> now = new LinkedHashMap<>(minute.figures().document());
         now.put("own_share", TrafficFigures.rounded(minute.ownShare()));

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.oip.OipException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -24,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class OwnListenerTest {
     private static final Listener PLAIN = new Listener("127.0.0.1", 1);
-    private static final InetSocketAddress LOCAL = new InetSocketAddress("127.0.0.1", 1);
+    private static final InetSocketAddress LOCAL = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     private static final InetSocketAddress ANY = new InetSocketAddress("0.0.0.0", 2);
 
     @Test

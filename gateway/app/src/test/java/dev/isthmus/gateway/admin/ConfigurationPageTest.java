@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -130,7 +131,8 @@ class ConfigurationPageTest {
         assertThat(result.path("problems")).isEmpty();
         assertThat(texts(result.path("changes"))).containsExactly("model 'digits': timeout: 10s -> 20s");
         assertThat(texts(result.path("after_restart"))).containsExactly("admin: port: 0 -> 1");
-        assertThat(gateway.config().models().get("digits").timeout()).hasSeconds(10);
+        assertThat(Objects.requireNonNull(gateway.config().models().get("digits")).timeout())
+                .hasSeconds(10);
         assertThat(get("/console/configuration").path("applied").isNull()).isTrue();
         // Files are found beside the running file.
         assertThat(compare(CONFIG).path("changes")).isEmpty();

@@ -122,8 +122,10 @@ class ValidateCommandTest {
     void nameWithoutAddress_isSaid() throws IOException {
         String file = Files.writeString(
                         folder.resolve("f.yaml"),
-                        "upstreams: {u: {protocol: rest, connect_timeout: 1s, endpoints: ['none.invalid:1']}}\n"
-                                + "default_upstream: u\n")
+                        """
+                        upstreams: {u: {protocol: rest, connect_timeout: 1s, endpoints: ['none.invalid:1']}}
+                        default_upstream: u
+                        """)
                 .toString();
         assertThat(run("validate", file, "--probe", "--timeout", "1s")).isEqualTo(1);
         assertThat(err.toString()).contains("upstream 'u': none of its names and Services has an address");

@@ -179,7 +179,7 @@ class SharedRampsTest {
                 targets(first);
                 return report(first).share() == 0.6;
             });
-            expect(RampState.RUNNING, 0.6, second);
+            await().atMost(PATIENCE).until(() -> report(second).share() == 0.6);
         }
     }
 

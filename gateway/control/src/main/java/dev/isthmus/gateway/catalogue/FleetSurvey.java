@@ -170,7 +170,7 @@ public final class FleetSurvey {
 
     private void tick() {
         records.refresh();
-        if (pending == 0 && checked() || System.nanoTime() - deadlineNanos >= 0) {
+        if ((pending == 0 && checked()) || System.nanoTime() - deadlineNanos >= 0) {
             result.complete(report());
         } else {
             loop.schedule(this::tick, TICK_MILLIS, TimeUnit.MILLISECONDS);

@@ -36,16 +36,13 @@ class ApiDescriptionTest {
         byte[] digest = MessageDigest.getInstance("SHA-256").digest(KEY.getBytes(StandardCharsets.UTF_8));
         Path keys = Files.writeString(folder.resolve("keys"), ApiKeyFile.line("alice", digest) + "\n");
         Files.setPosixFilePermissions(keys, PosixFilePermissions.fromString("rw-------"));
-        return Stage.with(ConfigLoader.parse(
-                "test.yaml",
-                """
+        return Stage.with(ConfigLoader.parse("test.yaml", """
                 listeners: [{port: 0%s}]
                 local: {embedded_models: true}
                 default_upstream: local
                 health: {warm_up: 0s}
                 authentication: {api_keys: {file: keys}}
-                """.formatted(listener) + rest,
-                folder));
+                """.formatted(listener) + rest, folder));
     }
 
     private static JsonNode document(Stage stage, String path, String... headers) throws Exception {
@@ -60,8 +57,9 @@ class ApiDescriptionTest {
     /** The document of the gateway, when it knows the extensions of its servers. */
     private static JsonNode described(Stage stage, String... headers) {
         return await().atMost(Duration.ofSeconds(20))
-                .until(() -> document(stage, "/openapi.json", headers), document -> document.path("paths")
-                        .has("/v2/repository/index"));
+                .until(
+                        () -> document(stage, "/openapi.json", headers),
+                        document -> document.path("paths").has("/v2/repository/index"));
     }
 
     private static List<String> names(JsonNode object) {
@@ -114,7 +112,8 @@ class ApiDescriptionTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"/v2/models/stranger", "/v2/models/simple/versions/9", "/v2/models/%2e%2e", "/v2/models/a%00"})
+    @ValueSource(
+            strings = {"/v2/models/stranger", "/v2/models/simple/versions/9", "/v2/models/%2e%2e", "/v2/models/a%00"})
     void unknownModel_isAnsweredAsForMetadata(String path) throws Exception {
         try (Stage stage = Stage.local();
                 Http1Client client = stage.http1()) {

@@ -168,9 +168,9 @@ class Bench:
         for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"),
                               ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None)):
             self.values[f"@{name}@"] = self.tools.get(name) or (shutil.which(default) if default else "") or ""
-        self.targets = {k: v for k, v in json.loads((HERE / "targets.json").read_text()).items() if k != "_"}
-        for path in args.more_targets:
-            self.targets.update(json.loads(Path(path).read_text()))
+        self.targets = {}
+        for path in [HERE / "targets.json", *args.more_targets]:
+            self.targets.update({k: v for k, v in json.loads(Path(path).read_text()).items() if k != "_"})
         for spec in args.attach:
             name, *rest = spec.split(",")
             pairs = dict(p.split("=") for p in rest)

@@ -25,8 +25,7 @@ record FleetShape(int models, int servers, int upstreams) {
     }
 
     String label() {
-        return String.format(
-                Locale.ROOT, "%,d models, %,d servers in %,d upstreams", models, servers, upstreams);
+        return String.format(Locale.ROOT, "%,d models, %,d servers in %,d upstreams", models, servers, upstreams);
     }
 
     private int upstream(int model) {
@@ -68,8 +67,7 @@ record FleetShape(int models, int servers, int upstreams) {
      * @param settings further sections
      * @param alias a second name of the first model: another one is a change of one route
      */
-    String configuration(
-            int port, int adminPort, Path token, List<Integer> ports, String settings, String alias) {
+    String configuration(int port, int adminPort, Path token, List<Integer> ports, String settings, String alias) {
         StringBuilder text = new StringBuilder("listeners: [{host: 127.0.0.1, port: " + port + "}]\n"
                 + "admin: {host: 127.0.0.1, port: " + adminPort + ", token_file: " + token + "}\n" + settings
                 + "\nupstreams:\n");

@@ -112,19 +112,25 @@ final class FleetStub implements AutoCloseable {
                 .addMethod(RawMethods.of("ModelInfer"), answering("ModelInfer", asked -> INFERRED))
                 .addMethod(
                         RawMethods.of("ServerLive"),
-                        answering("ServerLive", asked -> ServerLiveResponse.newBuilder()
-                                .setLive(true)
-                                .build()))
+                        answering(
+                                "ServerLive",
+                                asked -> ServerLiveResponse.newBuilder()
+                                        .setLive(true)
+                                        .build()))
                 .addMethod(
                         RawMethods.of("ServerReady"),
-                        answering("ServerReady", asked -> ServerReadyResponse.newBuilder()
-                                .setReady(true)
-                                .build()))
+                        answering(
+                                "ServerReady",
+                                asked -> ServerReadyResponse.newBuilder()
+                                        .setReady(true)
+                                        .build()))
                 .addMethod(
                         RawMethods.of("ModelReady"),
-                        answering("ModelReady", asked -> ModelReadyResponse.newBuilder()
-                                .setReady(true)
-                                .build()))
+                        answering(
+                                "ModelReady",
+                                asked -> ModelReadyResponse.newBuilder()
+                                        .setReady(true)
+                                        .build()))
                 .addMethod(RawMethods.of("ServerMetadata"), answering("ServerMetadata", asked -> description))
                 .addMethod(RawMethods.of("ModelMetadata"), answering("ModelMetadata", FleetStub::metadata))
                 .addMethod(RawMethods.of("RepositoryIndex"), answering("RepositoryIndex", asked -> index))

@@ -126,7 +126,8 @@ final class SizedGateway implements AutoCloseable {
     }
 
     private static HttpRequest.Builder request(int at, String path) {
-        return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + at + path)).timeout(LIMIT);
+        return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + at + path))
+                .timeout(LIMIT);
     }
 
     ProcessFigures process() {

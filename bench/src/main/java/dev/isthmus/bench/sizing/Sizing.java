@@ -27,8 +27,8 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true)
 public final class Sizing implements Callable<Integer> {
     /** Models that get calls, one of each kind. */
-    private static final Map<String, Integer> CALLED = new TreeMap<>(Map.of(
-            "by name", 0, "under another name", 6, "with two targets", 7, "by a pattern", 8, "discovered", 9));
+    private static final Map<String, Integer> CALLED = new TreeMap<>(
+            Map.of("by name", 0, "under another name", 6, "with two targets", 7, "by a pattern", 8, "discovered", 9));
 
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
@@ -112,7 +112,8 @@ public final class Sizing implements Callable<Integer> {
                 SizedGateway fleet = new SizedGateway(children, scratch.folder(), large, settings);
                 SizedGateway one = new SizedGateway(children, scratch.folder(), small, settings)) {
             for (SizedGateway gateway : List.of(fleet, one)) {
-                new SizingRun(gateway, settleSeconds, idleSeconds, reloads, out).measure(gateway.start(children, program));
+                new SizingRun(gateway, settleSeconds, idleSeconds, reloads, out)
+                        .measure(gateway.start(children, program));
             }
             compare(new CallCost(children, scratch.folder(), calls), one, fleet, out);
         }

@@ -13,6 +13,7 @@ import java.util.stream.Collectors;
 final class SizingRun {
     /** Threads that serve calls and send checks. */
     static final String LOOPS = "isthmus-loop";
+
     private static final int RELOADED_MILLIS = 5_000;
 
     private final SizedGateway gateway;
@@ -75,9 +76,10 @@ final class SizingRun {
     private void scrape() throws IOException, InterruptedException {
         double cpu = gateway.process().cpuSeconds();
         String metrics = gateway.metrics();
-        row("metrics: time series", "%.0f", metrics.lines()
-                .filter(line -> !line.startsWith("#"))
-                .count());
+        row(
+                "metrics: time series",
+                "%.0f",
+                metrics.lines().filter(line -> !line.startsWith("#")).count());
         row("metrics: size, kB", "%.0f", metrics.length() / 1e3);
         row("metrics: CPU of a scrape, s", "%.2f", gateway.process().cpuSeconds() - cpu);
     }

@@ -64,8 +64,7 @@ final class AdminPages {
         resources.telemetry().addTo(routes);
         console().addTo(routes);
         trials.addTo(routes);
-        new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected)
-                .addTo(routes);
+        new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected).addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())

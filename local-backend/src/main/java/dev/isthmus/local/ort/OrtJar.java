@@ -23,8 +23,7 @@ public final class OrtJar {
     /** @throws OipException FAILED_PRECONDITION if there are several */
     static void requireOne(ClassLoader classPath) {
         try {
-            int builds =
-                    Collections.list(classPath.getResources(ENVIRONMENT)).size();
+            int builds = Collections.list(classPath.getResources(ENVIRONMENT)).size();
             if (builds > 1) {
                 throw new OipException(
                         ErrorCode.FAILED_PRECONDITION,

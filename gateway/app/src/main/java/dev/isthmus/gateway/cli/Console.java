@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.cli;
 
 import java.io.PrintWriter;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -20,11 +21,6 @@ record Console(PrintWriter out, PrintWriter err, BooleanSupplier terminal) {
         return new Console(
                 new PrintWriter(System.out, true, System.out.charset()),
                 new PrintWriter(System.err, true, System.err.charset()),
-                Console::onTerminal);
-    }
-
-    private static boolean onTerminal() {
-        java.io.Console console = System.console();
-        return console != null && console.isTerminal();
+                () -> Objects.requireNonNull(System.console()).isTerminal());
     }
 }

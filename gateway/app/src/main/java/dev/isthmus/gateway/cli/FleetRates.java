@@ -76,8 +76,7 @@ record FleetRates(double seconds, List<ModelRates> models, List<ServerRates> ser
 
     private static ModelRates model(String name, ModelCounters then, ModelCounters now, double seconds) {
         NavigableMap<Double, Double> buckets = new TreeMap<>();
-        now.buckets.forEach(
-                (bound, count) -> buckets.put(bound, grown(then.buckets.getOrDefault(bound, 0.0), count)));
+        now.buckets.forEach((bound, count) -> buckets.put(bound, grown(then.buckets.getOrDefault(bound, 0.0), count)));
         return new ModelRates(
                 name,
                 grown(then.calls, now.calls) / seconds,

@@ -35,6 +35,7 @@ record FleetSample(
         double failed;
         /** Refused because of what the client sent. */
         double rejected;
+
         double underWay;
         /** Of successful calls, by upper bound in seconds. */
         final NavigableMap<Double, Double> buckets = new TreeMap<>();

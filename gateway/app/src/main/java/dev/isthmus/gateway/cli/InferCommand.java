@@ -27,11 +27,15 @@ final class InferCommand implements Command {
     private static final int MAX_CONCURRENCY = 10_000;
     private static final String DEFAULT_URL = "http://127.0.0.1:8080";
 
-    private static final Option FILE =
-            CommandOptions.valued("f", "file", "FILE", "The request: the JSON that a REST client would post; by default an example from the model's metadata.");
+    private static final Option FILE = CommandOptions.valued(
+            "f",
+            "file",
+            "FILE",
+            "The request: the JSON that a REST client would post; by default an example from the model's metadata.");
     private static final Option URL = CommandOptions.valued(
-            "url", "URL", "The gateway, or another server: http://HOST:PORT or https://HOST:PORT; default " + DEFAULT_URL
-                    + ".");
+            "url",
+            "URL",
+            "The gateway, or another server: http://HOST:PORT or https://HOST:PORT; default " + DEFAULT_URL + ".");
     private static final Option GRPC = CommandOptions.flag("grpc", "Send the request over gRPC; over REST otherwise.");
     private static final Option COUNT =
             CommandOptions.valued("n", "count", "N", "Send it N times; print shares and latencies, not the response.");

@@ -25,7 +25,8 @@ final class ReplayCommand implements Command {
     /** Requests at a time if there is a rate, so that slow responses do not lower it. */
     private static final int OPEN_CONCURRENCY = 256;
 
-    private static final Option TO = CommandOptions.valued("to", "URL", "The server: http://HOST:PORT or https://HOST:PORT.");
+    private static final Option TO =
+            CommandOptions.valued("to", "URL", "The server: http://HOST:PORT or https://HOST:PORT.");
     private static final Option CA =
             CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
     private static final Option GRPC = CommandOptions.flag("grpc", "Send requests over gRPC; over REST otherwise.");
@@ -35,13 +36,14 @@ final class ReplayCommand implements Command {
     private static final Option MODEL =
             CommandOptions.valued("model", "NAME=OTHER[/VERSION]", "The model to request where NAME was recorded.");
     private static final Option COMPARE = CommandOptions.flag("compare", "Compare responses with the recorded ones.");
-    private static final Option RTOL =
-            CommandOptions.valued("rtol", "X", "With --compare: relative tolerance of floating-point elements; 1e-5 by default.");
-    private static final Option ATOL =
-            CommandOptions.valued("atol", "X", "With --compare: absolute tolerance of floating-point elements; 1e-8 by default.");
-    private static final Option RATE = CommandOptions.valued("rate", "N", "Requests per second; as many as possible by default.");
-    private static final Option CONCURRENCY =
-            CommandOptions.valued("concurrency", "N", "Requests at a time; 1 by default, " + OPEN_CONCURRENCY + " with --rate.");
+    private static final Option RTOL = CommandOptions.valued(
+            "rtol", "X", "With --compare: relative tolerance of floating-point elements; 1e-5 by default.");
+    private static final Option ATOL = CommandOptions.valued(
+            "atol", "X", "With --compare: absolute tolerance of floating-point elements; 1e-8 by default.");
+    private static final Option RATE =
+            CommandOptions.valued("rate", "N", "Requests per second; as many as possible by default.");
+    private static final Option CONCURRENCY = CommandOptions.valued(
+            "concurrency", "N", "Requests at a time; 1 by default, " + OPEN_CONCURRENCY + " with --rate.");
     private static final Option OUTPUT =
             CommandOptions.valued("o", "output", "FORM", "Form of the report: text (default) or json.");
 
@@ -79,7 +81,9 @@ final class ReplayCommand implements Command {
             console.err().println("isthmus replay: " + e);
             return IsthmusCommand.REFUSED;
         } catch (OipException silent) {
-            console.err().println("isthmus replay: " + settings.connection().to() + " does not respond: " + silent.message());
+            console.err()
+                    .println(
+                            "isthmus replay: " + settings.connection().to() + " does not respond: " + silent.message());
             return DIFFERENT;
         }
         print(report, json, console);

@@ -87,8 +87,8 @@ final class TopCommand implements Command {
         try (LiveScreen screen = new LiveScreen(console.out())) {
             List<String> shown = lines(FleetRates.between(first, first));
             while (true) {
-                List<String> frame = new ArrayList<>(List.of(options.admin() + ", every " + Units.written(interval)
-                        + "; Ctrl-C ends"));
+                List<String> frame = new ArrayList<>(
+                        List.of(options.admin() + ", every " + Units.written(interval) + "; Ctrl-C ends"));
                 frame.addAll(shown);
                 screen.show(frame);
                 Thread.sleep(interval);

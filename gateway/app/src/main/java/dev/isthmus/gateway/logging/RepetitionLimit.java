@@ -64,9 +64,8 @@ final class RepetitionLimit {
         long now = nanoTime.getAsLong();
         HeldEvents after = kinds.compute(
                 kind(event),
-                (kind, held) -> held == null
-                        ? first(kind, now)
-                        : new HeldEvents(held.since(), held.count() + 1, event));
+                (kind, held) ->
+                        held == null ? first(kind, now) : new HeldEvents(held.since(), held.count() + 1, event));
         return after.count() == 0;
     }
 

@@ -30,8 +30,7 @@ public final class InferRun {
      * @throws IOException if the host has no address
      * @throws OipException if the server does not respond, or there is no example
      */
-    public static String example(ServerConnection connection, ModelRef model)
-            throws IOException, InterruptedException {
+    public static String example(ServerConnection connection, ModelRef model) throws IOException, InterruptedException {
         try (ReplayClient client = new ReplayClient(connection)) {
             client.connect();
             ExampleRequest example = ExampleRequest.of(client.metadata(model), MAX_ELEMENTS);

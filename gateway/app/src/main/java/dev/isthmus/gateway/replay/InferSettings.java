@@ -27,8 +27,8 @@ public record InferSettings(ServerConnection connection, ModelRef model, String 
 
     /** The decoded request, owned by the caller. */
     RestRequest decoded() {
-        RestRequestReader reader = new RestRequestReader(
-                ByteBufAllocator.DEFAULT, model, RestBody.ALL_JSON, true, RecordedEvent.LIMITS);
+        RestRequestReader reader =
+                new RestRequestReader(ByteBufAllocator.DEFAULT, model, RestBody.ALL_JSON, true, RecordedEvent.LIMITS);
         try {
             reader.feed(Unpooled.wrappedBuffer(request.getBytes(StandardCharsets.UTF_8)));
             return reader.finish();

@@ -19,7 +19,12 @@ import org.jspecify.annotations.Nullable;
  * @param concurrency requests at a time
  */
 public record ServerConnection(
-        URI to, @Nullable Path ca, boolean grpc, BinaryTensorData binary, Map<String, String> headers, int concurrency) {
+        URI to,
+        @Nullable Path ca,
+        boolean grpc,
+        BinaryTensorData binary,
+        Map<String, String> headers,
+        int concurrency) {
 
     public ServerConnection {
         Map<String, String> lower = new HashMap<>();

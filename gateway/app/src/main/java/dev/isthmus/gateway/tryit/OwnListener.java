@@ -26,7 +26,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param certificate its certificate, which is trusted because it is its own; null for plain text
  */
-record OwnListener(Listener settings, InetSocketAddress address, @Nullable Path certificate) {
+record OwnListener(
+        Listener settings,
+        InetSocketAddress address,
+        @Nullable Path certificate) {
     private static final Pattern HOST = Pattern.compile("[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+]");
     private static final int DNS = 2;
     private static final int IP_ADDRESS = 7;
@@ -65,7 +68,8 @@ record OwnListener(Listener settings, InetSocketAddress address, @Nullable Path 
     /** Where the gateway reaches it. */
     URI loopback() {
         InetAddress host = address.getAddress();
-        return url(host.isAnyLocalAddress() ? InetAddress.getLoopbackAddress().getHostAddress() : host.getHostAddress());
+        return url(
+                host.isAnyLocalAddress() ? InetAddress.getLoopbackAddress().getHostAddress() : host.getHostAddress());
     }
 
     /**

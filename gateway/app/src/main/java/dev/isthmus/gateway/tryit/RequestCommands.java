@@ -88,9 +88,7 @@ final class RequestCommands {
     private static String bytes(ByteBuf data) {
         int length = data.readableBytes();
         boolean zeros = data.forEachByte(ByteProcessor.FIND_NON_NUL) < 0;
-        return zeros && length > 32
-                ? "head -c " + length + " /dev/zero"
-                : "printf %s " + base64(data) + " | base64 -d";
+        return zeros && length > 32 ? "head -c " + length + " /dev/zero" : "printf %s " + base64(data) + " | base64 -d";
     }
 
     private static String base64(ByteBuf data) {
@@ -98,7 +96,9 @@ final class RequestCommands {
     }
 
     private String grpcurl(InferRequest decoded) {
-        ObjectNode json = TriedInput.JSON.createObjectNode().put("model_name", request.model().name());
+        ObjectNode json = TriedInput.JSON
+                .createObjectNode()
+                .put("model_name", request.model().name());
         if (!request.model().version().isEmpty()) {
             json.put("model_version", request.model().version());
         }
@@ -161,21 +161,24 @@ final class RequestCommands {
 
     private String headers(String option) {
         StringBuilder all = new StringBuilder();
-        variables(request).forEach((name, variable) -> all.append(' ')
-                .append(option)
-                .append(' ')
-                .append(quoted(name + ": "))
-                .append("\"$")
-                .append(variable)
-                .append('"'));
+        variables(request)
+                .forEach((name, variable) -> all.append(' ')
+                        .append(option)
+                        .append(' ')
+                        .append(quoted(name + ": "))
+                        .append("\"$")
+                        .append(variable)
+                        .append('"'));
         return all.toString();
     }
 
     /** The variables with the values of headers, by the headers' names. */
     static Map<String, String> variables(TriedRequest request) {
         Map<String, String> variables = new TreeMap<>();
-        request.headers().keySet().forEach(name -> variables.put(name, name.toUpperCase(Locale.ROOT)
-                .replaceAll("[^A-Z0-9]", "_")));
+        request.headers()
+                .keySet()
+                .forEach(name ->
+                        variables.put(name, name.toUpperCase(Locale.ROOT).replaceAll("[^A-Z0-9]", "_")));
         return variables;
     }
 

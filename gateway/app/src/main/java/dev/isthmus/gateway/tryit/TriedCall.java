@@ -71,8 +71,7 @@ final class TriedCall {
     private ReplayClient client(RestRequest decoded) {
         Map<String, String> headers = new HashMap<>(request.headers());
         headers.put("x-request-id", id);
-        BinaryTensorData binary =
-                request.form() == RequestForm.BINARY ? BinaryTensorData.TRUE : BinaryTensorData.FALSE;
+        BinaryTensorData binary = request.form() == RequestForm.BINARY ? BinaryTensorData.TRUE : BinaryTensorData.FALSE;
         try {
             return ReplayClient.to(
                     listener.loopback(),
@@ -114,8 +113,7 @@ final class TriedCall {
         if (bytes > MAX_SHOWN) {
             return omitted(response);
         }
-        RestBody body = RestWriter.response(
-                ALLOCATOR, response.retained(), OutputForms.JSON.with(NonFinite.STRING));
+        RestBody body = RestWriter.response(ALLOCATOR, response.retained(), OutputForms.JSON.with(NonFinite.STRING));
         try {
             JsonNode json = TriedInput.JSON.readTree(ByteBufUtil.getBytes(body.content()));
             for (JsonNode output : json.path("outputs")) {
@@ -134,7 +132,8 @@ final class TriedCall {
     }
 
     private static ObjectNode omitted(InferResponse response) {
-        ObjectNode json = TriedInput.JSON.createObjectNode()
+        ObjectNode json = TriedInput.JSON
+                .createObjectNode()
                 .put("model_name", response.model().name())
                 .put("model_version", response.model().version());
         ArrayNode outputs = json.putArray("outputs");

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param data null for zeros
  */
-record TriedInput(String name, DataType type, Shape shape, @Nullable ArrayNode data) {
+record TriedInput(
+        String name, DataType type, Shape shape, @Nullable ArrayNode data) {
     /** The elements of an input that is filled with zeros. */
     static final long MAX_ZEROS = 1 << 21;
 
@@ -110,8 +111,8 @@ record TriedInput(String name, DataType type, Shape shape, @Nullable ArrayNode d
 
     /** A number that a browser would round, as text; any other value as it is. */
     static JsonNode exact(JsonNode value) {
-        boolean rounded = value.isIntegralNumber()
-                && value.bigIntegerValue().abs().compareTo(BigInteger.ONE.shiftLeft(53)) > 0;
+        boolean rounded =
+                value.isIntegralNumber() && value.bigIntegerValue().abs().compareTo(BigInteger.ONE.shiftLeft(53)) > 0;
         return rounded ? JSON.getNodeFactory().textNode(value.asText()) : value;
     }
 }

@@ -71,10 +71,7 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
     static TriedRequest example(ModelRef model, RequestForm form, ModelMetadata metadata) {
         List<TriedInput> inputs = metadata.inputs().stream()
                 .map(input -> new TriedInput(
-                        input.name(),
-                        DataType.valueOf(input.dataType()),
-                        ExampleRequest.shape(input.shape()),
-                        null))
+                        input.name(), DataType.valueOf(input.dataType()), ExampleRequest.shape(input.shape()), null))
                 .toList();
         return new TriedRequest(model, form, inputs, Map.of());
     }
@@ -123,8 +120,8 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
             String name = field.getKey().strip().toLowerCase(Locale.ROOT);
             String value = field.getValue().asText().strip();
             if (!NAME.matcher(name).matches() || OWN.contains(name) || name.startsWith("grpc-")) {
-                throw OipException.invalid("header '" + name + "': a name that the client does not write itself is"
-                        + " expected");
+                throw OipException.invalid(
+                        "header '" + name + "': a name that the client does not write itself is" + " expected");
             }
             if (!VALUE.matcher(value).matches()) {
                 throw OipException.invalid("header '" + name + "': a value of printable ASCII is expected");
@@ -164,8 +161,7 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("cannot serialize a tree of plain values", e);
         }
-        RestRequestReader reader =
-                new RestRequestReader(allocator, model, RestBody.ALL_JSON, true, WireLimits.DEFAULT);
+        RestRequestReader reader = new RestRequestReader(allocator, model, RestBody.ALL_JSON, true, WireLimits.DEFAULT);
         try {
             reader.feed(Unpooled.wrappedBuffer(text));
             return reader.finish();

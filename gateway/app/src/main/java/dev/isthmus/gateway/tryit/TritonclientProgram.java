@@ -46,10 +46,14 @@ final class TritonclientProgram {
             arguments.append(", headers={").append(fields).append('}');
         }
         line("result = client.infer(" + arguments + ")");
-        line(grpc ? "for output in result.get_response().outputs:" : "for output in result.get_response()[\"outputs\"]:");
-        line(grpc
-                ? "    print(output.name, result.as_numpy(output.name))"
-                : "    print(output[\"name\"], result.as_numpy(output[\"name\"]))");
+        line(
+                grpc
+                        ? "for output in result.get_response().outputs:"
+                        : "for output in result.get_response()[\"outputs\"]:");
+        line(
+                grpc
+                        ? "    print(output.name, result.as_numpy(output.name))"
+                        : "    print(output[\"name\"], result.as_numpy(output[\"name\"]))");
         return text.toString();
     }
 
@@ -64,8 +68,8 @@ final class TritonclientProgram {
 
     private void input(TriedInput input) {
         String shape = input.shape().toList().toString();
-        line("tensor = triton.InferInput(" + quoted(input.name()) + ", " + shape + ", " + quoted(input.type().name())
-                + ")");
+        line("tensor = triton.InferInput(" + quoted(input.name()) + ", " + shape + ", "
+                + quoted(input.type().name()) + ")");
         // tritonclient cannot write half floats as JSON.
         boolean json = request.form() == RequestForm.JSON && !request.hasHalfFloats();
         line("tensor.set_data_from_numpy(" + array(input, shape) + (json ? ", binary_data=False" : "") + ")");

@@ -114,8 +114,7 @@ public final class TryItPages {
         CompletableFuture<ReplyMessage> found = new CompletableFuture<>();
         EventLoop loop = gateway.loop();
         loop.execute(() -> {
-            Call call = new Call(
-                    new Operation.ReadModelMetadata(model), Call.NO_DEADLINE, Map.of(), loop, ALLOCATOR);
+            Call call = new Call(new Operation.ReadModelMetadata(model), Call.NO_DEADLINE, Map.of(), loop, ALLOCATOR);
             try {
                 gateway.catalogue().modelMetadata(call, model, new AwaitedMetadata(found));
             } catch (OipException unknown) {

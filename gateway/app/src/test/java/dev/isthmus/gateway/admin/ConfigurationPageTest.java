@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -102,7 +103,8 @@ class ConfigurationPageTest {
         List<String> set = new ArrayList<>();
         List<String> byDefault = new ArrayList<>();
         page.path("lines")
-                .forEach(line -> (line.path("set").asBoolean() ? set : byDefault).add(line.path("text").asText()));
+                .forEach(line -> (line.path("set").asBoolean() ? set : byDefault)
+                        .add(line.path("text").asText()));
         assertThat(set).contains("models:", "  digits:", "    timeout: 10s", "  warm_up: 0s", "    port: 0");
         assertThat(set).noneMatch(line -> line.contains("max_body_size"));
         assertThat(byDefault).contains("limits:", "  max_body_size: 64MiB");
@@ -119,18 +121,23 @@ class ConfigurationPageTest {
         assertThat(texts(page.path("applied").path("changes"))).containsExactly("model 'digits': timeout: 10s -> 20s");
         JsonNode problems = page.path("rejected").path("problems");
         assertThat(problems.findValuesAsText("line")).containsExactly("8", "9");
-        assertThat(problems.path(0).path("message").asText()).contains("max_body_size").doesNotContain("isthmus.yaml");
+        assertThat(problems.path(0).path("message").asText())
+                .contains("max_body_size")
+                .doesNotContain("isthmus.yaml");
         assertThat(page.path("rejected").path("time").asText())
                 .isGreaterThan(page.path("applied").path("time").asText());
     }
 
     @Test
     void comparison_changesNothing() throws Exception {
-        JsonNode result = compare(CONFIG.replace("timeout: 10s", "timeout: 20s").replace("port: 0, tok", "port: 1, tok"));
+        JsonNode result =
+                compare(CONFIG.replace("timeout: 10s", "timeout: 20s").replace("port: 0, tok", "port: 1, tok"));
         assertThat(result.path("problems")).isEmpty();
         assertThat(texts(result.path("changes"))).containsExactly("model 'digits': timeout: 10s -> 20s");
         assertThat(texts(result.path("after_restart"))).containsExactly("admin: port: 0 -> 1");
-        assertThat(gateway.config().models().get("digits").timeout()).hasSeconds(10);
+        assertThat(Objects.requireNonNull(gateway.config().models().get("digits"))
+                        .timeout())
+                .hasSeconds(10);
         assertThat(get("/console/configuration").path("applied").isNull()).isTrue();
         // Files are found beside the running file.
         assertThat(compare(CONFIG).path("changes")).isEmpty();
@@ -153,7 +160,8 @@ class ConfigurationPageTest {
         HttpRequest.Builder malformed = HttpRequest.newBuilder()
                 .header("Authorization", "Bearer " + TOKEN)
                 .POST(BodyPublishers.ofString("text"));
-        assertThat(send("/console/configuration/compare", malformed).statusCode()).isEqualTo(400);
+        assertThat(send("/console/configuration/compare", malformed).statusCode())
+                .isEqualTo(400);
         HttpRequest.Builder large = HttpRequest.newBuilder()
                 .header("Authorization", "Bearer " + TOKEN)
                 .POST(BodyPublishers.ofString("{\"text\":\"" + "x".repeat(70_000) + "\"}"));
@@ -172,12 +180,14 @@ class ConfigurationPageTest {
                 .build();
         assertThat(client.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(400);
         // A call ends after its response was written.
-        JsonNode calls = await().until(() -> get("/debug/calls?view=page-one&after=0").path("calls"), all -> !all.isEmpty());
+        JsonNode calls =
+                await().until(() -> get("/debug/calls?view=page-one&after=0").path("calls"), all -> !all.isEmpty());
         assertThat(calls.path(0).path("code").asText()).isEqualTo("INVALID_ARGUMENT");
         assertThat(calls.path(0).path("model").asText()).isEqualTo("digits");
         assertThat(calls.path(0).path("reason").asText()).isNotEmpty();
         assertThat(calls.toString()).doesNotContain("of the client");
-        assertThat(get("/debug/calls?view=page-one&outcome=failed&model=none").path("calls")).isEmpty();
+        assertThat(get("/debug/calls?view=page-one&outcome=failed&model=none").path("calls"))
+                .isEmpty();
         assertThat(get("/debug/calls?view=!").path("error").asText()).contains("parameter 'view'");
     }
 }

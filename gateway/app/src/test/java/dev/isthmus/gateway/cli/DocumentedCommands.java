@@ -38,8 +38,7 @@ final class DocumentedCommands implements AutoCloseable {
     DocumentedCommands(MarkdownPage page) throws Exception {
         for (Block block : page.blocks()) {
             if (block.file() != null) {
-                Path file = Files.writeString(
-                        folder.resolve(block.file()), servers.inPlaceOf(block.text()));
+                Path file = Files.writeString(folder.resolve(block.file()), servers.inPlaceOf(block.text()));
                 Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
             }
         }

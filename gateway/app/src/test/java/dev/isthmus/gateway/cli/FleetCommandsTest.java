@@ -198,7 +198,13 @@ class FleetCommandsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1, isthmus se, serve servers", "2, isthmus ramps --a, --admin", "1, isthmus trai, ''", "1, isthmus to, top", "2, isthmus infer --c, --count --concurrency --ca-file"})
+    @CsvSource({
+        "1, isthmus se, serve servers",
+        "2, isthmus ramps --a, --admin",
+        "1, isthmus trai, ''",
+        "1, isthmus to, top",
+        "2, isthmus infer --c, --count --concurrency --ca-file"
+    })
     void bash_completes(int at, String typed, String expected) throws Exception {
         assertThat(run("completion", "bash")).isZero();
         Path script = Files.writeString(

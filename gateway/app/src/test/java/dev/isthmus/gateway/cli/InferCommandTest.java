@@ -60,9 +60,7 @@ class InferCommandTest {
 
     private Gateway gateway(String listener, String more) throws Exception {
         Gateway gateway = Gateway.start(ConfigLoader.parse(
-                "test.yaml",
-                "listeners: [{" + listener + "}]\nhealth: {warm_up: 0s}\n" + more,
-                folder));
+                "test.yaml", "listeners: [{" + listener + "}]\nhealth: {warm_up: 0s}\n" + more, folder));
         gateways.add(gateway);
         return gateway;
     }
@@ -95,7 +93,8 @@ class InferCommandTest {
         assertThat(infer(url(gateway), model, further)).as(err.toString()).isZero();
         JsonNode response = JSON.readTree(out.toString());
         assertThat(response.path("model_name").asText()).isEqualTo("simple");
-        assertThat(response.path("outputs").path(0).path("data").path(15).asInt()).isEqualTo(16);
+        assertThat(response.path("outputs").path(0).path("data").path(15).asInt())
+                .isEqualTo(16);
     }
 
     @ParameterizedTest
@@ -115,10 +114,17 @@ class InferCommandTest {
 
     @Test
     void response_isPartOfTheReport() throws Exception {
-        assertThat(infer(url(embedded()), "simple", "-o", "json")).as(err.toString()).isZero();
+        assertThat(infer(url(embedded()), "simple", "-o", "json"))
+                .as(err.toString())
+                .isZero();
         JsonNode report = JSON.readTree(out.toString());
         assertThat(report.path("answered").asInt()).isEqualTo(1);
-        assertThat(report.path("response").path("outputs").path(0).path("data").path(15).asInt())
+        assertThat(report.path("response")
+                        .path("outputs")
+                        .path(0)
+                        .path("data")
+                        .path(15)
+                        .asInt())
                 .isEqualTo(16);
     }
 
@@ -126,7 +132,8 @@ class InferCommandTest {
     @ValueSource(strings = {"", "--grpc"})
     void manyRequests_showTheShareOfEachVersion(String option) throws Exception {
         for (String version : List.of("1", "2")) {
-            Path folder = Files.createDirectories(this.folder.resolve("models/simple").resolve(version));
+            Path folder =
+                    Files.createDirectories(this.folder.resolve("models/simple").resolve(version));
             Files.copy(SIMPLE_MODEL, folder.resolve("model.onnx"));
         }
         Files.writeString(folder.resolve("models/simple/config.pbtxt"), "version_policy { all { } }\n");
@@ -142,7 +149,9 @@ class InferCommandTest {
         if (!option.isEmpty()) {
             further.add(option);
         }
-        assertThat(infer(url(gateway), "m", further.toArray(String[]::new))).as(err.toString()).isZero();
+        assertThat(infer(url(gateway), "m", further.toArray(String[]::new)))
+                .as(err.toString())
+                .isZero();
         JsonNode report = JSON.readTree(out.toString());
         assertThat(report.path("answered").asInt()).isEqualTo(200);
         assertThat(report.path("targets")).hasSize(2);
@@ -189,10 +198,16 @@ class InferCommandTest {
                 """);
         assertThat(infer(url(gateway), "simple")).isEqualTo(1);
         assertThat(err.toString()).contains("UNAUTHENTICATED");
-        assertThat(infer(url(gateway), "simple", "--header", "X-Api-Key=" + key)).as(err.toString()).isZero();
+        assertThat(infer(url(gateway), "simple", "--header", "X-Api-Key=" + key))
+                .as(err.toString())
+                .isZero();
         String token = secret("token", key + "\n").toString();
-        assertThat(infer(url(gateway), "simple", "--token-file", token)).as(err.toString()).isZero();
-        assertThat(infer(url(gateway), "simple", "--grpc", "--token-file", token)).as(err.toString()).isZero();
+        assertThat(infer(url(gateway), "simple", "--token-file", token))
+                .as(err.toString())
+                .isZero();
+        assertThat(infer(url(gateway), "simple", "--grpc", "--token-file", token))
+                .as(err.toString())
+                .isZero();
     }
 
     private Path secret(String name, String text) throws IOException {
@@ -209,8 +224,12 @@ class InferCommandTest {
                         .formatted(issued.certificate(), issued.key()),
                 "local: {embedded_models: true}\ndefault_upstream: local\n");
         String url = url(gateway).replace("http://127.0.0.1", "https://localhost");
-        assertThat(infer(url, "simple", "--ca-file", authority.ca().toString())).as(err.toString()).isZero();
-        assertThat(infer(url, "simple", "--grpc", "--ca-file", authority.ca().toString())).as(err.toString()).isZero();
+        assertThat(infer(url, "simple", "--ca-file", authority.ca().toString()))
+                .as(err.toString())
+                .isZero();
+        assertThat(infer(url, "simple", "--grpc", "--ca-file", authority.ca().toString()))
+                .as(err.toString())
+                .isZero();
         assertThat(infer(url, "simple")).isEqualTo(1);
         assertThat(err.toString()).contains(url + ": UNAVAILABLE: ");
     }

@@ -37,17 +37,14 @@ class TopCommandTest {
 
     private static Gateway start() throws Exception {
         return Gateway.start(ConfigLoader.parse(
-                "test.yaml",
-                """
+                "test.yaml", """
                 listeners: [{port: 0}]
                 admin: {port: 0}
                 health: {warm_up: 0s}
                 local: {embedded_models: true}
                 upstreams: {gone: {protocol: grpc, endpoints: ["%s"]}}
                 models: {simple: {upstream: local}, lost: {upstream: gone}}
-                """
-                        .formatted(TestConfigs.unusedEndpoint().authority()),
-                Path.of(".")));
+                """.formatted(TestConfigs.unusedEndpoint().authority()), Path.of(".")));
     }
 
     private static String admin(Gateway gateway) {
@@ -100,7 +97,9 @@ class TopCommandTest {
         try (Gateway gateway = start()) {
             Thread calls = calls(gateway);
             await().atMost(1, TimeUnit.MINUTES).untilAsserted(() -> {
-                assertThat(top(true, "--admin", admin(gateway), "-o", "json")).as(err.toString()).isZero();
+                assertThat(top(true, "--admin", admin(gateway), "-o", "json"))
+                        .as(err.toString())
+                        .isZero();
                 JsonNode rates = JSON.readTree(out.toString());
                 JsonNode simple = named(rates.path("models"), "model", "simple");
                 assertThat(simple.path("requests_per_second").asDouble()).isPositive();
@@ -109,9 +108,13 @@ class TopCommandTest {
                 assertThat(simple.path("p99_ms").asDouble())
                         .isGreaterThanOrEqualTo(simple.path("p50_ms").asDouble())
                         .isPositive();
-                assertThat(named(rates.path("models"), "model", "lost").path("failed_per_second").asDouble())
+                assertThat(named(rates.path("models"), "model", "lost")
+                                .path("failed_per_second")
+                                .asDouble())
                         .isPositive();
-                assertThat(named(rates.path("servers"), "upstream", "gone").path("ready").asBoolean())
+                assertThat(named(rates.path("servers"), "upstream", "gone")
+                                .path("ready")
+                                .asBoolean())
                         .isFalse();
             });
             calls.interrupt();
@@ -123,9 +126,10 @@ class TopCommandTest {
     void onceAndWithoutTerminal_tableIsPrinted() throws Exception {
         try (Gateway gateway = start()) {
             for (boolean terminal : new boolean[] {true, false}) {
-                assertThat(terminal
-                                ? top(true, "--admin", admin(gateway), "--once")
-                                : top(false, "--admin", admin(gateway)))
+                assertThat(
+                                terminal
+                                        ? top(true, "--admin", admin(gateway), "--once")
+                                        : top(false, "--admin", admin(gateway)))
                         .as(err.toString())
                         .isZero();
                 assertThat(out.toString())
@@ -143,8 +147,7 @@ class TopCommandTest {
             await().atMost(1, TimeUnit.MINUTES).until(() -> frames() >= 3);
             assertThat(out.toString()).startsWith("\033[?1049h\033[?25l").contains("every 100ms; Ctrl-C ends");
             gateway.close();
-            await().atMost(1, TimeUnit.MINUTES)
-                    .until(() -> out.toString().contains("nothing accepts connections at"));
+            await().atMost(1, TimeUnit.MINUTES).until(() -> out.toString().contains("nothing accepts connections at"));
             top.interrupt();
             top.join();
             assertThat(out.toString()).endsWith("\033[?25h\033[?1049l");
@@ -175,8 +178,7 @@ class TopCommandTest {
         MetricSample sample = MetricSample.parse("a_b{x=\"1,\\\"}\\\\\\n\",y=\"\"} 1.5E3 1700000000");
         assertThat(sample).isEqualTo(new MetricSample("a_b", Map.of("x", "1,\"}\\\n", "y", ""), 1500));
         assertThat(MetricSample.parse("a 3")).isEqualTo(new MetricSample("a", Map.of(), 3));
-        assertThat(MetricSample.parse("a{} +Inf"))
-                .isEqualTo(new MetricSample("a", Map.of(), Double.POSITIVE_INFINITY));
+        assertThat(MetricSample.parse("a{} +Inf")).isEqualTo(new MetricSample("a", Map.of(), Double.POSITIVE_INFINITY));
     }
 
     @ParameterizedTest
@@ -209,7 +211,9 @@ class TopCommandTest {
 
     @Test
     void counterThatFell_countsFromZero() {
-        assertThat(FleetRates.between(sample(1, 10), sample(3, 20)).total().calls()).isEqualTo(5);
-        assertThat(FleetRates.between(sample(1, 10), sample(3, 1)).total().calls()).isEqualTo(3);
+        assertThat(FleetRates.between(sample(1, 10), sample(3, 20)).total().calls())
+                .isEqualTo(5);
+        assertThat(FleetRates.between(sample(1, 10), sample(3, 1)).total().calls())
+                .isEqualTo(3);
     }
 }

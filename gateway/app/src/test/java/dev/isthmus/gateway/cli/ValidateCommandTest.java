@@ -41,17 +41,19 @@ class ValidateCommandTest {
     }
 
     private String file(String more) throws IOException {
-        return Files.writeString(folder.resolve("f.yaml"), """
+        return Files.writeString(
+                        folder.resolve("f.yaml"),
+                        """
                 upstreams:
                   a: {protocol: grpc, endpoints: ["%s", "%s"]}
                   b: {protocol: rest, endpoints: ["%s"]}
                 local: {embedded_models: true}
                 models: {m: {upstream: a}, n: {targets: [{name: x, upstream: b, model: there}]}, digits: {upstream: local}}
                 """.formatted(
-                                grpc.endpoint().authority(),
-                                other.endpoint().authority(),
-                                rest.endpoint().authority())
-                        + more)
+                                                grpc.endpoint().authority(),
+                                                other.endpoint().authority(),
+                                                rest.endpoint().authority())
+                                + more)
                 .toString();
     }
 
@@ -102,10 +104,10 @@ class ValidateCommandTest {
         assertThat(run("validate", file(""), "--probe", "--timeout", "1m")).isEqualTo(1);
         assertThat(err.toString().lines())
                 .hasSize(2)
-                .anyMatch(line ->
-                        line.startsWith("upstream 'b', server " + rest.endpoint().authority() + " is not ready: "))
-                .anyMatch(line -> line.equals("model 'm' on upstream 'a', server "
-                        + other.endpoint().authority() + ": it is not ready"));
+                .anyMatch(line -> line.startsWith(
+                        "upstream 'b', server " + rest.endpoint().authority() + " is not ready: "))
+                .anyMatch(line -> line.equals(
+                        "model 'm' on upstream 'a', server " + other.endpoint().authority() + ": it is not ready"));
     }
 
     @Test
@@ -115,16 +117,16 @@ class ValidateCommandTest {
         rest.with("there", "INT64");
         rest.mute = true;
         assertThat(run("validate", file(""), "--probe", "--timeout", "1s")).isEqualTo(1);
-        assertThat(err.toString()).contains("upstream 'b', server " + rest.endpoint().authority() + " is not ready: ");
+        assertThat(err.toString())
+                .contains("upstream 'b', server " + rest.endpoint().authority() + " is not ready: ");
     }
 
     @Test
     void nameWithoutAddress_isSaid() throws IOException {
-        String file = Files.writeString(
-                        folder.resolve("f.yaml"),
-                        "upstreams: {u: {protocol: rest, connect_timeout: 1s, endpoints: ['none.invalid:1']}}\n"
-                                + "default_upstream: u\n")
-                .toString();
+        String file = Files.writeString(folder.resolve("f.yaml"), """
+                        upstreams: {u: {protocol: rest, connect_timeout: 1s, endpoints: ['none.invalid:1']}}
+                        default_upstream: u
+                        """).toString();
         assertThat(run("validate", file, "--probe", "--timeout", "1s")).isEqualTo(1);
         assertThat(err.toString()).contains("upstream 'u': none of its names and Services has an address");
     }
@@ -142,7 +144,8 @@ class ValidateCommandTest {
 
     @Test
     void refusedFile_isNotProbed() throws IOException {
-        String file = Files.writeString(folder.resolve("f.yaml"), "modles: {}\n").toString();
+        String file =
+                Files.writeString(folder.resolve("f.yaml"), "modles: {}\n").toString();
         assertThat(run("validate", file, "--probe", "-o", "json")).isEqualTo(2);
         JsonNode report = JSON.readTree(out.toString());
         assertThat(report.path("good").asBoolean()).isFalse();

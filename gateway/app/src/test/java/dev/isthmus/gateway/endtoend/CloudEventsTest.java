@@ -28,7 +28,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class CloudEventsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final List<Integer> ONES = IntStream.range(0, 16).mapToObj(each -> 1).toList();
+    private static final List<Integer> ONES =
+            IntStream.range(0, 16).mapToObj(each -> 1).toList();
     private static final List<Integer> NUMBERS = IntStream.range(0, 16).boxed().toList();
 
     private Process sink;
@@ -99,11 +100,8 @@ class CloudEventsTest {
             assertThat(client.send(request, HttpResponse.BodyHandlers.ofString())
                             .statusCode())
                     .isEqualTo(200);
-            await().until(() -> gateway.meters()
-                            .get("isthmus.payload.log.events")
-                            .counter()
-                            .count()
-                    == 2);
+            await().until(() ->
+                    gateway.meters().get("isthmus.payload.log.events").counter().count() == 2);
         } finally {
             gateway.close();
         }

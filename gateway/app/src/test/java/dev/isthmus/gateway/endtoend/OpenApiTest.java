@@ -34,7 +34,8 @@ class OpenApiTest {
     @Test
     void realServers(RealServers servers) throws Exception {
         servers.awaitReady();
-        try (Gateway gateway = TestGateways.start("""
+        try (Gateway gateway = TestGateways.start(
+                """
                 listeners: [{port: 0}]
                 upstreams:
                   triton: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}

@@ -82,7 +82,9 @@ class OperationsTest {
             Thread traffic = traffic(gateway, ended);
             try {
                 List<String> arguments = new ArrayList<>(List.of(
-                        "http://127.0.0.1:" + gateway.adminAddress().orElseThrow().getPort(), TOKEN));
+                        "http://127.0.0.1:"
+                                + gateway.adminAddress().orElseThrow().getPort(),
+                        TOKEN));
                 if (screenshots != null) {
                     arguments.add(Files.createDirectories(Path.of(screenshots))
                             .toAbsolutePath()

@@ -101,8 +101,9 @@ class SharedConnectionTest {
     private static int status(Gateway gateway) throws Exception {
         try (HttpClient client = HttpClient.newHttpClient()) {
             URI uri = URI.create("http://" + TestGateways.address(gateway) + "/v2/models/digits/infer");
-            HttpRequest request =
-                    HttpRequest.newBuilder(uri).POST(BodyPublishers.ofFile(SAMPLE)).build();
+            HttpRequest request = HttpRequest.newBuilder(uri)
+                    .POST(BodyPublishers.ofFile(SAMPLE))
+                    .build();
             return client.send(request, BodyHandlers.discarding()).statusCode();
         }
     }

@@ -48,7 +48,8 @@ class SharedRatesTest {
 
     /** A gateway whose model 'limited' has a rate; 'free' has none. */
     private static Gateway gateway(String prefix, String failureMode, String rate) throws Exception {
-        return TestGateways.start("""
+        return TestGateways.start(
+                """
                 listeners: [{port: 0}]
                 local: {embedded_models: true}
                 shared: {url: "redis://127.0.0.1:%d/1", on_failure: %s, prefix: "%s:", timeout: %s}

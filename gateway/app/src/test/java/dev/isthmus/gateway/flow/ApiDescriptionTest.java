@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.flow;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -11,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -34,16 +36,13 @@ class ApiDescriptionTest {
         byte[] digest = MessageDigest.getInstance("SHA-256").digest(KEY.getBytes(StandardCharsets.UTF_8));
         Path keys = Files.writeString(folder.resolve("keys"), ApiKeyFile.line("alice", digest) + "\n");
         Files.setPosixFilePermissions(keys, PosixFilePermissions.fromString("rw-------"));
-        return Stage.with(ConfigLoader.parse(
-                "test.yaml",
-                """
+        return Stage.with(ConfigLoader.parse("test.yaml", """
                 listeners: [{port: 0%s}]
                 local: {embedded_models: true}
                 default_upstream: local
                 health: {warm_up: 0s}
                 authentication: {api_keys: {file: keys}}
-                """.formatted(listener) + rest,
-                folder));
+                """.formatted(listener) + rest, folder));
     }
 
     private static JsonNode document(Stage stage, String path, String... headers) throws Exception {
@@ -55,6 +54,14 @@ class ApiDescriptionTest {
         }
     }
 
+    /** The document of the gateway, when it knows the extensions of its servers. */
+    private static JsonNode described(Stage stage, String... headers) {
+        return await().atMost(Duration.ofSeconds(20))
+                .until(
+                        () -> document(stage, "/openapi.json", headers),
+                        document -> document.path("paths").has("/v2/repository/index"));
+    }
+
     private static List<String> names(JsonNode object) {
         List<String> names = new ArrayList<>();
         object.fieldNames().forEachRemaining(names::add);
@@ -64,7 +71,7 @@ class ApiDescriptionTest {
     @Test
     void gateway_hasThePathsOfItsServers() throws Exception {
         try (Stage stage = Stage.local()) {
-            JsonNode document = document(stage, "/openapi.json");
+            JsonNode document = described(stage);
             assertThat(names(document.path("paths")))
                     .contains(
                             "/livez",
@@ -105,7 +112,8 @@ class ApiDescriptionTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"/v2/models/stranger", "/v2/models/simple/versions/9", "/v2/models/%2e%2e", "/v2/models/a%00"})
+    @ValueSource(
+            strings = {"/v2/models/stranger", "/v2/models/simple/versions/9", "/v2/models/%2e%2e", "/v2/models/a%00"})
     void unknownModel_isAnsweredAsForMetadata(String path) throws Exception {
         try (Stage stage = Stage.local();
                 Http1Client client = stage.http1()) {
@@ -161,7 +169,7 @@ class ApiDescriptionTest {
                     .isEqualTo(client.get("/v2/models/digits", "x-api-key: " + KEY)
                             .response()
                             .text());
-            assertThat(names(document(stage, "/openapi.json", "x-api-key: " + KEY).path("paths")))
+            assertThat(names(described(stage, "x-api-key: " + KEY).path("paths")))
                     .contains("/v2/models/{model}/config", "/v2/repository/index")
                     .doesNotContain("/v2/models/stats");
         }

@@ -65,7 +65,8 @@ final class MetricsReference {
                         "isthmus_rate_limited",
                         "isthmus_memory_refused"));
         sections.put("Callers", List.of("isthmus_access_refused", "isthmus_principal", "isthmus_credential"));
-        sections.put("Client connections", List.of("isthmus_connections", "isthmus_cors", "isthmus_http2", "isthmus_tls"));
+        sections.put(
+                "Client connections", List.of("isthmus_connections", "isthmus_cors", "isthmus_http2", "isthmus_tls"));
         sections.put("Targets and upstreams", List.of("isthmus_target", "isthmus_upstream", "isthmus_dns"));
         sections.put("Servers", List.of("isthmus_endpoint"));
         sections.put("Models", List.of("isthmus_model", "isthmus_catalogue"));

@@ -53,8 +53,10 @@ class PayloadKindsTest {
 
     private static boolean respond(String head, OutputStream out) throws IOException {
         if (head.contains("/generate_stream ")) {
-            write(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " + EVENTS.length()
-                    + "\r\n\r\n" + EVENTS);
+            write(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " + EVENTS.length()
+                            + "\r\n\r\n" + EVENTS);
         } else if (head.contains("/generate ")) {
             write(out, ok(GENERATED));
         } else {
@@ -78,7 +80,9 @@ class PayloadKindsTest {
     private static void post(Stage stage, String operation, String body, int status, String... headers)
             throws IOException {
         try (Http1Client client = stage.http1()) {
-            assertThat(client.post("/v2/models/" + operation, body, headers).response().status())
+            assertThat(client.post("/v2/models/" + operation, body, headers)
+                            .response()
+                            .status())
                     .isEqualTo(status);
         }
     }
@@ -137,9 +141,11 @@ class PayloadKindsTest {
             post(stage, "m/infer", "\1\2\3", 200, "Inference-Header-Content-Length: 0");
             EventPair events = sink.pair();
             assertThat(events.request().data()).containsExactly(1, 2, 3);
-            assertThat(events.request().header("inference-header-content-length")).isEqualTo("0");
+            assertThat(events.request().header("inference-header-content-length"))
+                    .isEqualTo("0");
             assertThat(events.request().header("content-type")).isEqualTo("application/octet-stream");
-            assertThat(JSON.readTree(events.response().data()).path("outputs").size()).isEqualTo(1);
+            assertThat(JSON.readTree(events.response().data()).path("outputs").size())
+                    .isEqualTo(1);
         }
     }
 
@@ -168,7 +174,8 @@ class PayloadKindsTest {
             post(stage, "none/infer", Infer.json("a", 7), 404, "X-Request-Id: r-5");
             assertThat(combined("r-5").has("response")).isTrue();
             generateStream(stage);
-            assertThat(JSON.readTree(sink.next().data()).path("response").asText()).isEqualTo(EVENTS);
+            assertThat(JSON.readTree(sink.next().data()).path("response").asText())
+                    .isEqualTo(EVENTS);
             stage.gateway().close();
             assertThat(sink.waiting()).isZero();
         }

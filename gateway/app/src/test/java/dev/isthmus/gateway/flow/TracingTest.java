@@ -266,7 +266,8 @@ class TracingTest {
             String wrong = body.replace("INPUT1", "INPUT2");
             assertThat(client.post("/v2/models/simple/infer", wrong).response().status())
                     .isEqualTo(400);
-            Span failed = FakeCollector.all(collector.spans(4), SPAN_KIND_INTERNAL).getLast();
+            Span failed =
+                    FakeCollector.all(collector.spans(4), SPAN_KIND_INTERNAL).getLast();
             assertThat(failed.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_ERROR);
             assertThat(attributes(failed)).containsEntry("error.type", "INVALID_ARGUMENT");
         }

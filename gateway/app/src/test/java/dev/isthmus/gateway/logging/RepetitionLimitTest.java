@@ -106,8 +106,9 @@ class RepetitionLimitTest {
             assertThat(limit.admits(repeating("y" + round, new KeyValuePair("model", "a"))))
                     .isTrue();
             seconds(61);
-            assertThat(limit.due()).singleElement().satisfies(line -> assertThat(line.repeated())
-                    .isEqualTo(5000 - 1 - RepetitionLimit.MAX_SUBJECTS));
+            assertThat(limit.due())
+                    .singleElement()
+                    .satisfies(line -> assertThat(line.repeated()).isEqualTo(5000 - 1 - RepetitionLimit.MAX_SUBJECTS));
             seconds(61);
             assertThat(limit.due()).isEmpty();
         }

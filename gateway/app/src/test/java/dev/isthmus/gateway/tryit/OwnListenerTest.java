@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.oip.OipException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -24,17 +25,19 @@ import org.junit.jupiter.api.io.TempDir;
 
 class OwnListenerTest {
     private static final Listener PLAIN = new Listener("127.0.0.1", 1);
-    private static final InetSocketAddress LOCAL = new InetSocketAddress("127.0.0.1", 1);
+    private static final InetSocketAddress LOCAL = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     private static final InetSocketAddress ANY = new InetSocketAddress("0.0.0.0", 2);
 
     @Test
     void listenerBehindAProxy_isNotUsed() {
         Listener behind = TestConfigs.with(PLAIN, Map.of("proxyProtocol", true));
-        assertThat(OwnListener.first(List.of(behind, PLAIN), List.of(ANY, LOCAL)).address())
+        assertThat(OwnListener.first(List.of(behind, PLAIN), List.of(ANY, LOCAL))
+                        .address())
                 .isEqualTo(LOCAL);
         assertThatThrownBy(() -> OwnListener.first(List.of(behind), List.of(ANY)))
                 .isInstanceOf(OipException.class)
-                .hasMessage("no listener takes connections without the PROXY protocol and without a client certificate");
+                .hasMessage(
+                        "no listener takes connections without the PROXY protocol and without a client certificate");
     }
 
     @Test
@@ -56,16 +59,14 @@ class OwnListenerTest {
         TestAuthority.Issued issued = new TestAuthority(folder, "authority").issue("server", "gateway.example");
         Path token = Files.writeString(folder.resolve("token"), "secret");
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
-        try (Gateway gateway = Gateway.start(ConfigLoader.parse(
-                        "test.yaml",
-                        """
+        try (Gateway gateway = Gateway.start(
+                        ConfigLoader.parse("test.yaml", """
                         listeners: [{port: 0, tls: {certificates: [{certificate: "%s", key: "%s"}]}}]
                         admin: {port: 0, token_file: token}
                         local: {embedded_models: true}
                         default_upstream: local
                         health: {warm_up: 0s}
-                        """.formatted(issued.certificate(), issued.key()),
-                        folder));
+                        """.formatted(issued.certificate(), issued.key()), folder));
                 HttpClient http = HttpClient.newHttpClient()) {
             for (String form : List.of("json", "binary", "grpc")) {
                 String input = "{\"name\": \"INPUT%d\", \"datatype\": \"INT32\", \"shape\": [1, 16]}";
@@ -73,12 +74,12 @@ class OwnListenerTest {
                         HttpRequest.newBuilder(URI.create("http://127.0.0.1:"
                                         + gateway.adminAddress().orElseThrow().getPort() + "/console/try"))
                                 .header("authorization", "Bearer secret")
-                                .POST(HttpRequest.BodyPublishers.ofString(
-                                        "{\"model\": \"simple\", \"form\": \"" + form + "\", \"inputs\": ["
-                                                + input.formatted(0) + "," + input.formatted(1) + "]}"))
+                                .POST(HttpRequest.BodyPublishers.ofString("{\"model\": \"simple\", \"form\": \"" + form
+                                        + "\", \"inputs\": [" + input.formatted(0) + "," + input.formatted(1) + "]}"))
                                 .build(),
                         HttpResponse.BodyHandlers.ofString());
-                assertThat(answer.body()).contains("\"status\" : 200", "OUTPUT0", "\"listener\" : \"https://127.0.0.1:");
+                assertThat(answer.body())
+                        .contains("\"status\" : 200", "OUTPUT0", "\"listener\" : \"https://127.0.0.1:");
             }
         }
     }

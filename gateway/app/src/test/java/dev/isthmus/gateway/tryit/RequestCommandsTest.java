@@ -29,8 +29,9 @@ class RequestCommandsTest {
         assertThat(commands("http://h:1", "json", ", \"version\": \"2\"" + inputs("INT8", "[2]", "1, -2"))
                         .path("curl")
                         .asText())
-                .isEqualTo("curl -s 'http://h:1/v2/models/a%20m/versions/2/infer' -d"
-                        + " '{\"inputs\":[{\"name\":\"it'\\''s\",\"datatype\":\"INT8\",\"shape\":[2],\"data\":[1,-2]}]}'");
+                .isEqualTo(
+                        "curl -s 'http://h:1/v2/models/a%20m/versions/2/infer' -d"
+                                + " '{\"inputs\":[{\"name\":\"it'\\''s\",\"datatype\":\"INT8\",\"shape\":[2],\"data\":[1,-2]}]}'");
     }
 
     @Test
@@ -54,7 +55,8 @@ class RequestCommandsTest {
                 .doesNotContain("Bearer");
         assertThat(curl.path("python").asText())
                 .startsWith("import os\n")
-                .contains("headers={\"authorization\": os.environ[\"AUTHORIZATION\"], \"x-team\": os.environ[\"X_TEAM\"]}");
+                .contains(
+                        "headers={\"authorization\": os.environ[\"AUTHORIZATION\"], \"x-team\": os.environ[\"X_TEAM\"]}");
         assertThat(commands("http://h:1", "grpc", headers).path("grpcurl").asText())
                 .contains(" -H 'x-team: '\"$X_TEAM\" ");
     }
@@ -63,7 +65,8 @@ class RequestCommandsTest {
     void tls_needsTheCertificateOfTheIssuer() {
         JsonNode json = commands("https://h:1", "json", "");
         assertThat(json.path("curl").asText()).startsWith("curl -s --cacert \"$CA_FILE\" 'https://h:1/v2/");
-        assertThat(json.path("python").asText()).contains("ssl=True, ssl_options={\"ca_certs\": os.environ[\"CA_FILE\"]}");
+        assertThat(json.path("python").asText())
+                .contains("ssl=True, ssl_options={\"ca_certs\": os.environ[\"CA_FILE\"]}");
         JsonNode grpc = commands("https://h:1", "grpc", "");
         assertThat(grpc.path("grpcurl").asText()).startsWith("grpcurl -cacert \"$CA_FILE\" -d ");
         assertThat(grpc.path("python").asText()).contains("ssl=True, root_certificates=os.environ[\"CA_FILE\"]");
@@ -71,10 +74,14 @@ class RequestCommandsTest {
 
     @Test
     void halfFloats_areRawOverGrpc() {
-        assertThat(commands("http://h:1", "grpc", inputs("FP16", "[1]", "1.5")).path("grpcurl").asText())
+        assertThat(commands("http://h:1", "grpc", inputs("FP16", "[1]", "1.5"))
+                        .path("grpcurl")
+                        .asText())
                 .contains("\"raw_input_contents\":[\"AD4=\"]")
                 .doesNotContain("contents\":{");
-        assertThat(commands("http://h:1", "grpc", inputs("BYTES", "[1]", "a")).path("grpcurl").asText())
+        assertThat(commands("http://h:1", "grpc", inputs("BYTES", "[1]", "a"))
+                        .path("grpcurl")
+                        .asText())
                 .contains("\"contents\":{\"bytes_contents\":[\"YQ==\"]}");
     }
 }

@@ -17,8 +17,8 @@ public record Drift(ServerId source, DriftKind kind, String subject, String merg
 
     /** The difference in one line, with its server. */
     String text() {
-        return source.upstream() + " " + source.label() + ": " + kind + (subject.isEmpty() ? "" : " of " + subject) + " '"
-                + said + "', merged '" + merged + "'";
+        return source.upstream() + " " + source.label() + ": " + kind + (subject.isEmpty() ? "" : " of " + subject)
+                + " '" + said + "', merged '" + merged + "'";
     }
 
     /** What differs. */

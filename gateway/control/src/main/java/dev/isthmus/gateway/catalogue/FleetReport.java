@@ -33,7 +33,10 @@ public record FleetReport(List<String> empty, List<ServerReport> servers, List<M
      * @param metadata null if it did not send any
      */
     public record ServerReport(
-            ServerId source, boolean ready, String reason, @Nullable ServerMetadata metadata) {}
+            ServerId source,
+            boolean ready,
+            String reason,
+            @Nullable ServerMetadata metadata) {}
 
     /**
      * One model on all of its servers.
@@ -82,8 +85,8 @@ public record FleetReport(List<String> empty, List<ServerReport> servers, List<M
     /** What is not there, and where replicas disagree; empty if all is good. */
     public List<String> problems() {
         List<String> problems = new ArrayList<>();
-        empty.forEach(upstream ->
-                problems.add("upstream '" + upstream + "': none of its names and Services has an address"));
+        empty.forEach(
+                upstream -> problems.add("upstream '" + upstream + "': none of its names and Services has an address"));
         for (ServerReport server : servers) {
             if (!server.ready()) {
                 problems.add(text(server.source()) + " is not ready: " + server.reason());
@@ -93,18 +96,18 @@ public record FleetReport(List<String> empty, List<ServerReport> servers, List<M
             for (ReplicaReport replica : model.replicas()) {
                 // The reason of a server that is not ready is enough.
                 if (ready(replica.source()) && !replica.problem().isEmpty()) {
-                    problems.add("model '" + model.name() + "' on " + text(replica.source()) + ": "
-                            + replica.problem());
+                    problems.add(
+                            "model '" + model.name() + "' on " + text(replica.source()) + ": " + replica.problem());
                 }
             }
-            model.drift().forEach(each -> problems.add("model '" + model.name() + "': replicas differ: " + each.text()));
+            model.drift()
+                    .forEach(each -> problems.add("model '" + model.name() + "': replicas differ: " + each.text()));
         }
         return problems;
     }
 
     private boolean ready(ServerId source) {
-        return servers.stream()
-                .noneMatch(server -> server.source().equals(source) && !server.ready());
+        return servers.stream().noneMatch(server -> server.source().equals(source) && !server.ready());
     }
 
     private static String text(ServerId source) {

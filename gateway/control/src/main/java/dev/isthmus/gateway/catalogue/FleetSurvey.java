@@ -46,7 +46,8 @@ public final class FleetSurvey {
 
     private record SurveyedModel(Upstream server, ModelRef model) {}
 
-    private record DescriptionResult(@Nullable ModelMetadata metadata, @Nullable OipException failure) {}
+    private record DescriptionResult(
+            @Nullable ModelMetadata metadata, @Nullable OipException failure) {}
 
     private FleetSurvey(
             List<Upstream> upstreams,
@@ -80,7 +81,9 @@ public final class FleetSurvey {
 
     private void begin() {
         for (ServerRecord record : records.all()) {
-            ask(handler -> requests.serverMetadata(record.server(), handler), new SurveyedServerHandler(record.server()));
+            ask(
+                    handler -> requests.serverMetadata(record.server(), handler),
+                    new SurveyedServerHandler(record.server()));
         }
         for (String name : locations.configured()) {
             for (Target target : locations.of(ModelRef.of(name)).targets()) {
@@ -170,7 +173,7 @@ public final class FleetSurvey {
 
     private void tick() {
         records.refresh();
-        if (pending == 0 && checked() || System.nanoTime() - deadlineNanos >= 0) {
+        if ((pending == 0 && checked()) || System.nanoTime() - deadlineNanos >= 0) {
             result.complete(report());
         } else {
             loop.schedule(this::tick, TICK_MILLIS, TimeUnit.MILLISECONDS);
@@ -199,8 +202,7 @@ public final class FleetSurvey {
         List<ServerReport> servers = new ArrayList<>();
         for (ServerRecord record : records.all()) {
             ReplicaStatus seen = record.seen();
-            servers.add(
-                    new ServerReport(record.source(), seen.ready(), seen.reason(), metadata.get(record.server())));
+            servers.add(new ServerReport(record.source(), seen.ready(), seen.reason(), metadata.get(record.server())));
         }
         return new FleetReport(
                 empty, servers, locations.configured().stream().map(this::model).toList());

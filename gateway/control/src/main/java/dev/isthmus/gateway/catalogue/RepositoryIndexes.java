@@ -229,8 +229,7 @@ final class RepositoryIndexes {
         List<IndexEntry> entries = new ArrayList<>(listed.entries());
         for (IndexEntry entry : listed.entries()) {
             for (RenamedModel other : others.getOrDefault(entry.name(), List.of())) {
-                if (other.model().version().isEmpty()
-                        || other.model().version().equals(entry.version())) {
+                if (other.model().version().isEmpty() || other.model().version().equals(entry.version())) {
                     entries.add(entry.named(other.client()));
                 }
             }

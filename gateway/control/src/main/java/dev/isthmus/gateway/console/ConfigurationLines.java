@@ -42,11 +42,13 @@ final class ConfigurationLines {
 
     private void value(String name, @Nullable Object value, List<String> path, int depth) {
         switch (value) {
-            case Map<?, ?> map when !map.isEmpty() -> {
+            case Map<?, ?> map
+            when !map.isEmpty() -> {
                 line(name, path, depth);
                 members(map, path, depth + 1);
             }
-            case List<?> list when list.stream().anyMatch(Map.class::isInstance) -> {
+            case List<?> list
+            when list.stream().anyMatch(Map.class::isInstance) -> {
                 line(name, path, depth);
                 for (int i = 0; i < list.size(); i++) {
                     value("-", list.get(i), below(path, Integer.toString(i)), depth + 1);

@@ -25,7 +25,7 @@ final class CallRing {
     private volatile long kept;
 
     /** Counts a call; whether it is to be added. */
-    @SuppressWarnings("NonAtomicOperationOnVolatileField") // only the loop writes
+    @SuppressWarnings("NonAtomicVolatileUpdate") // only the loop writes
     boolean admits(boolean failure, long now) {
         seen++;
         if (now - windowNanos >= WINDOW_NANOS || seen == 1) {
@@ -36,7 +36,7 @@ final class CallRing {
         return failure ? failed++ < KEPT : others++ < KEPT;
     }
 
-    @SuppressWarnings("NonAtomicOperationOnVolatileField") // only the loop writes
+    @SuppressWarnings("NonAtomicVolatileUpdate") // only the loop writes
     void add(EndedCall call) {
         kept++;
         last.set(next, call);

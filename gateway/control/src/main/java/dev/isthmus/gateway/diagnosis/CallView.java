@@ -80,7 +80,8 @@ final class CallView {
         document.put("matching_calls", seen);
         document.put("kept_calls", kept);
         document.put(
-                "calls", calls.stream().limit(MAX_CALLS).map(EndedCall::document).toList());
+                "calls",
+                calls.stream().limit(MAX_CALLS).map(EndedCall::document).toList());
         return document;
     }
 }

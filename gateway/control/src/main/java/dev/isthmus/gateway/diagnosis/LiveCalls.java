@@ -70,8 +70,8 @@ public final class LiveCalls implements CallObserver {
     }
 
     private CallView[] keepOpen(long now) {
-        return views.updateAndGet(all ->
-                Arrays.stream(all).filter(view -> !view.expired(now)).toArray(CallView[]::new));
+        return views.updateAndGet(
+                all -> Arrays.stream(all).filter(view -> !view.expired(now)).toArray(CallView[]::new));
     }
 
     private AdminResponse page(AdminRequest request) {
@@ -85,8 +85,7 @@ public final class LiveCalls implements CallObserver {
                 query.text("server", ""),
                 query.oneOf("outcome", "all", "all", "failed").equals("failed"),
                 TimeUnit.MILLISECONDS.toNanos(query.integer("slower_than_ms", 0, MAX_MILLIS, 0)));
-        return AdminResponse.json(
-                200, view(name, filter).document(query.integer("after", 0, Integer.MAX_VALUE, 0)));
+        return AdminResponse.json(200, view(name, filter).document(query.integer("after", 0, Integer.MAX_VALUE, 0)));
     }
 
     /**

@@ -53,7 +53,7 @@ final class ApiDocument {
     }
 
     /** An operation that is being written. */
-    final class ApiOperation {
+    static final class ApiOperation {
         private final ObjectNode node;
         private final ObjectNode responses;
 

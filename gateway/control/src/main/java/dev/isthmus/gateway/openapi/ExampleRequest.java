@@ -57,8 +57,9 @@ public record ExampleRequest(Optional<ObjectNode> document, String obstacle) {
 
     /** The smallest shape that fits one in metadata: 1 for each dimension of variable size. */
     public static Shape shape(Shape declared) {
-        return Shape.of(
-                LongStream.of(declared.toArray()).map(extent -> extent < 0 ? 1 : extent).toArray());
+        return Shape.of(LongStream.of(declared.toArray())
+                .map(extent -> extent < 0 ? 1 : extent)
+                .toArray());
     }
 
     private static long elements(Shape shape, long most) {

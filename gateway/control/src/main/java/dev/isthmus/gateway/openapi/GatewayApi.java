@@ -54,8 +54,8 @@ final class GatewayApi {
     }
 
     private void health(ServerPath path, String id, String summary, String schema) {
-        ApiDocument.ApiOperation probe = document.operation(false, path.path(), id, "health", summary)
-                .answers(document.schema(schema));
+        ApiDocument.ApiOperation probe =
+                document.operation(false, path.path(), id, "health", summary).answers(document.schema(schema));
         if (openHealth) {
             probe.open();
         }
@@ -97,8 +97,7 @@ final class GatewayApi {
         }
     }
 
-    private ApiDocument.ApiOperation operation(
-            ModelAction action, String path, String id, String tag, String summary) {
+    private ApiDocument.ApiOperation operation(ModelAction action, String path, String id, String tag, String summary) {
         return document.operation(action.post(), path, id, tag, summary);
     }
 
@@ -129,8 +128,7 @@ final class GatewayApi {
         StringBuilder suffix = new StringBuilder();
         for (String segment : path.segments()) {
             if (segment.startsWith("{")) {
-                suffix.append(suffix.isEmpty() ? "Of" : "")
-                        .append(upper(segment.substring(1, segment.length() - 1)));
+                suffix.append(suffix.isEmpty() ? "Of" : "").append(upper(segment.substring(1, segment.length() - 1)));
             }
         }
         return suffix.toString();

@@ -71,24 +71,26 @@ class LiveCallsTest {
     void call_isKeptWithItsDetails() {
         CallView view = live.view("page-one", ALL);
         live.ended(failed("m"));
-        assertThat(calls(view, 0)).singleElement().satisfies(call -> assertThat(call)
-                .containsEntry("model", "m")
-                .containsEntry("version", "3")
-                .containsEntry("route", "route-m")
-                .containsEntry("upstream", "triton")
-                .containsEntry("served_model", "there")
-                .containsEntry("server", "10.0.0.2:1")
-                .containsEntry("attempts", 2)
-                .containsEntry("retries", List.of("unavailable"))
-                .containsEntry("code", "UNAVAILABLE")
-                .containsEntry("status", 503)
-                .containsEntry("reason", "x".repeat(500))
-                .containsEntry("request_id", "r-1")
-                .containsEntry("protocol", "rest")
-                .containsEntry("operation", "model_metadata")
-                .containsEntry("request_ms", 1.0)
-                .containsEntry("duration_ms", 5.0)
-                .doesNotContainKey("response_ms"));
+        assertThat(calls(view, 0))
+                .singleElement()
+                .satisfies(call -> assertThat(call)
+                        .containsEntry("model", "m")
+                        .containsEntry("version", "3")
+                        .containsEntry("route", "route-m")
+                        .containsEntry("upstream", "triton")
+                        .containsEntry("served_model", "there")
+                        .containsEntry("server", "10.0.0.2:1")
+                        .containsEntry("attempts", 2)
+                        .containsEntry("retries", List.of("unavailable"))
+                        .containsEntry("code", "UNAVAILABLE")
+                        .containsEntry("status", 503)
+                        .containsEntry("reason", "x".repeat(500))
+                        .containsEntry("request_id", "r-1")
+                        .containsEntry("protocol", "rest")
+                        .containsEntry("operation", "model_metadata")
+                        .containsEntry("request_ms", 1.0)
+                        .containsEntry("duration_ms", 5.0)
+                        .doesNotContainKey("response_ms"));
     }
 
     @Test
@@ -174,8 +176,8 @@ class LiveCallsTest {
         "'', '', false, 6, false",
     })
     void filter(String model, String server, boolean failed, long millis, boolean kept) {
-        CallView view = live.view(
-                "page-one", new CallFilter(model, server, failed, TimeUnit.MILLISECONDS.toNanos(millis)));
+        CallView view =
+                live.view("page-one", new CallFilter(model, server, failed, TimeUnit.MILLISECONDS.toNanos(millis)));
         live.ended(call("m", 5));
         assertThat(calls(view, 0)).hasSize(kept ? 1 : 0);
     }

@@ -24,22 +24,18 @@ class ExampleRequestTest {
     }
 
     private static String example(ModelMetadata model) {
-        return ExampleRequest.of(model, 10)
-                .document()
-                .map(ObjectNode::toString)
-                .orElse("none");
+        return ExampleRequest.of(model, 10).document().map(ObjectNode::toString).orElse("none");
     }
 
     @ParameterizedTest
     @EnumSource
     void zerosOfEachType(DataType type) {
-        String zero =
-                switch (type) {
-                    case BOOL -> "false";
-                    case BYTES -> "\"0\"";
-                    case FP16, BF16, FP32, FP64 -> "0.0";
-                    case UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64 -> "0";
-                };
+        String zero = switch (type) {
+            case BOOL -> "false";
+            case BYTES -> "\"0\"";
+            case FP16, BF16, FP32, FP64 -> "0.0";
+            case UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64 -> "0";
+        };
         assertThat(example(model(tensor("x", type.name(), 2))))
                 .isEqualTo("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + type + "\",\"shape\":[2],\"data\":[" + zero
                         + "," + zero + "]}]}");
@@ -62,7 +58,8 @@ class ExampleRequestTest {
 
     @Test
     void elementsOfAllInputs_areLimited() {
-        assertThat(example(model(tensor("x", "INT8", 4), tensor("y", "INT8", 6)))).contains("\"y\"");
+        assertThat(example(model(tensor("x", "INT8", 4), tensor("y", "INT8", 6))))
+                .contains("\"y\"");
         ExampleRequest none = ExampleRequest.of(model(tensor("x", "INT8", 4), tensor("y", "INT8", 7)), 10);
         assertThat(none.document()).isEmpty();
         assertThat(none.obstacle()).isEqualTo("the inputs have more than 10 elements");

@@ -32,8 +32,7 @@ class TensorSchemasTest {
             FP8    | {}
             """)
     void element(String type, String schema) {
-        assertThat(property("data", false, type, 3))
-                .hasToString("{\"type\":\"array\",\"items\":" + schema + "}");
+        assertThat(property("data", false, type, 3)).hasToString("{\"type\":\"array\",\"items\":" + schema + "}");
     }
 
     @Test

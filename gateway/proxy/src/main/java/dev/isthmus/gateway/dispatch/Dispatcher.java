@@ -118,8 +118,7 @@ final class Dispatcher implements Service {
 
     private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
         RouteCall routed = new RouteCall(call, route, generate.model(), policies, access);
-        return HeldRequest.of(
-                routed.undecided(), call.loop(), reply, () -> admitted(call, generate, routed, reply));
+        return HeldRequest.of(routed.undecided(), call.loop(), reply, () -> admitted(call, generate, routed, reply));
     }
 
     private RequestSink admitted(Call call, Operation.Generate generate, RouteCall routed, Reply reply) {

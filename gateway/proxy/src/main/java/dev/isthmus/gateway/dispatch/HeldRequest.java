@@ -33,10 +33,7 @@ final class HeldRequest implements RequestSink {
      * @param open opens the call once it is admitted
      */
     static RequestSink of(
-            @Nullable CompletableFuture<Boolean> undecided,
-            EventLoop loop,
-            Reply reply,
-            Supplier<RequestSink> open) {
+            @Nullable CompletableFuture<Boolean> undecided, EventLoop loop, Reply reply, Supplier<RequestSink> open) {
         if (undecided == null) {
             return open.get();
         }
@@ -116,7 +113,9 @@ final class HeldRequest implements RequestSink {
 
     @Override
     public long held() {
-        return admitted == null ? parts.stream().mapToLong(ByteBuf::readableBytes).sum() : admitted.held();
+        return admitted == null
+                ? parts.stream().mapToLong(ByteBuf::readableBytes).sum()
+                : admitted.held();
     }
 
     @Override

@@ -24,16 +24,14 @@ final class RateWait {
      * @param then receives why the call is refused, null if it is admitted
      */
     static void then(
-            @Nullable CompletableFuture<Boolean> undecided,
-            EventLoop loop,
-            Consumer<@Nullable OipException> then) {
+            @Nullable CompletableFuture<Boolean> undecided, EventLoop loop, Consumer<@Nullable OipException> then) {
         if (undecided == null) {
             then.accept(null);
         } else if (undecided.isDone()) {
             then.accept(undecided.isCompletedExceptionally() ? failure(undecided.exceptionNow()) : null);
         } else {
-            undecided.whenComplete((admitted, refusal) ->
-                    loop.execute(() -> then.accept(refusal == null ? null : failure(refusal))));
+            undecided.whenComplete(
+                    (admitted, refusal) -> loop.execute(() -> then.accept(refusal == null ? null : failure(refusal))));
         }
     }
 

@@ -96,8 +96,7 @@ public final class RoutePolicyTable implements AutoCloseable {
                 : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
         return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
-                : new RateLimits(
-                        route.key(), rates, resources.counters(), resources.nanoTime(), resources.meters());
+                : new RateLimits(route.key(), rates, resources.counters(), resources.nanoTime(), resources.meters());
     }
 
     /** Counters continue if a reload leaves the targets unchanged. */

@@ -31,8 +31,7 @@ public record ClusterResources(
 
     /** The same with another source of queue depths. */
     public ClusterResources withPending(QueueDepthSource other) {
-        return new ClusterResources(
-                loop, allocator, meters, nanoTime, random, discovery, other, modelChecks, ending);
+        return new ClusterResources(loop, allocator, meters, nanoTime, random, discovery, other, modelChecks, ending);
     }
 
     /** The same with another discovery. */

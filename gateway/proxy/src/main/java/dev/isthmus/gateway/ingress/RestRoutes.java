@@ -69,15 +69,14 @@ final class RestRoutes {
         if (action == null) {
             return management(head, segments);
         }
-        Operation operation =
-                switch (action) {
-                    case READY -> new Operation.ModelReady(model);
-                    case INFER -> infer(head, model, head.acceptsEvents());
-                    case INFER_STREAM -> infer(head, model, true);
-                    case GENERATE -> new Operation.Generate(model, false);
-                    case GENERATE_STREAM -> new Operation.Generate(model, true);
-                    case OPENAPI -> new Operation.DescribeApi(model);
-                };
+        Operation operation = switch (action) {
+            case READY -> new Operation.ModelReady(model);
+            case INFER -> infer(head, model, head.acceptsEvents());
+            case INFER_STREAM -> infer(head, model, true);
+            case GENERATE -> new Operation.Generate(model, false);
+            case GENERATE_STREAM -> new Operation.Generate(model, true);
+            case OPENAPI -> new Operation.DescribeApi(model);
+        };
         return action.post() ? PathRoute.post(operation) : PathRoute.get(operation);
     }
 

@@ -39,8 +39,7 @@ final class RateLimit implements AutoCloseable {
     private final Counter refusedBodies;
     private final ReplaceableMeters meters;
 
-    RateLimit(
-            String model, ModelConfig.Rate rate, RateCounters counters, LongSupplier nanoTime, MeterRegistry meters) {
+    RateLimit(String model, ModelConfig.Rate rate, RateCounters counters, LongSupplier nanoTime, MeterRegistry meters) {
         this.model = model;
         this.rate = rate;
         this.counters = counters;
@@ -59,13 +58,7 @@ final class RateLimit implements AutoCloseable {
     private Counter counter(String kind) {
         return meters.add(Counter.builder("isthmus.rate.limited")
                 .description("Calls refused because of the route's rates; header is principal for a limit by caller")
-                .tags(
-                        "model",
-                        model,
-                        "limit",
-                        kind,
-                        "header",
-                        scope())::register);
+                .tags("model", model, "limit", kind, "header", scope())::register);
     }
 
     private String scope() {
@@ -176,7 +169,8 @@ final class RateLimit implements AutoCloseable {
                 case RateDecision.Unreadable unreadable ->
                     new OipException(
                             ErrorCode.UNAVAILABLE,
-                            "the rate limit of model '" + model + "' cannot be read, and is configured to admit nothing then");
+                            "the rate limit of model '" + model
+                                    + "' cannot be read, and is configured to admit nothing then");
                 case RateDecision.Undecided undecided -> refusal(undecided.join(), amount);
             };
         }

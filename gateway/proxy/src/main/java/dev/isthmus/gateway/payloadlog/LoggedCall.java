@@ -8,9 +8,9 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.payloadlog.PayloadEvent.OpaqueBodyKind;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.OpaqueBodyKind;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -70,8 +70,7 @@ final class LoggedCall {
             case BodyForm.RestForm rest ->
                 rest.jsonLength() == 0
                         ? new EventPayload.OpaqueBody(body, OpaqueBodyKind.RAW)
-                        : new EventPayload.Message(
-                                new InferMessage.RestMessage(new RestBody(body, rest.jsonLength())));
+                        : new EventPayload.Message(new InferMessage.RestMessage(new RestBody(body, rest.jsonLength())));
             case BodyForm.ProtobufForm protobuf -> new EventPayload.Message(new InferMessage.ProtobufMessage(body));
         };
     }
@@ -199,8 +198,7 @@ final class LoggedCall {
                     case ReplyMessage.Part part -> part(part.bytes(), part.jsonLength());
                     case ReplyMessage.Document document -> generated(document.content());
                     case ReplyMessage.Events events -> part(events.content(), RestBody.ALL_JSON);
-                    case ReplyMessage.StreamError error ->
-                        log.error(model, suffix(), error.failure(), error.id());
+                    case ReplyMessage.StreamError error -> log.error(model, suffix(), error.failure(), error.id());
                     default -> {}
                 }
             }

@@ -39,11 +39,7 @@ record PayloadEvent(
      * @param operation the attribute {@code operation}; empty for an inference
      * @param stream whether there may be any number of requests or responses
      */
-    record CallFacts(
-            ClientProtocol protocol,
-            @Nullable String traceParent,
-            String operation,
-            boolean stream) {}
+    record CallFacts(ClientProtocol protocol, @Nullable String traceParent, String operation, boolean stream) {}
 
     /** Whether it is a request or a response. */
     enum PayloadKind {

@@ -49,6 +49,7 @@ final class RedisConnection implements AutoCloseable {
     private static final long LONGEST_BACKOFF = TimeUnit.SECONDS.toNanos(4);
     /** A server that has not answered for this long may have moved. */
     private static final long SILENCE = TimeUnit.SECONDS.toNanos(2);
+
     private static final long LATE = TimeUnit.MILLISECONDS.toNanos(20);
     /** Commands whose answers are awaited. */
     private static final int MAX_COMMANDS = 50_000;

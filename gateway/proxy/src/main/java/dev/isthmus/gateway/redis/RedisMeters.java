@@ -26,9 +26,11 @@ final class RedisMeters implements AutoCloseable {
     }
 
     void show(RedisConnection connection) {
-        meters.add(Gauge.builder("isthmus.shared.up", connection, it -> it.answers() ? 1 : 0)
-                .description("1 if the Redis server answers; 0 if limits are counted as shared.on_failure says")
-                ::register);
+        meters.add(
+                Gauge.builder("isthmus.shared.up", connection, it -> it.answers() ? 1 : 0)
+                                .description(
+                                        "1 if the Redis server answers; 0 if limits are counted as shared.on_failure says")
+                        ::register);
     }
 
     void answered() {

@@ -28,8 +28,7 @@ final class RedisRamps implements SharedRamps {
     }
 
     @Override
-    public SavedRamp exchange(String model, SavedRamp mine, RampCommand command, SavedRamp wanted)
-            throws IOException {
+    public SavedRamp exchange(String model, SavedRamp mine, RampCommand command, SavedRamp wanted) throws IOException {
         try {
             List<Object> common = connection
                     .run(
@@ -75,8 +74,7 @@ final class RedisRamps implements SharedRamps {
     /** The model's name comes last, as it may have any characters. */
     private String key(String model, String configuration) {
         try {
-            byte[] digest =
-                    MessageDigest.getInstance("SHA-256").digest(configuration.getBytes(StandardCharsets.UTF_8));
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(configuration.getBytes(StandardCharsets.UTF_8));
             return prefix + "ramp:" + HexFormat.of().formatHex(digest).substring(0, DIGITS) + ":" + model;
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java has SHA-256", e);

@@ -46,11 +46,7 @@ final class RedisTokens implements TokenStore {
     public void giveBack(TokenBucketKey bucket, long tokens) {
         if (tokens > 0 && connection.answers()) {
             connection.run(
-                    RedisScript.GIVE_BACK,
-                    key(bucket),
-                    late -> {},
-                    Long.toString(tokens),
-                    microsPerToken(bucket));
+                    RedisScript.GIVE_BACK, key(bucket), late -> {}, Long.toString(tokens), microsPerToken(bucket));
         }
     }
 

@@ -52,8 +52,8 @@ final class SharedCounter implements RateCounter {
         }
     }
 
-    /** This amount or more is not available before a time. */
-    private record Refusal(long amount, long until) {
+    /** This amount or more is not available before a time. It is not asked for until another one. */
+    private record Refusal(long amount, long until, long available) {
         boolean covers(long asked, long now) {
             return asked >= amount && until - now > 0;
         }
@@ -83,7 +83,7 @@ final class SharedCounter implements RateCounter {
         this.largestBatch = (long) (capacity / SMALLEST_SHARE);
         long now = nanoTime.getAsLong();
         this.demand = new Demand(now, now, 0);
-        this.refusal = new Refusal(Long.MAX_VALUE, now);
+        this.refusal = new Refusal(Long.MAX_VALUE, now, now);
     }
 
     @Override
@@ -101,7 +101,7 @@ final class SharedCounter implements RateCounter {
                 decision = admitted(amount);
                 request = asking || tokens * 2 > batch(now) ? null : request(now);
             } else if (refusal.covers(amount, now)) {
-                return new RateDecision.Exceeded(refusal.until - now);
+                return new RateDecision.Exceeded(refusal.available - now);
             } else if (waiting.size() >= MAX_WAITING) {
                 return alone(amount);
             } else {
@@ -176,7 +176,7 @@ final class SharedCounter implements RateCounter {
                 }
                 long until = Math.max(wait, wait(each.amount, grant.debtNanos()));
                 if (until > 0) {
-                    refusal = new Refusal(each.amount, now + Math.min(until, REFUSAL_NANOS));
+                    refusal = new Refusal(each.amount, now + Math.min(until, REFUSAL_NANOS), now + until);
                     decided.add(() -> each.decision.complete(new RateDecision.Exceeded(until)));
                     all.remove();
                 }

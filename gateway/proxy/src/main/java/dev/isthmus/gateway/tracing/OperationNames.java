@@ -72,8 +72,7 @@ final class OperationNames {
             case Operation.ReadServerMetadata request -> "/v2";
             case Operation.ModelReady request -> model(model) + "/ready";
             case Operation.ReadModelMetadata request -> model(model);
-            case Operation.DescribeApi request ->
-                (request.model() == null ? "" : model(model)) + "/openapi.json";
+            case Operation.DescribeApi request -> (request.model() == null ? "" : model(model)) + "/openapi.json";
             case Operation.Infer infer -> model(model) + (infer.stream() ? "/infer_stream" : "/infer");
             case Operation.InferStream stream -> model(model) + "/infer";
             case Operation.Generate generate -> model(model) + (generate.stream() ? "/generate_stream" : "/generate");

@@ -60,7 +60,8 @@ class CheckPaceTest {
         pass(1_000);
         assertThat(run).hasSizeBetween(BURST + PER_SECOND - 1, BURST + PER_SECOND);
         pass(9_000);
-        assertThat(run).containsExactlyElementsOf(IntStream.range(0, 1_000).boxed().toList());
+        assertThat(run)
+                .containsExactlyElementsOf(IntStream.range(0, 1_000).boxed().toList());
     }
 
     @Test

@@ -17,7 +17,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class DocumentFilterTest {
     private static final DocumentFilter ALL = new DocumentFilter(OmittedPayload.DEFAULT);
-    private static final DocumentFilter SOME = new DocumentFilter(new OmittedPayload(Set.of("text_input"), Set.of("token")));
+    private static final DocumentFilter SOME =
+            new DocumentFilter(new OmittedPayload(Set.of("text_input"), Set.of("token")));
 
     private static ByteBuf bytes(String text) {
         return Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
@@ -59,7 +60,8 @@ class DocumentFilterTest {
 
     @Test
     void events_areFilteredOnlyIfSomethingIsToBeLeftOut() throws IOException {
-        String events = "id: 1\r\ndata:{\"text_input\":1,\r\ndata: \"b\":2}\r\n\r\n: x\ndata: [DONE]\n\ndata: {\"c\":3}";
+        String events =
+                "id: 1\r\ndata:{\"text_input\":1,\r\ndata: \"b\":2}\r\n\r\n: x\ndata: [DONE]\n\ndata: {\"c\":3}";
         assertThat(text(ALL.events(bytes(events)))).isEqualTo(events);
         FilteredDocument filtered = SOME.events(bytes(events));
         assertThat(text(filtered)).isEqualTo("id: 1\ndata: {\"b\":2}\n\n: x\ndata: [DONE]\n\ndata: {\"c\":3}\n");

@@ -52,7 +52,8 @@ class PayloadEncoderTest {
 
     private static PayloadEvent event(PayloadKind kind, @Nullable ErrorCode code, EventPayload payload) {
         return new PayloadEvent(
-                new CallFacts(ClientProtocol.GRPC, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "", false),
+                new CallFacts(
+                        ClientProtocol.GRPC, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "", false),
                 kind,
                 MODEL,
                 "id-1",
@@ -238,7 +239,8 @@ class PayloadEncoderTest {
     }
 
     private static PayloadEvent opaque(PayloadKind kind, OpaqueBodyKind body, String data) {
-        return event(kind, null, new EventPayload.OpaqueBody(Unpooled.copiedBuffer(data, StandardCharsets.UTF_8), body));
+        return event(
+                kind, null, new EventPayload.OpaqueBody(Unpooled.copiedBuffer(data, StandardCharsets.UTF_8), body));
     }
 
     @Test
@@ -273,8 +275,14 @@ class PayloadEncoderTest {
     void requestAndResponse_canBeOneEvent() throws IOException {
         CloudEvent event = encoder(Map.of("form", PayloadForm.BINARY))
                 .encode(new CombinedEvent(
-                        event(PayloadKind.REQUEST, null, new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
-                        event(PayloadKind.RESPONSE, ErrorCode.NOT_FOUND, new EventPayload.FailureText("no \"m\"", ""))));
+                        event(
+                                PayloadKind.REQUEST,
+                                null,
+                                new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
+                        event(
+                                PayloadKind.RESPONSE,
+                                ErrorCode.NOT_FOUND,
+                                new EventPayload.FailureText("no \"m\"", ""))));
         assertThat(event.attributes())
                 .containsEntry("type", "dev.isthmus.serving.inference")
                 .containsEntry("id", "id-1")
@@ -299,7 +307,10 @@ class PayloadEncoderTest {
         OmittedPayload omit = new OmittedPayload(Set.of("IN"), Set.of());
         CloudEvent event = encoder(Map.of("omit", omit))
                 .encode(new CombinedEvent(
-                        event(PayloadKind.REQUEST, null, new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
+                        event(
+                                PayloadKind.REQUEST,
+                                null,
+                                new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
                         event(PayloadKind.RESPONSE, null, new EventPayload.Missing(MissingData.SIZE))));
         assertThat(event.attributes())
                 .containsEntry("tensorsomitted", "request")

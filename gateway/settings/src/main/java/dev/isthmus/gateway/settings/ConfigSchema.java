@@ -124,8 +124,15 @@ public final class ConfigSchema {
             case Section section ->
                 section.shortForm() == null
                         ? reference(section)
-                        : Map.of("anyOf", List.of(Map.of("type", "string", "pattern", "\\S"), reference(section)));
+                        : Map.of("anyOf", List.of(anyText(), reference(section)));
         };
+    }
+
+    private static Map<String, Object> anyText() {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("type", "string");
+        schema.put("pattern", "\\S");
+        return schema;
     }
 
     private Map<String, Object> names(Names names) {

@@ -133,8 +133,8 @@ final class SectionReader {
         if (key == null || !(node instanceof ScalarNode) || YamlReader.isNull(node)) {
             return node;
         }
-        ScalarNode name = new ScalarNode(
-                Tag.STR, key, node.getStartMark(), node.getStartMark(), DumperOptions.ScalarStyle.PLAIN);
+        ScalarNode name =
+                new ScalarNode(Tag.STR, key, node.getStartMark(), node.getStartMark(), DumperOptions.ScalarStyle.PLAIN);
         return new MappingNode(
                 Tag.MAP,
                 true,

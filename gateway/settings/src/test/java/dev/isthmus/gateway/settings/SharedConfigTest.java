@@ -68,15 +68,11 @@ class SharedConfigTest {
     void section_hasAllKeys() throws Exception {
         Path password = Files.writeString(folder.resolve("password"), "x");
         Files.setPosixFilePermissions(password, PosixFilePermissions.fromString("rw-------"));
-        assertThat(read("{url: redis://h, user: u, password_file: password, timeout: 1s, on_failure: closed, prefix: a}"))
+        assertThat(
+                        read(
+                                "{url: redis://h, user: u, password_file: password, timeout: 1s, on_failure: closed, prefix: a}"))
                 .isEqualTo(new SharedConfig(
-                        "redis://h",
-                        "u",
-                        password,
-                        null,
-                        Duration.ofSeconds(1),
-                        SharedConfig.FailureMode.CLOSED,
-                        "a"));
+                        "redis://h", "u", password, null, Duration.ofSeconds(1), SharedConfig.FailureMode.CLOSED, "a"));
     }
 
     @ParameterizedTest
@@ -93,8 +89,9 @@ class SharedConfigTest {
             })
     void url_ofAnotherForm_isRefused(String url) {
         assertThat(problems(url))
-                .containsExactly("isthmus.yaml:3:9: shared: url: redis://HOST:PORT/DATABASE or rediss://HOST:PORT/DATABASE"
-                        + " is expected, without user and password, got '" + url + "'");
+                .containsExactly(
+                        "isthmus.yaml:3:9: shared: url: redis://HOST:PORT/DATABASE or rediss://HOST:PORT/DATABASE"
+                                + " is expected, without user and password, got '" + url + "'");
     }
 
     @Test

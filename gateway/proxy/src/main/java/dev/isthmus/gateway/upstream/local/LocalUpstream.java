@@ -73,9 +73,7 @@ public final class LocalUpstream implements InProcessServer {
     private static TraceSpan span(Call call, ModelRef model) {
         CallContext context = call.context();
         return context.span()
-                .attempt(
-                        call.operation(),
-                        new AttemptTarget(NAME, "", Wire.DECODED, model, context.attempts() + 1));
+                .attempt(call.operation(), new AttemptTarget(NAME, "", Wire.DECODED, model, context.attempts() + 1));
     }
 
     @Override

@@ -97,7 +97,7 @@ await check('overview: figures after calls', async () => {
   const card = (title) => () => page.locator('.cards .card', { hasText: title }).first().innerText();
   await until('calls', card('Calls'), /[1-9][\d,.]*\/s/);
   await until('p99', card('p99'), /ms|s/);
-  await until('own time', card('Own time'), /µs|ms/);
+  await until('own time', card('Own time'), /\d (µs|ms|s)\s/);
   expect('generation', await page.locator('#generation').innerText(), /^1, for /);
   expect('state', await page.locator('.state').innerText(), /serving/);
   await until('chart', () => page.locator('.chart path.line0').first().getAttribute('d'), /^M.*L/);

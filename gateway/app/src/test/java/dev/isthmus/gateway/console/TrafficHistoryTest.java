@@ -43,6 +43,12 @@ class TrafficHistoryTest {
                 .register(registry);
     }
 
+    private Timer tries(String outcome) {
+        return Timer.builder("isthmus.upstream.requests")
+                .tags("upstream", "u", "outcome", outcome)
+                .register(registry);
+    }
+
     private void sample(long seconds) {
         nanos.addAndGet(TimeUnit.SECONDS.toNanos(seconds));
         history.add(history.reading());
@@ -110,20 +116,21 @@ class TrafficHistoryTest {
     }
 
     @Test
-    void ownTime_isWhatTriesDoNotTake() {
+    void ownTime_isWhatTriesDoNotTake_withoutThoseOfCopiesAndCancelledCalls() {
         AtomicLong waited = new AtomicLong();
         AtomicLong count = new AtomicLong();
         FunctionTimer.builder(
                         "isthmus.request.phase", count, AtomicLong::get, all -> waited.get(), TimeUnit.MILLISECONDS)
                 .tags("protocol", "rest", "operation", "infer", "model", "a", "phase", "upstream")
                 .register(registry);
-        Timer tries = Timer.builder("isthmus.upstream.requests")
-                .tags("upstream", "u", "outcome", "answered")
-                .register(registry);
+        Timer tries = tries("answered");
         sample(5);
         waited.set(1000);
         count.set(10);
         tries.record(Duration.ofMillis(900));
+        tries("cancelled").record(Duration.ofSeconds(5));
+        tries.record(Duration.ofMillis(300));
+        Timer.builder("isthmus.shadow.latency").register(registry).record(Duration.ofMillis(300));
         sample(5);
         expect(now().get("own_share"), 0.1);
         expect(now().get("own_seconds"), 0.01);

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param nanos when, on the scale of {@link System#nanoTime()}
  * @param models by the route's key
  * @param targets inferences by the target that they were sent to
- * @param trySeconds the time of tries at servers, without those of copies for shadows
+ * @param trySeconds the time of tries at servers, without those of copies for shadows and of cancelled calls
  */
 record TrafficReading(
         long nanos, Map<String, CallTotals> models, Map<TargetKey, Long> targets, DoubleAdder trySeconds) {
@@ -60,7 +60,8 @@ record TrafficReading(
                 }
             }
             case "isthmus.upstream.requests" -> {
-                if (meter instanceof Timer tries) {
+                // A cancelled call or copy has no response, and so no time until it.
+                if (meter instanceof Timer tries && !tag(meter, "outcome").equals("cancelled")) {
                     trySeconds.add(tries.totalTime(TimeUnit.SECONDS));
                 }
             }

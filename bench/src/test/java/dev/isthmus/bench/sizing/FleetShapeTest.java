@@ -7,6 +7,7 @@ import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -23,7 +24,8 @@ class FleetShapeTest {
     @Test
     void configuration_isValid() throws Exception {
         List<Integer> ports = IntStream.range(9_000, 9_006).boxed().toList();
-        Path token = Files.createFile(folder.resolve("token"));
+        Path token = Files.createFile(
+                folder.resolve("token"), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
         GatewayConfig config =
                 ConfigLoader.parse("f.yaml", shape.configuration(8080, 8081, token, ports, "", "other"), folder);
 

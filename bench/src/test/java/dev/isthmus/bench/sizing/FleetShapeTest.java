@@ -25,7 +25,8 @@ class FleetShapeTest {
     void configuration_isValid() throws Exception {
         List<Integer> ports = IntStream.range(9_000, 9_006).boxed().toList();
         Path token = Files.createFile(
-                folder.resolve("token"), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+                folder.resolve("token"),
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
         GatewayConfig config =
                 ConfigLoader.parse("f.yaml", shape.configuration(8080, 8081, token, ports, "", "other"), folder);
 

@@ -65,6 +65,12 @@ try {
   await page.getByRole('dialog').getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('button', { name: 'Log out' }).waitFor();
 
+  const linked = await (await browser.newContext()).newPage();
+  await linked.goto(`${admin}/#/try?token=${encodeURIComponent(token)}`);
+  await linked.getByRole('button', { name: 'Log out' }).waitFor();
+  check('the token does not stay in the address', linked.url().endsWith('#/try'));
+  await linked.context().close();
+
   const ones = Array(16).fill(1).join(', ');
   const counted = Array.from({ length: 16 }, (_, index) => index).join(', ');
   await page.getByLabel('Data, as JSON; empty: zeros').nth(0).fill(`[${ones}]`);

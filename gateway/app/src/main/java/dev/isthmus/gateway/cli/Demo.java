@@ -49,12 +49,15 @@ final class Demo {
     private static final int MAX_RESPONSE_BYTES = 1 << 20;
 
     private final InetSocketAddress address;
+    private final String console;
     private final PrintWriter out;
     private final Transport transport = Transport.best();
     private final Transcoder transcoder = new Transcoder(WireLimits.DEFAULT);
 
-    Demo(InetSocketAddress address, PrintWriter out) {
+    /** @param console the URL of the console's page that sends requests */
+    Demo(InetSocketAddress address, String console, PrintWriter out) {
         this.address = address;
+        this.console = console;
         this.out = out;
     }
 
@@ -140,6 +143,8 @@ final class Demo {
                 + ones + "]}},"
                 + "{\"name\":\"INPUT1\",\"shape\":[1,16],\"datatype\":\"INT32\",\"contents\":{\"int_contents\":["
                 + ones + "]}}]}' " + self.authority() + " inference.GRPCInferenceService/ModelInfer");
+        out.println();
+        out.println("In a browser: " + console);
         out.println();
         out.println("Serving until interrupted (Ctrl-C). For your own servers: ./isthmus serve --config FILE");
         out.flush();

@@ -54,10 +54,14 @@ record GatewayProcess(
     /** Starts the gateway and leaves it running. */
     Gateway start(PrintWriter out, WarmUp warmUp) throws Exception {
         if (file == null) {
-            GatewayConfig embedded = overridden(GatewayConfig.embedded());
+            DemoToken token = DemoToken.create();
+            GatewayConfig.Admin admin = new GatewayConfig.Admin("127.0.0.1", 0, token.file(), List.of());
+            GatewayConfig embedded = overridden(GatewayConfig.embedded().withAdmin(admin));
             Gateway gateway = Gateway.start(() -> embedded, warmUp::finished);
             announce(gateway, out);
-            new Demo(gateway.addresses().get(0), out).run();
+            String console =
+                    "http://" + gateway.adminAddress().map(GatewayProcess::text).orElseThrow();
+            new Demo(gateway.addresses().get(0), console + "/#/try?token=" + token.text(), out).run();
             // After the demo, which would otherwise compete with it for the processor.
             warm(warmUp, gateway, out);
             return gateway;

@@ -61,7 +61,7 @@ final class DocumentedCommands implements AutoCloseable {
         if (arguments.isEmpty()) {
             StringWriter out = new StringWriter();
             serve(EMBEDDED, folder);
-            new Demo(gateway().addresses().get(0), new PrintWriter(out)).run();
+            new Demo(gateway().addresses().get(0), "http://127.0.0.1:9901/#/try", new PrintWriter(out)).run();
             return out.toString();
         }
         if (arguments.get(0).equals("serve")) {

@@ -18,12 +18,13 @@ public sealed interface IndexListing {
 
     /** Whether both say the same; equal failures are different exceptions. */
     default boolean sameAs(IndexListing other) {
-        return this instanceof FailedListing(ServerId source, OipException failure)
-                        && other instanceof FailedListing(ServerId otherSource, OipException otherFailure)
-                ? source.equals(otherSource)
-                        && failure.code() == otherFailure.code()
-                        && failure.message().equals(otherFailure.message())
-                : equals(other);
+        if (this instanceof FailedListing(ServerId source, OipException failure)
+                && other instanceof FailedListing(ServerId otherSource, OipException otherFailure)) {
+            return source.equals(otherSource)
+                    && failure.code() == otherFailure.code()
+                    && failure.message().equals(otherFailure.message());
+        }
+        return equals(other);
     }
 
     /** The server's models. */

@@ -83,6 +83,21 @@ async function logIn(event) {
   }
 }
 
+/** The link that `isthmus` prints has the token; it does not stay in the address. Returns why it is refused, or ''. */
+async function logInByLink() {
+  const [page, given] = location.hash.split('?token=');
+  if (!given) {
+    return '';
+  }
+  history.replaceState(null, '', page);
+  try {
+    await post('/session', { token: decodeURIComponent(given) });
+    return '';
+  } catch (error) {
+    return error.message;
+  }
+}
+
 async function logInOrOut() {
   if (login.dataset.session !== 'true') {
     ask();
@@ -123,5 +138,10 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
   main.focus();
 });
-showSession();
-show(false);
+logInByLink().then((problem) => {
+  showSession();
+  show(false);
+  if (problem) {
+    notice(problem, 'bad');
+  }
+});

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Uses the console's page "Try it" in a real browser, and pastes its commands into a shell. Takes about 20 seconds.
-#   try.sh ADMIN_URL TOKEN [SCREENSHOT]
-# The gateway serves the embedded models. A screenshot of the documentation is written to the file SCREENSHOT. The exit
+#   try.sh ADMIN_URL TOKEN [SCREENSHOTS]
+# The gateway serves the embedded models. The screenshot of the documentation is written to the folder SCREENSHOTS. The exit
 # status is 0 if all checks pass.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

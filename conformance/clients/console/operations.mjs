@@ -2,70 +2,16 @@
 // Usage: operations.mjs ADMIN_URL TOKEN [SCREENSHOTS]; OperationsTest starts the gateway: from a file, whose last reload
 // changed the timeout of the model 'fraud' to 20s, and whose last version has the unknown key 'modles' in its first
 // line. Its models 'fraud', which fails, and 'simple' are called all the time.
-//   CHROMIUM   the browser; default chromium
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { accessible, check, expect, finish, newPage, until } from './checks.mjs';
 
 const [admin, token, screenshots] = process.argv.slice(2);
-const LIMIT = 30_000;
-const REFUSED = /Failed to load resource: the server responded with a status of (401|403)/;
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const program = execFileSync('which', [process.env.CHROMIUM ?? 'chromium'], { encoding: 'utf8' }).trim();
-const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
-const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
-context.setDefaultTimeout(LIMIT);
-const page = await context.newPage();
-const complaints = [];
-page.on('console', (message) => {
-  if (['error', 'warning'].includes(message.type()) && !REFUSED.test(message.text())) {
-    complaints.push(message.text());
-  }
-});
-page.on('pageerror', (error) => complaints.push(String(error)));
+const page = await newPage({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
 
-let failed = 0;
-async function check(name, run) {
-  try {
-    await run();
-    console.log(`ok    ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(`WRONG ${name}: ${error.message}`);
-  }
-}
-
-function expect(what, actual, expected) {
-  const right = expected instanceof RegExp ? expected.test(actual) : actual === expected;
-  if (!right) {
-    throw new Error(`${what}: ${expected} is expected, got '${actual}'`);
-  }
-}
-
-async function until(what, read, expected) {
-  const end = Date.now() + LIMIT;
-  for (;;) {
-    const actual = await read();
-    if (expected.test(actual)) {
-      return;
-    }
-    if (Date.now() > end) {
-      throw new Error(`${what}: ${expected} is expected, got '${actual}'`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-async function accessible(name) {
+async function accessibleInBoth(name) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
-    // Not as a script element, which the page's policy forbids.
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'] }));
-    const serious = violations.filter((each) => ['serious', 'critical'].includes(each.impact));
-    expect(`violations on ${name}`, serious.map((each) => `${each.id}: ${each.nodes[0].html}`).join('; '), '');
+    await accessible(page, name);
   }
   await page.emulateMedia({ colorScheme: 'light' });
 }
@@ -121,7 +67,7 @@ await check('configuration: what another file would change', async () => {
 
   await compare(OTHER);
   await until('accepted', () => result.innerText(), /would accept it[\s\S]*model 'digits': added[\s\S]*timeout: none -> 5s[\s\S]*restart only[\s\S]*admin: port: 0 -> 1/);
-  await accessible('a comparison');
+  await accessibleInBoth('a comparison');
   await fits('a comparison');
   await picture('configuration');
 });
@@ -138,7 +84,7 @@ await check('live: calls appear, failed ones open, filters hold', async () => {
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.locator('.opener').first().click();
   expect('details', await page.locator('tr.below').innerText(), /Reason[\s\S]*not reachable[\s\S]*upstream down[\s\S]*Request id/);
-  await accessible('an opened call');
+  await accessibleInBoth('an opened call');
   await fits('an opened call');
   await picture('live');
 });
@@ -152,7 +98,4 @@ await check('live: a page that is left asks for nothing', async () => {
   expect('requests', (await asked()) - before, 0);
 });
 
-await check('no error in the log of the browser', async () => expect('messages', complaints.join('\n'), ''));
-await browser.close();
-console.log(failed === 0 ? 'all passed' : `${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+await finish();

@@ -1,16 +1,12 @@
 // The page "Try it" in a real browser: the form, the commands, which are pasted into a shell, the answer, the timeline.
-// Usage: try.mjs ADMIN_URL TOKEN PYTHON [SCREENSHOT]; try.sh calls it. grpcurl is in the PATH, PYTHON has tritonclient.
-//   CHROMIUM   the browser; default chromium
+// Usage: try.mjs ADMIN_URL TOKEN PYTHON [SCREENSHOTS]; try.sh calls it. grpcurl is in the PATH, PYTHON has tritonclient.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { axe, browser } from './checks.mjs';
 
-const [admin, token, python, screenshot] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const program = execFileSync('which', [process.env.CHROMIUM ?? 'chromium'], { encoding: 'utf8' }).trim();
+const [admin, token, python, screenshots] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'isthmus-try-'));
 const complaints = [];
 
@@ -43,7 +39,6 @@ async function accessible(page, what) {
   }
 }
 
-const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
 try {
   const context = await browser.newContext({ bypassCSP: false, viewport: { width: 1280, height: 1000 } });
   const page = await context.newPage();
@@ -129,9 +124,9 @@ try {
     await page.setViewportSize({ width, height: 1000 });
     check(`fits ${width} pixels`, await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
   }
-  if (screenshot) {
+  if (screenshots) {
     await page.emulateMedia({ colorScheme: 'light' });
-    await page.screenshot({ path: screenshot, fullPage: true });
+    await page.screenshot({ path: join(screenshots, 'console-try.png'), fullPage: true });
   }
 
   await page.getByText('Credentials and headers').click();

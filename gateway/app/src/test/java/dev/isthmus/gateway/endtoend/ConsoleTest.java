@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.endtoend;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.isthmus.gateway.Gateway;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -10,8 +8,6 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -81,7 +77,6 @@ class ConsoleTest {
         Path token = Files.writeString(folder.resolve("token"), TOKEN);
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
         AtomicBoolean ended = new AtomicBoolean();
-        String screenshots = System.getProperty("isthmus.screenshots");
         try (ScoreServer first = new ScoreServer("1", 0.72, false);
                 ScoreServer second = new ScoreServer("1", 0.72, true);
                 ScoreServer next = new ScoreServer("2", 0.7188, false);
@@ -90,24 +85,11 @@ class ConsoleTest {
                         config(token, first, second, next).replace("host: 127.0.0.1", "host: 0.0.0.0"))) {
             Thread traffic = traffic(gateway, ended);
             try {
-                List<String> arguments = new ArrayList<>(List.of(url(gateway), url(guarded), TOKEN));
-                if (screenshots != null) {
-                    arguments.add(Files.createDirectories(Path.of(screenshots))
-                            .toAbsolutePath()
-                            .toString());
-                }
-                Script.Outcome outcome = Script.run("console.sh", arguments.toArray(String[]::new));
-                System.out.println(outcome.text());
-                assertThat(outcome.complaint()).isEmpty();
-                assertThat(outcome.text()).endsWith("all passed\n");
+                ConsoleScript.run("console.sh", ConsoleScript.url(gateway), ConsoleScript.url(guarded), TOKEN);
             } finally {
                 ended.set(true);
                 traffic.join();
             }
         }
-    }
-
-    private static String url(Gateway gateway) {
-        return "http://127.0.0.1:" + gateway.adminAddress().orElseThrow().getPort();
     }
 }

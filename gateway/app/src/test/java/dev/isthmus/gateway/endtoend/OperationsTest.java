@@ -14,8 +14,6 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -73,7 +71,6 @@ class OperationsTest {
         String config = config();
         Path file = Files.writeString(folder.resolve("isthmus.yaml"), config);
         AtomicBoolean ended = new AtomicBoolean();
-        String screenshots = System.getProperty("isthmus.screenshots");
         try (Gateway gateway = Gateway.start(new ConfigFile(file, given -> given))) {
             Files.writeString(file, config.replace("upstream: down", "upstream: down, timeout: 20s"));
             assertThat(gateway.reload()).isInstanceOf(ReloadResult.Applied.class);
@@ -81,19 +78,7 @@ class OperationsTest {
             assertThat(gateway.reload()).isInstanceOf(ReloadResult.Rejected.class);
             Thread traffic = traffic(gateway, ended);
             try {
-                List<String> arguments = new ArrayList<>(List.of(
-                        "http://127.0.0.1:"
-                                + gateway.adminAddress().orElseThrow().getPort(),
-                        TOKEN));
-                if (screenshots != null) {
-                    arguments.add(Files.createDirectories(Path.of(screenshots))
-                            .toAbsolutePath()
-                            .toString());
-                }
-                Script.Outcome outcome = Script.run("operations.sh", arguments.toArray(String[]::new));
-                System.out.println(outcome.text());
-                assertThat(outcome.complaint()).isEmpty();
-                assertThat(outcome.text()).endsWith("all passed\n");
+                ConsoleScript.run("operations.sh", ConsoleScript.url(gateway), TOKEN);
             } finally {
                 ended.set(true);
                 traffic.join();

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ExamplesTest {
     private static final String WITH_FILES =
             "model_repository|token_file|tls|certificates|certificate|key|handshake_timeout|minimum_version"
-                    + "|client_certificates|mode|ca|crl|server_name|header_files";
+                    + "|client_certificates|mode|ca|crl|server_name|header_files|user|password_file";
 
     private final Set<String> missing = new TreeSet<>();
     private final Set<String> found = new TreeSet<>();

@@ -85,13 +85,16 @@ async function logIn(event) {
 
 /** The link that `isthmus` prints has the token; it does not stay in the address. Returns why it is refused, or ''. */
 async function logInByLink() {
-  const [page, given] = location.hash.split('?token=');
+  const [page, query] = location.hash.split('?');
+  const parameters = new URLSearchParams(query);
+  const given = parameters.get('token');
   if (!given) {
     return '';
   }
-  history.replaceState(null, '', page);
+  parameters.delete('token');
+  history.replaceState(null, '', `${page}?${parameters}`);
   try {
-    await post('/session', { token: decodeURIComponent(given) });
+    await post('/session', { token: given });
     return '';
   } catch (error) {
     return error.message;

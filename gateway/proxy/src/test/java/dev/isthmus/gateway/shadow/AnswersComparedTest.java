@@ -211,6 +211,15 @@ class AnswersComparedTest {
                 .hasToString("[{\"model\":\"m\",\"shadow\":\"next\",\"requests\":{\"answered\":1,\"dropped\":0,"
                         + "\"failed\":0,\"left_out\":0,\"timeout\":0},\"comparisons\":{\"different\":1,\"dropped\":0,"
                         + "\"equal\":0,\"left_out\":0},\"worst_difference\":2.0,"
-                        + "\"last_mismatch\":\"output 'a': difference 2.0, 0 s ago\"}]");
+                        + "\"last_mismatch\":\"output 'a': difference 2.0, 0 s ago\","
+                        + "\"outputs\":[{\"output\":\"a\",\"compared\":1,\"worst_difference\":2.0,\"mean_cosine\":1.0,"
+                        + "\"mean_argmax_agreement\":1.0,\"distribution\":[{\"at_most\":0.0,\"count\":0},"
+                        + "{\"at_most\":1.0E-6,\"count\":0},{\"at_most\":1.0E-5,\"count\":0},"
+                        + "{\"at_most\":1.0E-4,\"count\":0},{\"at_most\":0.001,\"count\":0},"
+                        + "{\"at_most\":0.01,\"count\":0},{\"at_most\":0.1,\"count\":0},{\"at_most\":1.0,\"count\":0},"
+                        + "{\"at_most\":10.0,\"count\":1},{\"at_most\":100.0,\"count\":0},"
+                        + "{\"at_most\":1000.0,\"count\":0},{\"at_most\":\"infinite\",\"count\":0}]}],"
+                        + "\"examples\":[{\"output\":\"a\",\"reason\":\"difference\",\"seconds_ago\":0,"
+                        + "\"difference\":2.0}]}]");
     }
 }

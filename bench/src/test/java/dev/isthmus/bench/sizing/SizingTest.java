@@ -29,7 +29,7 @@ class SizingTest {
 
     @Test
     void smallFleet_isMeasured() throws Exception {
-        Sizing sizing = new Sizing();
+        SizingCommand sizing = new SizingCommand();
         StringWriter out = new StringWriter();
         CommandLine command = new CommandLine(sizing).setOut(new PrintWriter(out, true));
         command.parseArgs(

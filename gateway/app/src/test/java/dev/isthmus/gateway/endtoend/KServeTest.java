@@ -89,11 +89,7 @@ class KServeTest {
 
     @BeforeEach
     void prepare(TestInfo test) throws Exception {
-        namespace = test.getTestMethod()
-                .orElseThrow()
-                .getName()
-                .toLowerCase(Locale.ROOT)
-                .replace('_', '-');
+        namespace = KubernetesCluster.namespace(test);
         cluster.create(namespace, "none");
         Files.writeString(folder.resolve("token"), cluster.token(namespace, "first"));
         log.start();

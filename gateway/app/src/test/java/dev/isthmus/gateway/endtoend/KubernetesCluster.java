@@ -18,9 +18,11 @@ import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.TestInfo;
 
 /** A real Kubernetes API server with its etcd, without any controller: what they would create, tests create. */
 final class KubernetesCluster implements AutoCloseable {
@@ -37,6 +39,15 @@ final class KubernetesCluster implements AutoCloseable {
     private final int etcdPort = RealServer.freePort();
     private final Process etcd;
     private @Nullable Process apiServer;
+
+    /** A namespace for a test, named as its method. */
+    static String namespace(TestInfo test) {
+        return test.getTestMethod()
+                .orElseThrow()
+                .getName()
+                .toLowerCase(Locale.ROOT)
+                .replace('_', '-');
+    }
 
     /** Starts it, and waits until it is ready. */
     KubernetesCluster(Path folder) throws Exception {

@@ -15,7 +15,6 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -54,11 +53,7 @@ class KubernetesTest {
 
     @BeforeEach
     void prepare(TestInfo test) throws Exception {
-        namespace = test.getTestMethod()
-                .orElseThrow()
-                .getName()
-                .toLowerCase(Locale.ROOT)
-                .replace('_', '-');
+        namespace = KubernetesCluster.namespace(test);
         cluster.create(namespace, "triton");
         writeToken(cluster.token(namespace, "first"));
         log.start();

@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
 public final class ApiDescriptions {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final Schemas schemas = new Schemas();
     private final SecuritySchemes security;
     private final Set<String> openListeners;
 
@@ -46,8 +45,9 @@ public final class ApiDescriptions {
                 server.version(),
                 "The Open Inference Protocol over REST. The document of a model, with its inputs, outputs and an example"
                         + " request, is at /v2/models/{model}/openapi.json.",
-                schemas);
-        new GatewayApi(document, schemas, security.openHealth()).describe(Set.copyOf(server.extensions()));
+                ProtocolSchemas.instance());
+        new GatewayApi(document, ProtocolSchemas.instance(), security.openHealth())
+                .describe(Set.copyOf(server.extensions()));
         return written(call, document);
     }
 
@@ -79,7 +79,7 @@ public final class ApiDescriptions {
                 version.isEmpty() ? "1" : version,
                 "A model of the Open Inference Protocol"
                         + (metadata.platform().isEmpty() ? "." : ", platform " + metadata.platform() + "."),
-                schemas);
+                ProtocolSchemas.instance());
         new ModelApi(document, path(model), metadata).describe();
         return written(call, document);
     }

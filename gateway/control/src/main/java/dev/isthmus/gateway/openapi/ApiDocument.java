@@ -14,12 +14,12 @@ final class ApiDocument {
     private static final String EVENTS_TYPE = "text/event-stream";
     private static final String JSON_LENGTH = "Inference-Header-Content-Length";
 
-    private final Schemas known;
+    private final ProtocolSchemas known;
     private final ObjectNode root = JSON.objectNode();
     private final ObjectNode paths;
     private final ObjectNode schemas;
 
-    ApiDocument(String title, String version, String description, Schemas known) {
+    ApiDocument(String title, String version, String description, ProtocolSchemas known) {
         this.known = known;
         root.put("openapi", "3.1.0");
         root.putObject("info").put("title", title).put("version", version).put("description", description);
@@ -43,13 +43,13 @@ final class ApiDocument {
     /** The reference to a schema of the protocol, which is added. */
     ObjectNode schema(String name) {
         known.copy(name, schemas);
-        return Schemas.reference(name);
+        return ProtocolSchemas.reference(name);
     }
 
     /** Adds a schema, and returns the reference to it. */
     ObjectNode schema(String name, ObjectNode schema) {
         schemas.set(name, schema);
-        return Schemas.reference(name);
+        return ProtocolSchemas.reference(name);
     }
 
     /** An operation that is being written. */

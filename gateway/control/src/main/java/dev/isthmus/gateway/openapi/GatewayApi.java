@@ -15,10 +15,10 @@ final class GatewayApi {
     private static final String VERSION = "/versions/{version}";
 
     private final ApiDocument document;
-    private final Schemas schemas;
+    private final ProtocolSchemas schemas;
     private final boolean openHealth;
 
-    GatewayApi(ApiDocument document, Schemas schemas, boolean openHealth) {
+    GatewayApi(ApiDocument document, ProtocolSchemas schemas, boolean openHealth) {
         this.document = document;
         this.schemas = schemas;
         this.openHealth = openHealth;

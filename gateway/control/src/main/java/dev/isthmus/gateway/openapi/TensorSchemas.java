@@ -34,7 +34,7 @@ final class TensorSchemas {
         constant(properties.putObject("name"), tensor.name());
         properties.set("shape", shape(tensor.shape()));
         constant(properties.putObject("datatype"), tensor.dataType());
-        properties.set("parameters", Schemas.reference("Parameters"));
+        properties.set("parameters", ProtocolSchemas.reference("Parameters"));
         properties.set("data", data(tensor));
         return schema;
     }

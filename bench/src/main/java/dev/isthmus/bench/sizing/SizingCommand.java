@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
         name = "fleet",
         description = "Measures a gateway in front of a large fleet, beside one with one model; all on loopback.",
         mixinStandardHelpOptions = true)
-public final class Sizing implements Callable<Integer> {
+public final class SizingCommand implements Callable<Integer> {
     /** Models that get calls, one of each kind. */
     private static final Map<String, Integer> CALLED = new TreeMap<>(
             Map.of("by name", 0, "under another name", 6, "with two targets", 7, "by a pattern", 8, "discovered", 9));
@@ -85,7 +85,7 @@ public final class Sizing implements Callable<Integer> {
      * @param arguments see {@code bench/fleet --help}
      */
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new Sizing()).execute(arguments));
+        System.exit(new CommandLine(new SizingCommand()).execute(arguments));
     }
 
     @Override

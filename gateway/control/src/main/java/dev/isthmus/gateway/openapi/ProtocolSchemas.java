@@ -12,14 +12,18 @@ import java.io.UncheckedIOException;
 import java.util.Objects;
 
 /** The schemas of the protocol's messages, from {@code schemas.json}. Nobody changes them. */
-final class Schemas {
+final class ProtocolSchemas {
     private static final String REFERENCE = "#/components/schemas/";
 
     private final JsonNode all;
 
-    /** Reads them. */
-    Schemas() {
-        try (InputStream in = Objects.requireNonNull(Schemas.class.getResourceAsStream("schemas.json"))) {
+    /** Read when the first document is made, not at the start. */
+    private static final class Holder {
+        static final ProtocolSchemas INSTANCE = new ProtocolSchemas();
+    }
+
+    private ProtocolSchemas() {
+        try (InputStream in = Objects.requireNonNull(ProtocolSchemas.class.getResourceAsStream("schemas.json"))) {
             all = new ObjectMapper().readTree(in);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -28,6 +32,10 @@ final class Schemas {
         for (DataType type : DataType.values()) {
             datatypes.add(type.name());
         }
+    }
+
+    static ProtocolSchemas instance() {
+        return Holder.INSTANCE;
     }
 
     /** Whether there is a schema of this name. */

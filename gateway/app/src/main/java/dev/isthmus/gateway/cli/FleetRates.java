@@ -45,10 +45,11 @@ record FleetRates(double seconds, List<ModelRates> models, List<ServerRates> ser
      * One server.
      *
      * @param tries per second
-     * @param failed tries per second
+     * @param failed tries per second, without a valid response
+     * @param errors tries per second, answered with a 5xx status
      * @param health as the gateway has it
      */
-    record ServerRates(double tries, double failed, double underWay, JsonNode health) {}
+    record ServerRates(double tries, double failed, double errors, double underWay, JsonNode health) {}
 
     /** The rates from one sample to the next; counters that fell, as after a restart, count from 0. */
     static FleetRates between(FleetSample before, FleetSample after) {
@@ -68,6 +69,7 @@ record FleetRates(double seconds, List<ModelRates> models, List<ServerRates> ser
             servers.add(new ServerRates(
                     grown(then.tries, now.tries) / seconds,
                     grown(then.failed, now.failed) / seconds,
+                    grown(then.errors, now.errors) / seconds,
                     now.underWay,
                     health));
         }
@@ -158,6 +160,7 @@ record FleetRates(double seconds, List<ModelRates> models, List<ServerRates> ser
                     .put("reason", server.health().path("reason").asText())
                     .put("requests_per_second", server.tries())
                     .put("failed_per_second", server.failed())
+                    .put("errors_per_second", server.errors())
                     .put("in_flight", server.underWay());
         }
         return json;

@@ -44,7 +44,11 @@ record FleetSample(
     /** The counters of one server. */
     static final class ServerCounters {
         double tries;
+        /** Without a valid response. */
         double failed;
+        /** Answered with a 5xx status. */
+        double errors;
+
         double underWay;
     }
 
@@ -86,8 +90,13 @@ record FleetSample(
             }
             case "isthmus_model_requests_under_way" -> model(sample).underWay += value;
             case "isthmus_endpoint_requests_seconds_count" -> {
-                server(sample).tries += value;
-                server(sample).failed += sample.label("outcome").equals("failed") ? value : 0;
+                ServerCounters server = server(sample);
+                server.tries += value;
+                switch (sample.label("outcome")) {
+                    case "failed" -> server.failed += value;
+                    case "error", "unavailable" -> server.errors += value;
+                    default -> {}
+                }
             }
             case "isthmus_endpoint_under_way" -> server(sample).underWay += value;
             default -> {}

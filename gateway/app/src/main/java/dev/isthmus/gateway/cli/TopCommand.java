@@ -124,7 +124,8 @@ final class TopCommand implements Command {
         }
         models.print(out);
         out.println();
-        TextTable servers = new TextTable("UPSTREAM", "SERVER", "HEALTH", "REQUESTS/S", "FAILED/S", "IN FLIGHT");
+        TextTable servers =
+                new TextTable("UPSTREAM", "SERVER", "HEALTH", "REQUESTS/S", "FAILED/S", "ERRORS/S", "IN FLIGHT");
         for (FleetRates.ServerRates server : rates.servers()) {
             servers.row(
                     server.health().path("upstream").asText(),
@@ -132,6 +133,7 @@ final class TopCommand implements Command {
                     health(server.health()),
                     rate(server.tries()),
                     rate(server.failed()),
+                    rate(server.errors()),
                     Long.toString((long) server.underWay()));
         }
         servers.print(out);

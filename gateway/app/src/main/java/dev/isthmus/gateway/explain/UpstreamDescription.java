@@ -43,13 +43,7 @@ final class UpstreamDescription {
         lines.add("  timeout: " + Units.written(upstream.timeout()) + " in total"
                 + (upstream.tryTimeout() == null ? "" : ", " + Units.written(upstream.tryTimeout()) + " per attempt"));
         lines.add("  retries: " + retries(upstream.retry()));
-        UpstreamConfig.Outliers outliers = upstream.outliers();
-        lines.add("  outliers: "
-                + (outliers.consecutiveFailures() == 0
-                        ? "none are ejected"
-                        : outliers.consecutiveFailures() + " consecutive failures eject a server for "
-                                + Units.written(outliers.ejection()) + ", at most "
-                                + Units.share(outliers.maxEjected()) + " of them at once"));
+        lines.add("  outliers: " + outliers(upstream.outliers()));
         UpstreamConfig.Breaker breaker = upstream.breaker();
         String opens = breaker.failureRate() >= 1
                 ? "never opens"
@@ -58,6 +52,24 @@ final class UpstreamDescription {
         lines.add("  breaker: " + opens + "; at most " + upstream.maxRequests() + " concurrent calls");
         lines.add("  known only at run time: its addresses" + sources(upstream) + ", their health, its model versions");
         return lines;
+    }
+
+    private static String outliers(UpstreamConfig.Outliers outliers) {
+        UpstreamConfig.ErrorRate rate = outliers.errorRate();
+        List<String> causes = new ArrayList<>();
+        if (outliers.consecutiveFailures() > 0) {
+            causes.add(outliers.consecutiveFailures() + " consecutive failures");
+        }
+        if (rate.threshold() > 0) {
+            causes.add(Units.share(rate.threshold()) + " of failed calls in " + Units.written(rate.interval()));
+        }
+        if (rate.deviations() > 0) {
+            causes.add(rate.deviations() + " standard deviations from the other servers");
+        }
+        return causes.isEmpty()
+                ? "none are ejected"
+                : String.join(" or ", causes) + " eject a server for " + Units.written(outliers.ejection())
+                        + ", at most " + Units.share(outliers.maxEjected()) + " of them at once";
     }
 
     private static String retries(UpstreamConfig.Retry retry) {

@@ -95,14 +95,16 @@ class ConfigCommandsTest {
                         "  timeout: 60s in total, 2s per attempt",
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
-                        "  outliers: 5 consecutive failures eject a server for 5s, at most 50% of them at once",
+                        "  outliers: 5 consecutive failures or 50% of failed calls in 10s or 1.9 standard deviations"
+                                + " from the other servers eject a server for 5s, at most 50% of them at once",
                         "  breaker: never opens; at most 1000 concurrent calls",
                         "  known only at run time: its addresses (DNS), their health, its model versions",
                         "upstream 'm': rest, least_request over 10.0.0.1:1",
                         "  timeout: 60s in total",
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
-                        "  outliers: 5 consecutive failures eject a server for 5s, at most 50% of them at once",
+                        "  outliers: 5 consecutive failures or 50% of failed calls in 10s or 1.9 standard deviations"
+                                + " from the other servers eject a server for 5s, at most 50% of them at once",
                         "  breaker: never opens; at most 1000 concurrent calls",
                         "  known only at run time: its addresses, their health, its model versions",
                         "upstream 'local': in-process, one thread per core, 256 calls may wait, all models loaded,"

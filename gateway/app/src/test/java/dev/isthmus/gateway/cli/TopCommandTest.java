@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -207,6 +208,25 @@ class TopCommandTest {
                 + "isthmus_requests_seconds_count{code=\"OK\",model=\"m\",operation=\"server_ready\"} 99\n"
                 + "isthmus_requests_seconds_count{code=\"CANCELLED\",model=\"m\",operation=\"infer\"} 5\n";
         return FleetSample.of(TimeUnit.SECONDS.toNanos(seconds), text, JSON.createObjectNode());
+    }
+
+    private static FleetSample endpoint(long seconds, int answered, int errors, int unavailable, int failed) {
+        StringBuilder text = new StringBuilder();
+        Map.of("answered", answered, "error", errors, "unavailable", unavailable, "failed", failed)
+                .forEach((outcome, count) -> text.append("isthmus_endpoint_requests_seconds_count{endpoint=\"e:1\",")
+                        .append("outcome=\"" + outcome + "\",upstream=\"u\"} " + count + "\n"));
+        ObjectNode document = JSON.createObjectNode();
+        document.putArray("servers").addObject().put("upstream", "u").put("server", "e:1");
+        return FleetSample.of(TimeUnit.SECONDS.toNanos(seconds), text.toString(), document);
+    }
+
+    @Test
+    void errorsOfAServer_areCountedApartFromMissingResponses() {
+        FleetRates rates = FleetRates.between(endpoint(1, 10, 0, 0, 0), endpoint(3, 14, 4, 2, 8));
+        JsonNode server = rates.document().path("servers").path(0);
+        assertThat(server.path("requests_per_second").asDouble()).isEqualTo(9);
+        assertThat(server.path("errors_per_second").asDouble()).isEqualTo(3);
+        assertThat(server.path("failed_per_second").asDouble()).isEqualTo(4);
     }
 
     @Test

@@ -31,6 +31,7 @@ public final class ServerFigures {
         private long ejections;
         private long calls;
         private long failed;
+        private long serverErrors;
         private double seconds;
     }
 
@@ -67,6 +68,7 @@ public final class ServerFigures {
                 .put("ejections", counts.ejections)
                 .put("calls", counts.calls)
                 .put("failed", counts.failed)
+                .put("server_errors", counts.serverErrors)
                 .put("seconds", counts.seconds);
         // Unknown unless the upstream's balancing is queue_aware.
         if (Double.isFinite(counts.queue)) {
@@ -82,7 +84,11 @@ public final class ServerFigures {
                 ServerCounts counts = server(meter);
                 long calls = (long) timer.count();
                 counts.calls += calls;
-                counts.failed += tag(meter, "outcome").equals("failed") ? calls : 0;
+                switch (tag(meter, "outcome")) {
+                    case "failed" -> counts.failed += calls;
+                    case "error", "unavailable" -> counts.serverErrors += calls;
+                    default -> {}
+                }
                 counts.seconds += timer.totalTime(TimeUnit.SECONDS);
             }
             case FunctionCounter counter

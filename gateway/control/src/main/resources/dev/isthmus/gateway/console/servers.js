@@ -68,6 +68,7 @@ export function mount(page) {
       { title: 'Queue', numeric: true, value: (server) => server.queue ?? -1, cell: (server) => number(server.queue) },
       { title: 'Tries', numeric: true, value: (server) => server.rate ?? 0, cell: (server) => rate(server.rate) },
       { title: 'Failed', numeric: true, value: (server) => server.failing ?? 0, cell: (server) => percent(server.failing) },
+      { title: 'Errors', numeric: true, value: (server) => server.erring ?? 0, cell: (server) => percent(server.erring) },
       { title: 'Mean', numeric: true, value: (server) => server.mean ?? 0, cell: (server) => duration(server.mean) },
       { title: 'Last error', value: (server) => server.errors[0]?.text ?? '', cell: (server) => (server.errors.length ? `${ago(server.errors[0].time)}: ${server.errors[0].code}` : '–') },
     ],
@@ -92,6 +93,7 @@ export function mount(page) {
         ...each,
         rate: known ? calls / (time - before.time) : undefined,
         failing: known && calls > 0 ? (each.failed - old.failed) / calls : undefined,
+        erring: known && calls > 0 ? (each.server_errors - old.server_errors) / calls : undefined,
         mean: known && calls > 0 ? (each.seconds - old.seconds) / calls : undefined,
       };
     });

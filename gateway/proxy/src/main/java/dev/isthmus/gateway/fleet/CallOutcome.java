@@ -2,18 +2,29 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import java.util.Locale;
 
 /** How a call to one server ended, with respect to the server's health. */
 enum CallOutcome {
-    /** The server responded, possibly with an error caused by the request or the model. */
+    /** The server responded, possibly with an error caused by the request. */
     ANSWERED,
-    /**
-     * The server failed: unreachable, connection lost, timed out, UNAVAILABLE, or a response that violates the
-     * protocol.
-     */
+    /** The server responded with an error of its own, or of the model: 500, INTERNAL, UNKNOWN, DATA_LOSS. */
+    ERROR,
+    /** The server responded that it is unavailable: 503. */
+    UNAVAILABLE,
+    /** The server gave no valid response: unreachable, connection lost, timed out, protocol violated. */
     FAILED,
     /** No evidence about the server: the call was cancelled, or the server refused it unprocessed. */
     CANCELLED;
+
+    /** What the labels mean. */
+    static final String LABELS = "error: answered with a 5xx status other than 502, 503 and 504; unavailable: answered"
+            + " 503; failed: no valid response; cancelled: no evidence about the server";
+
+    /** The value of the label {@code outcome} of metrics. */
+    String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
 
     /**
      * The outcome of a call that ended with this failure.
@@ -29,10 +40,11 @@ enum CallOutcome {
             return ANSWERED;
         }
         return switch (failure.code()) {
-            case UNAVAILABLE, OVERLOADED, BAD_UPSTREAM_ANSWER -> FAILED;
+            case UNAVAILABLE, OVERLOADED -> failure.processed() == Processed.YES ? UNAVAILABLE : FAILED;
+            case BAD_UPSTREAM_ANSWER -> FAILED;
+            case UNKNOWN, INTERNAL, DATA_LOSS -> ERROR;
             case DEADLINE_EXCEEDED -> fullTimeout ? FAILED : CANCELLED;
             case CANCELLED,
-                    UNKNOWN,
                     INVALID_ARGUMENT,
                     NOT_FOUND,
                     ALREADY_EXISTS,
@@ -42,8 +54,6 @@ enum CallOutcome {
                     ABORTED,
                     OUT_OF_RANGE,
                     UNIMPLEMENTED,
-                    INTERNAL,
-                    DATA_LOSS,
                     UNAUTHENTICATED,
                     METHOD_NOT_ALLOWED,
                     PAYLOAD_TOO_LARGE,

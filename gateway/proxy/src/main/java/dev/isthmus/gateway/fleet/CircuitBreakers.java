@@ -191,8 +191,8 @@ final class CircuitBreakers {
 
         private void count(CallOutcome outcome) {
             switch (outcome) {
-                case ANSWERED -> breaker.onSuccess(0, TimeUnit.NANOSECONDS);
-                case FAILED -> breaker.onError(0, TimeUnit.NANOSECONDS, failed());
+                case ANSWERED, ERROR -> breaker.onSuccess(0, TimeUnit.NANOSECONDS);
+                case UNAVAILABLE, FAILED -> breaker.onError(0, TimeUnit.NANOSECONDS, failed());
                 case CANCELLED -> {
                     if (halfOpen) {
                         breaker.releasePermission();

@@ -85,9 +85,9 @@ final class ClusterMetrics implements AutoCloseable {
     private Timer timer(CallOutcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
                 .description(
-                        "Tries at a server, to the first response or the failure; 0 if the request was never complete."
-                                + " cancelled: no evidence about the server")
-                .tags(upstream.and("outcome", label(outcome)))
+                        "Tries at a server, to the first response or the failure; 0 if the request was never complete. "
+                                + CallOutcome.LABELS)
+                .tags(upstream.and("outcome", outcome.label()))
                 .serviceLevelObjectives(BUCKETS)::register);
     }
 

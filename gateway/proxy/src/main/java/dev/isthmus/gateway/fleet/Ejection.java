@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
-/** Ejects a server for a while because its calls fail. Thread-safe; locks only when a server is ejected or recovers. */
+/**
+ * Ejects a server for a while because its calls fail: several in a row, or too many in an interval. Thread-safe; locks
+ * only when a server is ejected or recovers.
+ */
 final class Ejection {
     /** The largest multiple of the base ejection time. */
     private static final int MAX_MULTIPLIER = 10;
@@ -17,6 +20,8 @@ final class Ejection {
     private final AtomicInteger successes = new AtomicInteger();
     /** Consecutive ejections, bounded; written under the lock. */
     private volatile int multiplier;
+    /** Whether the last ejection was due to the share of failed calls; written under the lock. */
+    private volatile boolean forErrorRate;
 
     private volatile boolean ejected;
     private volatile long until;
@@ -56,17 +61,30 @@ final class Ejection {
         return until;
     }
 
-    /** Records a success. As many consecutive successes as failures that eject undo one ejection. */
+    /**
+     * Records a success. As many consecutive successes as failures that eject undo one ejection, unless it was due to
+     * the share of failed calls: some succeed then, too.
+     */
     void succeeded(long now) {
         if (failures.get() != 0) {
             failures.set(0);
         }
-        if (multiplier > 0 && successes.incrementAndGet() >= rules.consecutiveFailures()) {
+        if (multiplier > 0 && !forErrorRate && successes.incrementAndGet() >= rules.consecutiveFailures()) {
             synchronized (lock) {
                 successes.set(0);
                 multiplier = Math.max(0, multiplier - 1);
                 end(now);
             }
+        }
+    }
+
+    /** Records that a response ended a row of failures or of successes. */
+    void interrupted() {
+        if (failures.get() != 0) {
+            failures.set(0);
+        }
+        if (successes.get() != 0) {
+            successes.set(0);
         }
     }
 
@@ -79,10 +97,29 @@ final class Ejection {
         if (limit == 0 || failures.incrementAndGet() < limit || ejected(now)) {
             return false;
         }
+        return eject(now, false);
+    }
+
+    /** Records that too many of its calls failed in an interval; true if that ejected the server. */
+    boolean failedTooOften(long now) {
+        return eject(now, true);
+    }
+
+    /** Records an interval in which not too many of its calls failed; it undoes one ejection that was due to that. */
+    void passedInterval(long now) {
+        if (forErrorRate && multiplier > 0 && !ejected(now)) {
+            synchronized (lock) {
+                multiplier = Math.max(0, multiplier - 1);
+            }
+        }
+    }
+
+    private boolean eject(long now, boolean errorRate) {
         synchronized (lock) {
             if (ejected(now) || !mayEject.getAsBoolean()) {
                 return false;
             }
+            forErrorRate = errorRate;
             multiplier = Math.min(multiplier + 1, MAX_MULTIPLIER);
             until = now + rules.ejection().toNanos() * multiplier;
             ejected = true;

@@ -11,7 +11,6 @@ import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
@@ -67,8 +66,8 @@ final class EndpointMeters implements AutoCloseable {
         for (CallOutcome outcome : CallOutcome.values()) {
             durations(
                     "isthmus.endpoint.requests",
-                    "Tries at the server, to the first response or the failure",
-                    tags.and("outcome", outcome.name().toLowerCase(Locale.ROOT)),
+                    "Tries at the server, to the first response or the failure. " + CallOutcome.LABELS,
+                    tags.and("outcome", outcome.label()),
                     replica.counts().requests(outcome));
         }
     }

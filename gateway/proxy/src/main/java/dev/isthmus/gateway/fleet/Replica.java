@@ -105,7 +105,8 @@ final class Replica {
         latency.measure(nanos, outcome == CallOutcome.ANSWERED, now);
         switch (outcome) {
             case ANSWERED -> ejection.succeeded(now);
-            case FAILED -> failed(now);
+            case ERROR -> ejection.interrupted();
+            case UNAVAILABLE, FAILED -> failed(now);
             case CANCELLED -> {}
         }
     }
@@ -125,6 +126,31 @@ final class Replica {
                             TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now));
             slowStart.restart(ejection.until());
         }
+    }
+
+    /** Ejects it because of the share of its calls that failed in an interval, if one more server may be ejected. */
+    void ejectForErrors(ErrorShare share) {
+        long now = nanoTime.getAsLong();
+        if (ejection.failedTooOften(now)) {
+            LOG.atWarn()
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .addKeyValue("upstream", server.name())
+                    .addKeyValue("server", label)
+                    .log(
+                            "upstream '{}': {} is ejected for {} s because {} of its last {} calls failed or were"
+                                    + " answered with 5xx, more than other servers'; see why: GET /debug/errors",
+                            server.name(),
+                            label,
+                            TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now),
+                            share.failed(),
+                            share.calls());
+            slowStart.restart(ejection.until());
+        }
+    }
+
+    /** Records an interval with enough calls, of which not too many failed. */
+    void passedInterval() {
+        ejection.passedInterval(nanoTime.getAsLong());
     }
 
     /** A health check succeeded after failures: ends an ejection. */

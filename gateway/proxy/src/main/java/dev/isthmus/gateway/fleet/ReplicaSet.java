@@ -23,6 +23,7 @@ public final class ReplicaSet implements AutoCloseable {
     private final List<DiscoveredServer> literalAddresses = new ArrayList<>();
     private final Discovery.@Nullable Registration registration;
     private final MembershipMeters meters;
+    private final OutlierDetector outliers;
 
     private ReplicaSet(
             String upstream, ReplicaMembership membership, UpstreamConfig config, ClusterResources resources) {
@@ -42,6 +43,8 @@ public final class ReplicaSet implements AutoCloseable {
         }
         membership.update(literalAddresses, false);
         registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
+        outliers = new OutlierDetector(config.outliers().errorRate(), membership::replicas, resources);
+        outliers.start();
         meters = new MembershipMeters(resources.meters(), upstream, membership, registration);
     }
 
@@ -123,6 +126,7 @@ public final class ReplicaSet implements AutoCloseable {
     @Override
     public void close() {
         meters.close();
+        outliers.close();
         if (registration != null) {
             registration.close();
         }

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.FakeV2Server;
@@ -68,7 +69,7 @@ class ChecksTest {
                     : new GrpcUpstream(settings, knowledge, bench.allocator());
         };
         Checks checks = new Checks(interval, PATIENCE, 2, 1);
-        Outliers outliers = new Outliers(5, Duration.ofMinutes(5), 0.5, 0.5);
+        Outliers outliers = new Outliers(5, Duration.ofMinutes(5), 0.5, 0.5, ErrorRate.DEFAULT);
         return ReplicaSet.start(
                 "u",
                 TestConfigs.with(config, Map.of("checks", checks, "outliers", outliers)),

@@ -82,7 +82,7 @@ final class ClusterBench implements AutoCloseable {
 
     long tries(CallOutcome outcome) {
         return meters.get("isthmus.upstream.requests")
-                .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+                .tag("outcome", outcome.label())
                 .timer()
                 .count();
     }

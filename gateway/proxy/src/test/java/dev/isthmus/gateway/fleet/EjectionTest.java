@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -131,7 +132,7 @@ class EjectionTest {
 
     @Test
     void noLimit_nobodyIsEjected() {
-        ReplicaFixture pool = new ReplicaFixture(new Outliers(0, EJECTION, 1, 0.5));
+        ReplicaFixture pool = new ReplicaFixture(new Outliers(0, EJECTION, 1, 0.5, ErrorRate.DEFAULT));
         pool.add("a:1");
         pool.add("b:1");
 
@@ -142,7 +143,7 @@ class EjectionTest {
 
     @Test
     void tooFewServersLeft_allAreUsed() {
-        ReplicaFixture pool = new ReplicaFixture(new Outliers(5, EJECTION, 1, 0.5));
+        ReplicaFixture pool = new ReplicaFixture(new Outliers(5, EJECTION, 1, 0.5, ErrorRate.DEFAULT));
         for (int i = 0; i < 4; i++) {
             pool.add("10.0.0." + i + ":8001");
         }

@@ -27,7 +27,6 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -228,7 +227,7 @@ final class FleetBench implements AutoCloseable {
 
     private Timer timer(CallOutcome outcome) {
         return meters.get("isthmus.upstream.requests")
-                .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+                .tag("outcome", outcome.label())
                 .timer();
     }
 

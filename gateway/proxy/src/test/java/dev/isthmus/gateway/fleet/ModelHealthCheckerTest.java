@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.FakeUpstream.Asked;
@@ -42,7 +43,7 @@ class ModelHealthCheckerTest {
             "server",
             server,
             this::now,
-            new Ejection(new Outliers(0, Duration.ofSeconds(1), 0, 0), new Object(), () -> false),
+            new Ejection(new Outliers(0, Duration.ofSeconds(1), 0, 0, ErrorRate.DEFAULT), new Object(), () -> false),
             SlowStart.full(Duration.ZERO, 0));
     private final Set<ModelRef> models = new LinkedHashSet<>(List.of(A, B));
     private final ModelHealthChecker checker = new ModelHealthChecker(

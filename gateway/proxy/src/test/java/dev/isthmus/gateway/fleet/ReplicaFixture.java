@@ -3,9 +3,11 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ModelRef;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -60,6 +62,25 @@ final class ReplicaFixture {
         Replica replica = new Replica(label, new FakeUpstream(), () -> now, ejection, warmth);
         replicas.add(replica);
         return replica;
+    }
+
+    /** Evaluates nothing by itself. */
+    OutlierDetector detector(ErrorRate errorRate) {
+        ClusterResources resources = new ClusterResources(
+                LOOP,
+                UnpooledByteBufAllocator.DEFAULT,
+                new SimpleMeterRegistry(),
+                () -> now,
+                random,
+                (addresses, refresh, listener) -> {
+                    throw new AssertionError("no names are looked up");
+                },
+                (metrics, authority, answer) -> {
+                    throw new AssertionError("no queues are looked at");
+                },
+                new CheckPace(LOOP, () -> now),
+                () -> false);
+        return new OutlierDetector(errorRate, () -> replicas, resources);
     }
 
     private boolean room() {

@@ -117,7 +117,7 @@ class RetryOverRestTest {
             assertThat(fleet.infer(cluster(ALL, one, two)).failure()).hasMessage("fail");
             assertThat(fleet.meters
                             .get("isthmus.upstream.requests")
-                            .tag("outcome", "answered")
+                            .tag("outcome", "error")
                             .timer()
                             .count())
                     .isEqualTo(1);

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Balance;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -27,7 +28,7 @@ final class UncheckedReplicas {
                         "balance",
                         new Balance(BalancePolicy.ROUND_ROBIN, Duration.ZERO, 1),
                         "outliers",
-                        new Outliers(0, Duration.ofSeconds(1), 0, 0)));
+                        new Outliers(0, Duration.ofSeconds(1), 0, 0, ErrorRate.DEFAULT)));
         EmbeddedChannel stillness = new EmbeddedChannel();
         stillness.freezeTime();
         ClusterResources around = new ClusterResources(

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class UpstreamCallTest {
@@ -48,6 +49,31 @@ class UpstreamCallTest {
             assertThat(bench.tries(CallOutcome.ANSWERED)).isEqualTo(1);
             assertThat(bench.count("isthmus.upstream.retries", "reason", "unsent"))
                     .isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "INTERNAL, YES, ERROR",
+        "UNKNOWN, YES, ERROR",
+        "DATA_LOSS, YES, ERROR",
+        "UNAVAILABLE, YES, UNAVAILABLE",
+        "UNAVAILABLE, NO, FAILED",
+        "UNAVAILABLE, MAYBE, FAILED",
+        "UNAVAILABLE, REFUSED, CANCELLED",
+        "BAD_UPSTREAM_ANSWER, YES, FAILED",
+        "DEADLINE_EXCEEDED, MAYBE, FAILED",
+        "INVALID_ARGUMENT, YES, ANSWERED",
+        "NOT_FOUND, YES, ANSWERED",
+        "RESOURCE_EXHAUSTED, YES, ANSWERED"
+    })
+    void outcome_tellsErrorsFromMissingResponses(ErrorCode code, Processed processed, CallOutcome outcome) {
+        try (var bench = FleetBench.of(FleetBench.retryingOn())) {
+            bench.infer();
+            only(bench).fail(code, processed);
+            for (CallOutcome each : CallOutcome.values()) {
+                assertThat(bench.tries(each)).as(each.name()).isEqualTo(each == outcome ? 1 : 0);
+            }
         }
     }
 
@@ -344,7 +370,8 @@ class UpstreamCallTest {
             only(bench).fail(ErrorCode.UNAVAILABLE, processed);
             assertThat(seen.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
             assertThat(seen.failure()).hasMessage("upstream 'triton' did not respond within 5 ms");
-            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
+            CallOutcome outcome = processed == Processed.YES ? CallOutcome.UNAVAILABLE : CallOutcome.FAILED;
+            assertThat(bench.tries(outcome)).isEqualTo(1);
         }
     }
 

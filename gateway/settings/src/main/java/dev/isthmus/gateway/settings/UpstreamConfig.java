@@ -144,7 +144,8 @@ public record UpstreamConfig(
     }
 
     /** Outlier ejection: passive health checks by the results of calls. */
-    @Doc("Outlier detection: a server whose calls fail in a row is ejected for a while.")
+    @Doc("Outlier detection: a server whose calls fail, in a row or more often than those of the others, is ejected "
+            + "for a while.")
     public record Outliers(
             @Doc("Consecutive failed calls (unreachable, connection lost, timed out, 503) that eject a server. "
                     + "0: never.")
@@ -158,8 +159,35 @@ public record UpstreamConfig(
             double maxEjected,
 
             @Doc("Share of healthy servers below which all servers get calls.") @Share
-            double panicThreshold) {
-        public static final Outliers DEFAULT = new Outliers(5, Duration.ofSeconds(5), 0.5, 0.5);
+            double panicThreshold,
+
+            ErrorRate errorRate) {
+        public static final Outliers DEFAULT = new Outliers(5, Duration.ofSeconds(5), 0.5, 0.5, ErrorRate.DEFAULT);
+    }
+
+    /** Outlier ejection by the share of failed calls. */
+    @Doc("Ejection by the share of calls that fail or are answered with a 5xx status, compared with the other servers. "
+            + "Errors that all servers share eject none.")
+    public record ErrorRate(
+            @Doc("Time over which calls are counted.") Duration interval,
+
+            @Doc("Share of failed calls from which a server is ejected, if it is at least twice that of the others "
+                    + "together. 0%: never.")
+            @Share
+            double threshold,
+
+            @Doc("Standard deviations by which a server's share of failed calls may exceed the mean of all servers, "
+                    + "as in Envoy's success rate ejection. A share below 5% is never ejected; with 1.9, one server "
+                    + "can only stand out among five or more. 0: never.")
+            @Range(max = 100)
+            double deviations,
+
+            @Doc("Calls in the interval below which a server is not judged.") @Range(min = 1, max = 1_000_000)
+            int minimumCalls,
+
+            @Doc("Servers with so many calls below which none is ejected.") @Range(min = 2, max = 10_000)
+            int minimumServers) {
+        public static final ErrorRate DEFAULT = new ErrorRate(Duration.ofSeconds(10), 0.5, 1.9, 50, 2);
     }
 
     /** Failures that are retried. */

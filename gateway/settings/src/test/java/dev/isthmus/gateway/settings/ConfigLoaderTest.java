@@ -18,6 +18,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Balance;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
@@ -407,7 +408,12 @@ class ConfigLoaderTest {
                         null,
                         new Balance(BalancePolicy.QUEUE_AWARE, Duration.ofSeconds(30), 8003),
                         new Checks(Duration.ofSeconds(2), Duration.ofSeconds(3), 4, 5),
-                        new Outliers(7, Duration.ofSeconds(9), 0.25, 0.1),
+                        new Outliers(
+                                7,
+                                Duration.ofSeconds(9),
+                                0.25,
+                                0.1,
+                                new ErrorRate(Duration.ofSeconds(20), 0.6, 2.5, 99, 3)),
                         new Retry(2, Set.of(RetryOn.LOST, RetryOn.TIMEOUT), 0.005, 1 << 20),
                         new Breaker(1, 10, 5, Duration.ofMinutes(1)),
                         new UpstreamConfig.UpstreamHttp2Abuse(1, 2, 3, 4)));

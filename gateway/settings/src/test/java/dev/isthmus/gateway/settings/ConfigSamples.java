@@ -54,7 +54,9 @@ final class ConfigSamples {
                 discover: true
                 balance: {policy: queue_aware, slow_start: 30s, metrics_port: 8003}
                 checks: {interval: 2s, timeout: 3s, unhealthy_after: 4, healthy_after: 5}
-                outliers: {consecutive_failures: 7, ejection: 9s, max_ejected: 25%, panic_threshold: 10%}
+                outliers:
+                  {consecutive_failures: 7, ejection: 9s, max_ejected: 25%, panic_threshold: 10%, error_rate:
+                    {interval: 20s, threshold: 60%, deviations: 2.5, minimum_calls: 99, minimum_servers: 3}}
                 retry: {retries: 2, on: [lost, timeout], budget: 0.5%, max_body: 1MiB}
                 breaker: {failure_rate: 100%, window: 10, minimum_calls: 5, open: 1m}
                 http2_abuse: {control_frame_burst: 1, control_frame_rate: 2, control_frames_per_data: 3, max_queued_frames: 4}
@@ -97,6 +99,12 @@ final class ConfigSamples {
                 arguments(
                         upstream("outliers: {max_ejected: 101%}"),
                         "upstream 't': outliers: max_ejected: a share such as 20% or 0.5% is expected, got '101%'"),
+                arguments(
+                        upstream("outliers: {error_rate: {minimum_servers: 1}}"),
+                        "error_rate: minimum_servers: a whole number from 2 to 10000 is expected, got '1'"),
+                arguments(upstream("outliers: {error_rate: {threshold: 101%}}"), "a share such as 20%"),
+                arguments(upstream("outliers: {error_rate: {deviations: -1}}"), "deviations: "),
+                arguments(upstream("outliers: {error_rate: {interval: 0s}}"), "interval: a duration"),
                 arguments(upstream("outliers: {max_ejected: 0.5}"), "is expected, got '0.5'"),
                 arguments(upstream("retry: {on: [unset]}"), "retry: on: one of unsent, unavailable, lost, timeout is"),
                 arguments(upstream("retry: {max_body: 2TiB}"), "is expected, got '2TiB'"),

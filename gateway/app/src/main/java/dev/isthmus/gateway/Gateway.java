@@ -36,6 +36,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executors;
@@ -236,11 +237,12 @@ public final class Gateway implements AutoCloseable {
         Generation old = current;
         GatewayConfig written = FixedSettings.kept(config, old.config());
         GatewayConfig wanted = discovery.merged(written);
-        List<String> warnings = FixedSettings.warnings(config, written);
+        List<String> warnings = new ArrayList<>(FixedSettings.warnings(config, written));
         List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
         try {
             if (!wanted.equals(old.config())) {
                 replace(old, wanted);
+                warnings.addAll(ramps().interruptions());
             }
             discovery.inEffect(written);
         } catch (Exception e) {

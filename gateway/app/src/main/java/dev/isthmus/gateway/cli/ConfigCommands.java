@@ -88,6 +88,7 @@ final class ConfigCommands {
         int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
             ConfigDiff diff = ConfigDiff.of(ConfigLoader.load(arguments.file(0)), ConfigLoader.load(arguments.file(1)));
             diff.changes().forEach(out::println);
+            diff.restarts().forEach(each -> out.println("a reload restarts: " + each));
             diff.needRestart().forEach(each -> out.println("only after a restart: " + each));
             return diff.isEmpty() ? 0 : DIFFERENT;
         }

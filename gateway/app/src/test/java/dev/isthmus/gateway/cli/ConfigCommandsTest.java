@@ -265,6 +265,10 @@ class ConfigCommandsTest {
                                 + " {name: canary, upstream: m, version: 9, weight: 1}] -> [{name: stable, upstream: t,"
                                 + " model: resnet50, weight: 2}, {name: canary, upstream: m, version: 9, weight: 1}]",
                         "default_upstream: m -> t",
+                        "a reload restarts: upstream 'm': connections, health, ejections and the circuit breaker of its"
+                                + " servers begin anew",
+                        "a reload restarts: upstream 't': connections, health, ejections and the circuit breaker of its"
+                                + " servers begin anew",
                         "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, allowed_hosts: []}");
     }
 

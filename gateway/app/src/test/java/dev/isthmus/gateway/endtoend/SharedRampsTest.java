@@ -146,6 +146,19 @@ class SharedRampsTest {
     }
 
     @Test
+    void otherLimits_shareTheState() throws Exception {
+        try (Gateway first = gateway("limits");
+                Gateway second = gateway("limits", "40%, 100%", ", minimum_requests: 7000000, max_error_rate: 9%")) {
+            expect(RampState.RUNNING, 0.4, first, second);
+            second.ramps().rollBack("m");
+            expect(RampState.ROLLED_BACK, 0, first, second);
+        }
+        try (Gateway third = gateway("limits", "40%, 100%", ", minimum_requests: 3")) {
+            expect(RampState.ROLLED_BACK, 0, third);
+        }
+    }
+
+    @Test
     void stateFile_ofAnEarlierRound_isOutdated_andOneOfTheSameRoundCounts() throws Exception {
         String own = ", minimum_requests: 1000000}\nramps: {state_file: \"" + folder.resolve("rounds.json") + "\"";
         try (Gateway first = gateway("rounds", "40%, 100%", own)) {

@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -18,6 +21,10 @@ class RampStateTest {
     Path folder = Path.of(".");
 
     private Gateway start(String steps) throws Exception {
+        return Gateway.start(config("steps: " + steps));
+    }
+
+    private GatewayConfig config(String ramp) throws Exception {
         Path file = Files.writeString(folder.resolve("isthmus.yaml"), """
                 listeners: [{port: 0}]
                 local: {embedded_models: true}
@@ -27,9 +34,9 @@ class RampStateTest {
                     targets:
                       - {name: old, upstream: local}
                       - {name: new, upstream: local, version: "1"}
-                    ramp: {target: new, steps: %s}
-                """.formatted(steps));
-        return Gateway.start(ConfigLoader.load(file));
+                    ramp: {target: new, %s}
+                """.formatted(ramp));
+        return ConfigLoader.load(file);
     }
 
     private static void expect(Gateway gateway, RampState state, double share) {
@@ -54,8 +61,35 @@ class RampStateTest {
             third.ramps().rollBack("digits");
         }
         try (Gateway changed = start("[20%, 100%]")) {
-            expect(changed, RampState.RUNNING, 0.2);
+            expect(changed, RampState.ROLLED_BACK, 0);
         }
-        assertThat(folder.resolve("state.json")).content().contains("\"state\" : \"running\"");
+        assertThat(folder.resolve("state.json")).content().contains("\"state\" : \"rolled_back\"");
+    }
+
+    private static List<String> warnings(ReloadResult result) {
+        return switch (result) {
+            case ReloadResult.Applied applied -> applied.warnings();
+            case ReloadResult.Rejected rejected -> throw new AssertionError(rejected.problems());
+        };
+    }
+
+    @Test
+    void reload_keepsARollback_andWarnsOfWhatItRestarts() throws Exception {
+        try (Gateway gateway = start("[10%, 100%]")) {
+            gateway.ramps().rollBack("digits");
+            for (String other :
+                    List.of("interval: 7m", "minimum_requests: 5", "max_error_rate: 3%", "max_latency_ratio: 2")) {
+                assertThat(warnings(gateway.reload(config("steps: [10%, 100%], " + other))))
+                        .as(other)
+                        .isEmpty();
+                expect(gateway, RampState.ROLLED_BACK, 0);
+            }
+            gateway.ramps().restart("digits");
+            assertThat(warnings(gateway.reload(config("steps: [20%, 100%]"))))
+                    .singleElement()
+                    .asString()
+                    .contains("begins again", "not one of the steps");
+            expect(gateway, RampState.RUNNING, 0.2);
+        }
     }
 }

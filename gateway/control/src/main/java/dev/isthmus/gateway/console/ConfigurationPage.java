@@ -119,6 +119,7 @@ public final class ConfigurationPage {
                 Map.of(
                         "problems", List.of(),
                         "changes", withoutSecrets(diff.changes()),
+                        "restarts", withoutSecrets(diff.restarts()),
                         "after_restart", withoutSecrets(diff.needRestart())));
     }
 

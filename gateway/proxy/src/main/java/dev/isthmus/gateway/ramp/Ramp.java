@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ramp;
 
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.Units;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -18,7 +19,7 @@ import org.slf4j.spi.LoggingEventBuilder;
 final class Ramp implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Ramp.class);
 
-    private final RampPlan plan;
+    private volatile RampPlan plan;
     private final LongSupplier nanoTime;
     private final InstantSource clock;
     private final RampMeters meters;
@@ -98,8 +99,11 @@ final class Ramp implements AutoCloseable {
         weights.override(plan.arm(), share());
     }
 
-    /** Takes over the state that all gateways have in common. */
+    /** Takes over the state that all gateways have in common; no effect if it is that of earlier steps. */
     synchronized void adopt(SavedRamp common) {
+        if (!common.configuration().equals(plan.configuration())) {
+            return;
+        }
         boolean rolledBackHere = progress.state == RampState.ROLLED_BACK && common.round() == progress.round;
         if (rolledBackHere && common.state() != RampState.ROLLED_BACK) {
             // Meanwhile; the others are told next time.
@@ -142,10 +146,36 @@ final class Ramp implements AutoCloseable {
                 : plan.config().steps().get(progress.step);
     }
 
-    /** Applies the current share to the weights of a replaced route. */
-    synchronized void moveTo(TargetWeights others) {
+    /** Its state and share, for operators. */
+    synchronized String described() {
+        return progress.state.label() + " at a share of " + Units.share(share());
+    }
+
+    /**
+     * Goes on under another configuration of the same target, and applies the current share to the weights of the
+     * replaced route.
+     *
+     * @return whether it begins again because its share is not one of the steps any more
+     */
+    synchronized boolean moveTo(RampPlan next, TargetWeights others) {
+        SavedRamp kept = progress.unknown ? saved() : saved().under(next);
+        plan = next;
         weights = others;
+        guard = guard.with(next.config());
+        if (kept == null) {
+            if (progress.state == RampState.COMPLETE) {
+                transition(RampState.RUNNING);
+            }
+            enter(0);
+            return true;
+        }
+        progress.step = Math.min(kept.step(), next.config().steps().size() - 1);
+        if (kept.state() != progress.state) {
+            transition(kept.state());
+            enter(progress.step);
+        }
         weights.override(plan.arm(), share());
+        return false;
     }
 
     void record(String arm, boolean failed, long nanos) {

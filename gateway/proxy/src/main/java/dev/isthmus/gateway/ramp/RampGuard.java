@@ -23,6 +23,13 @@ final class RampGuard {
         this.config = config;
     }
 
+    /** A guard with other limits that knows the same of the other targets. */
+    RampGuard with(ModelConfig.RampConfig other) {
+        RampGuard guard = new RampGuard(other);
+        guard.othersP95 = othersP95;
+        return guard;
+    }
+
     /** What the step has so far, and the limits. */
     GuardFigures figures(StepFigures step) {
         long others = step.others().answered() >= MIN_CALLS ? step.others().p95Nanos() : othersP95;

@@ -6,7 +6,6 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.util.EnumMap;
-import java.util.Locale;
 import java.util.Map;
 
 /** The meters of one ramp. */
@@ -24,7 +23,7 @@ final class RampMeters implements AutoCloseable {
         for (RampState state : RampState.values()) {
             meters.add(Gauge.builder("isthmus.ramp.state", ramp, it -> it.state() == state ? 1 : 0)
                     .description("1 for the current state of the ramp")
-                    .tags(tags.and("state", state.name().toLowerCase(Locale.ROOT)))::register);
+                    .tags(tags.and("state", state.label()))::register);
         }
         steps = meters.add(Counter.builder("isthmus.ramp.steps")
                 .description("Steps that the ramp has reached")

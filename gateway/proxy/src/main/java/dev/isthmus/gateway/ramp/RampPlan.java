@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param target the ramped target
  */
 public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfig.RampConfig config) {
+    private static final String STEPS = " steps=";
+    private static final String WEIGHT = " weight=";
 
     public RampPlan {
         if (!config.target().equals(target.label())) {
@@ -21,13 +23,28 @@ public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfi
         }
     }
 
-    /** A text form of the configuration that stays the same from release to release. */
+    /**
+     * A text form of what progress belongs to, the ramped target and the steps, that stays the same from release to
+     * release.
+     */
     String configuration() {
+        return targetText() + STEPS + config.steps();
+    }
+
+    /** The ramped target in a text form of a configuration, also in one of version 0.2, which had its weight. */
+    static String targetOf(String configuration) {
+        int steps = configuration.lastIndexOf(STEPS);
+        String target = steps < 0 ? configuration : configuration.substring(0, steps);
+        int weight = target.lastIndexOf(WEIGHT);
+        return weight < 0 || !target.substring(weight + WEIGHT.length()).matches("[0-9]+")
+                ? target
+                : target.substring(0, weight);
+    }
+
+    /** What is ramped: progress of another target says nothing about it. */
+    String targetText() {
         return "target=" + target.label() + " upstream=" + target.upstream() + " model=" + text(target.model())
-                + " version=" + text(target.version()) + " weight=" + target.weight() + " steps=" + config.steps()
-                + " interval=" + config.interval() + " minimum_requests=" + config.minimumRequests()
-                + " max_error_rate=" + config.maxErrorRate() + " max_latency_ratio=" + config.maxLatencyRatio()
-                + " max_difference=" + config.maxDifference();
+                + " version=" + text(target.version());
     }
 
     private static String text(@Nullable String value) {

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -49,7 +48,7 @@ public record RampReport(
         ObjectNode document = JsonNodeFactory.instance.objectNode();
         document.put("model", model)
                 .put("target", arm)
-                .put("state", state.name().toLowerCase(Locale.ROOT))
+                .put("state", state.label())
                 .put("share", share)
                 .put("step", step + 1);
         var all = document.putArray("steps");

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ramp;
 
+import java.util.Locale;
+
 /** The state of a ramp. */
 public enum RampState {
     /** It advances through its steps. */
@@ -9,5 +11,10 @@ public enum RampState {
     /** The last step has ended: the share stays, and is no longer guarded. */
     COMPLETE,
     /** The target's share is 0 until the ramp is restarted. */
-    ROLLED_BACK
+    ROLLED_BACK;
+
+    /** Its name for operators, in files and in Redis. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
 }

@@ -92,7 +92,7 @@ public final class RampStateFile implements RampStateStore {
         ObjectNode all = document.putObject("ramps");
         new TreeMap<>(ramps)
                 .forEach((model, ramp) -> all.putObject(model)
-                        .put("state", ramp.state().name().toLowerCase(Locale.ROOT))
+                        .put("state", ramp.state().label())
                         .put("step", ramp.step() + 1)
                         .put("share", ramp.share())
                         .put("reason", ramp.reason())

@@ -7,10 +7,12 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -21,7 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All ramps of a process, by the route's key. A ramp survives reloads that leave its configuration unchanged.
+ * All ramps of a process, by the route's key. A ramp survives reloads that leave its target unchanged and its current
+ * share among its steps.
  * Thread-safe; recording is lock-free.
  */
 public final class Ramps implements AutoCloseable {
@@ -37,6 +40,7 @@ public final class Ramps implements AutoCloseable {
     private final RampExchange exchange;
     private final List<ScheduledFuture<?>> schedules;
     private volatile Map<String, Ramp> byModel = Map.of();
+    private volatile List<String> interruptions = List.of();
 
     /**
      * Starts without ramps.
@@ -95,25 +99,53 @@ public final class Ramps implements AutoCloseable {
     }
 
     /**
-     * Replaces the ramps: unchanged ones continue with the new weights, new ones start with their saved progress, the
-     * others end. Called before calls are routed by the new weights; may block.
+     * Replaces the ramps: those of the same targets continue with the new weights and limits, new ones start with their
+     * saved progress, the others end. Called before calls are routed by the new weights; may block.
      */
     public synchronized void install(Map<RampPlan, TargetWeights> plans) {
         Map<String, Ramp> installed = new HashMap<>();
         Map<String, Ramp> before = byModel;
+        List<String> lost = new ArrayList<>();
         plans.forEach((plan, weights) -> {
             Ramp existing = before.get(plan.model());
-            if (existing != null && existing.plan().equals(plan)) {
-                existing.moveTo(weights);
+            if (existing != null && existing.plan().targetText().equals(plan.targetText())) {
+                String state = existing.described();
+                if (existing.moveTo(plan, weights)) {
+                    lost.add(again(existing, state, "its share is not one of the steps any more"));
+                }
                 installed.put(plan.model(), existing);
             }
         });
         // Meters of ended ramps are removed before new ones of the same names are registered.
-        before.values().stream().filter(ramp -> !installed.containsValue(ramp)).forEach(Ramp::close);
+        Map<String, String> ended = new TreeMap<>();
+        before.forEach((model, ramp) -> {
+            if (!installed.containsValue(ramp)) {
+                ended.put(model, ramp.described());
+                ramp.close();
+            }
+        });
         plans.forEach((plan, weights) ->
                 installed.computeIfAbsent(plan.model(), model -> begun(plan, weights, before.containsKey(model))));
+        ended.forEach((model, state) -> lost.add(ending(model, state, installed.get(model))));
+        interruptions = List.copyOf(lost);
         byModel = Map.copyOf(installed);
         save();
+    }
+
+    private static String ending(String model, String state, @Nullable Ramp next) {
+        return next == null
+                ? "ramp of model '" + model + "': it ends (" + state + "); its target gets its configured weight"
+                : again(next, state, "its target is another one");
+    }
+
+    private static String again(Ramp ramp, String state, String reason) {
+        return "ramp of model '" + ramp.plan().model() + "': it begins again (" + ramp.described() + ", before " + state
+                + "), because " + reason;
+    }
+
+    /** The ramps that the last installation ended or began again, and why; for operators. */
+    public List<String> interruptions() {
+        return interruptions;
     }
 
     /** @param changed whether the model had another ramp, to which the saved progress belongs */

@@ -33,13 +33,18 @@ final class SavedRamps {
         }
     }
 
-    /** The saved progress of a ramp; null if there is none, or its configuration differs. */
+    /** The saved progress of a ramp; null if there is none, or it does not fit its configuration. */
     synchronized @Nullable SavedRamp of(RampPlan plan) {
         SavedRamp ramp = saved.get(plan.model());
-        boolean same = ramp != null
-                && ramp.configuration().equals(plan.configuration())
-                && ramp.step() < plan.config().steps().size();
-        return same ? ramp : null;
+        SavedRamp kept = ramp == null ? null : ramp.under(plan);
+        if (ramp != null && kept == null) {
+            LOG.warn(
+                    "ramp of model '{}': the saved progress ({}) is of another target or of other steps, so it starts at"
+                            + " its first step",
+                    plan.model(),
+                    ramp.state().label());
+        }
+        return kept;
     }
 
     /** Stops saving. */

@@ -38,11 +38,11 @@ final class RedisRamps implements SharedRamps {
                             command.name().toLowerCase(Locale.ROOT),
                             Long.toString(mine.round()),
                             Integer.toString(mine.step()),
-                            text(mine.state()),
+                            mine.state().label(),
                             mine.reason(),
                             mine.changed().toString(),
                             Integer.toString(wanted.step()),
-                            text(wanted.state()),
+                            wanted.state().label(),
                             wanted.changed().toString())
                     .get();
             return ramp(mine, common);
@@ -65,10 +65,6 @@ final class RedisRamps implements SharedRamps {
                 (String) common.get(3),
                 Instant.parse((String) common.get(4)),
                 (Long) common.get(0));
-    }
-
-    private static String text(RampState state) {
-        return state.name().toLowerCase(Locale.ROOT);
     }
 
     /** The model's name comes last, as it may have any characters. */

@@ -69,11 +69,26 @@ class RampsTest {
     }
 
     private static RampPlan plan(@Nullable Double maxDifference) {
+        return plan(CANARY, maxDifference, 0.1, 0.5, 1.0);
+    }
+
+    private static RampPlan plan(ModelConfig.TargetConfig target, @Nullable Double maxDifference, Double... steps) {
         return new RampPlan(
                 "m",
-                CANARY,
+                target,
                 new ModelConfig.RampConfig(
-                        "canary", List.of(0.1, 0.5, 1.0), Duration.ofMinutes(1), 100, 0.01, 1.5, maxDifference));
+                        "canary", List.of(steps), Duration.ofMinutes(1), 100, 0.01, 1.5, maxDifference));
+    }
+
+    /** Another version, and so another target. */
+    private static RampPlan ofVersion(String version) {
+        return plan(new ModelConfig.TargetConfig("canary", "mlserver", null, version, 10), 0.001, 0.1, 0.5, 1.0);
+    }
+
+    private List<Double> reloaded(RampPlan plan) {
+        List<Double> told = new ArrayList<>();
+        ramps.install(Map.of(plan, weights(told)));
+        return told;
     }
 
     private static TargetWeights weights(List<Double> told) {
@@ -350,13 +365,80 @@ class RampsTest {
     }
 
     @Test
-    void reload_ofAnotherRamp_beginsAgain_withMetersOfItsOwn() {
+    void reload_ofAnotherTarget_beginsAgain_withMetersOfItsOwn() {
         ramps.rollBack("m");
-        List<Double> others = new ArrayList<>();
-        ramps.install(Map.of(plan(0.5), weights(others)));
-        assertThat(others).containsExactly(0.1);
+        assertThat(reloaded(ofVersion("5"))).containsExactly(0.1);
         assertThat(gauge("running")).isEqualTo(1);
         assertThat(rollbacks("requested")).isZero();
+        assertThat(ramps.interruptions())
+                .containsExactly(
+                        "ramp of model 'm': it begins again (running at a share of 10%, before rolled_back at a"
+                                + " share of 0%), because its target is another one");
+    }
+
+    @Test
+    void reload_withOtherLimits_keepsARollback_andTheProgress() {
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        calls("canary", 60, 0, 10);
+        var lenient = new ModelConfig.TargetConfig("canary", "mlserver", null, "4", 20);
+        var slower = new RampPlan(
+                "m",
+                lenient,
+                new ModelConfig.RampConfig("canary", List.of(0.1, 0.5, 1.0), Duration.ofMinutes(2), 150, 0.5, 0, null));
+        assertThat(reloaded(slower)).containsExactly(0.5);
+        assertThat(report()).returns(60L, RampReport::answered).returns(1, RampReport::step);
+        calls("canary", 90, 0, 10);
+        passes(MINUTE);
+        assertThat(report().step()).as("the new interval").isEqualTo(1);
+        calls("canary", 0, 40, 10);
+        passes(MINUTE);
+        assertThat(report().step()).as("the new limit of errors").isEqualTo(2);
+
+        ramps.rollBack("m");
+        assertThat(reloaded(plan(0.5))).containsExactly(0.0);
+        assertThat(report().reason()).isEqualTo("requested: by the operator");
+        assertThat(ramps.interruptions()).isEmpty();
+    }
+
+    @Test
+    void reload_withOtherSteps_keepsARollback_andAShareThatIsOneOfThem() {
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        assertThat(reloaded(plan(CANARY, null, 0.05, 0.1, 0.25, 0.5))).containsExactly(0.5);
+        assertThat(report()).returns(3, RampReport::step).returns(RampState.RUNNING, RampReport::state);
+        assertThat(ramps.interruptions()).isEmpty();
+        assertThat(reloaded(plan(CANARY, null, 0.05, 0.7))).containsExactly(0.05);
+        assertThat(ramps.interruptions())
+                .containsExactly("ramp of model 'm': it begins again (running at a share of 5%, before running at a"
+                        + " share of 50%), because its share is not one of the steps any more");
+        ramps.rollBack("m");
+        assertThat(reloaded(plan(CANARY, null, 1.0))).containsExactly(0.0);
+        assertThat(ramps.interruptions()).isEmpty();
+        ramps.restart("m");
+        assertThat(report().share()).isEqualTo(1);
+    }
+
+    @Test
+    void reload_withMoreSteps_goesOnAfterTheLast() {
+        reloaded(plan(CANARY, null, 0.1));
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        assertThat(report().state()).isEqualTo(RampState.COMPLETE);
+        assertThat(reloaded(plan(CANARY, null, 0.1, 0.5))).endsWith(0.1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        assertThat(report().share()).isEqualTo(0.5);
+    }
+
+    @Test
+    void reload_withoutIt_isNamed() {
+        ramps.rollBack("m");
+        ramps.install(Map.of());
+        assertThat(ramps.interruptions())
+                .containsExactly("ramp of model 'm': it ends (rolled_back at a share of 0%); its target gets its"
+                        + " configured weight");
     }
 
     @Test
@@ -419,7 +501,20 @@ class RampsTest {
     void restart_withAnotherRamp_beginsAgain(@TempDir Path folder) {
         RampStateFile file = new RampStateFile(folder.resolve("ramps.json"));
         restarted(file, plan(0.001), first -> first.rollBack("m"));
-        assertThat(restarted(file, plan(0.5), next -> {})).containsExactly(0.1);
+        assertThat(restarted(file, plan(0.5), next -> {})).as("another limit").containsExactly(0.0);
+        assertThat(restarted(file, ofVersion("5"), next -> {})).containsExactly(0.1);
+    }
+
+    @Test
+    void stateOfAnEarlierRelease_isRead(@TempDir Path folder) throws Exception {
+        Path state = folder.resolve("ramps.json");
+        Files.writeString(state, """
+                {"ramps": {"m": {"state": "rolled_back", "step": 2, "share": 0.0, "reason": "errors",
+                  "changed": "2026-01-02T03:04:05Z",
+                  "configuration": "target=canary upstream=mlserver model= version=4 weight=10 steps=[0.1, 0.5, 1.0] \
+                interval=PT1M minimum_requests=100 max_error_rate=0.01 max_latency_ratio=1.5 max_difference=null"}}}
+                """);
+        assertThat(restarted(new RampStateFile(state), plan(0.001), next -> {})).containsExactly(0.0);
     }
 
     @Test

@@ -15,14 +15,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param changes applied by a reload: {@code upstream 't': timeout: 60s -> 10s}
  * @param needRestart applied only by a restart, in the same form
+ * @param restarts what a reload begins anew, such as ramps and connections
  */
-public record ConfigDiff(List<String> changes, List<String> needRestart) {
-    private static final Set<String> AT_START = Set.of("admin", "ramps");
+public record ConfigDiff(List<String> changes, List<String> needRestart, List<String> restarts) {
+    private static final Set<String> AT_START = Set.of("admin", "ramps", "shared");
     private static final Set<String> BY_NAME = Set.of("upstreams", "models");
 
     public ConfigDiff {
         changes = List.copyOf(changes);
         needRestart = List.copyOf(needRestart);
+        restarts = List.copyOf(restarts);
     }
 
     /** The changes from {@code before} to {@code after}. */
@@ -41,7 +43,7 @@ public record ConfigDiff(List<String> changes, List<String> needRestart) {
                 compare(name, old.get(name), recent.get(name), to);
             }
         }
-        return new ConfigDiff(changes, needRestart);
+        return new ConfigDiff(changes, needRestart, ConfigRestarts.of(before, after));
     }
 
     /** Whether the two configurations are equal. */

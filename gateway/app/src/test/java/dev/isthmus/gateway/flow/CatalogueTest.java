@@ -9,11 +9,13 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.HealthConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelReadyRequest;
@@ -209,11 +211,48 @@ class CatalogueTest {
         post(fleet, "/v2/repository/models/m/load", "");
         await().atMost(PATIENCE)
                 .until(() -> fleet.gateway()
-                                .catalogue()
-                                .indexDocument()
-                                .path("models")
-                                .size()
-                        == 1);
+                        .catalogue()
+                        .indexDocument()
+                        .path("models")
+                        .findValuesAsText("state")
+                        .contains("READY"));
+    }
+
+    @Test
+    void serverWithoutIndex_configuredModelsAreListedForOperators() throws Exception {
+        try (FakeRestServer bare = FakeRestServer.that((request, out) -> {
+            boolean missing =
+                    request.head().startsWith("POST ") || request.head().contains("/absent/");
+            FakeRestServer.write(
+                    out, missing ? "HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\n{}" : FakeRestServer.ok("{}"));
+            return true;
+        })) {
+            one.with("listed", "FP32");
+            Stage fleet = fleet(
+                    Map.of("a", upstream(one), "b", TestConfigs.upstream(UpstreamProtocol.REST, bare.endpoint())),
+                    Map.of(
+                            "listed", model(target("a", null)),
+                            "plain", model(target("b", "inner")),
+                            "absent", model(target("b", null))),
+                    HealthConfig.DEFAULT);
+            await().atMost(PATIENCE).untilAsserted(() -> {
+                List<JsonNode> models = new ArrayList<>();
+                fleet.gateway().catalogue().indexDocument().path("models").forEach(models::add);
+                assertThat(models)
+                        .extracting(each -> each.path("name").asText() + " "
+                                + each.path("state").asText())
+                        .containsExactly("absent UNAVAILABLE", "listed READY", "plain READY");
+                assertThat(models.get(2)
+                                .path("servers")
+                                .path(0)
+                                .path("upstream")
+                                .asText())
+                        .isEqualTo("b");
+            });
+            assertThat(JSON.readTree(post(fleet, "/v2/repository/index", "").text()))
+                    .as("the index of clients")
+                    .hasSize(1);
+        }
     }
 
     @Test

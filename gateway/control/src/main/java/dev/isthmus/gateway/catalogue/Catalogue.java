@@ -319,9 +319,11 @@ public final class Catalogue implements AutoCloseable {
                 .toList();
     }
 
-    /** For the admin listener: the index with the state on each server. */
+    /** For the admin listener: the index with the state on each server, and configured models that no server lists. */
     public ObjectNode indexDocument() {
-        return indexes.index().detailed();
+        return new UnlistedModels(locations, this::members)
+                .addTo(indexes.index())
+                .detailed();
     }
 
     /** For the admin listener: where servers disagree about models. */

@@ -141,7 +141,9 @@ final class ShadowFigures implements AutoCloseable {
     private void mismatch(String output, String reason) {
         Tags tags = name.tags().and("reason", reason);
         meters.add(Counter.builder("isthmus.shadow.mismatch")
-                        .description("Outputs that cannot be compared")
+                        .description(
+                                "Outputs that cannot be compared. Reasons: not_in_first, not_in_second, datatype, shape,"
+                                        + " shared_memory, not_finite, unreadable")
                         .tags(tags)::register)
                 .increment();
         keep(new ResponseMismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong()));

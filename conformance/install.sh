@@ -3,6 +3,7 @@
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
 #               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis ...]
 #                   default: triton mlserver client
+#   install.sh --missing COMPONENT ...     installs nothing; says what the components need and this machine lacks
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
 #   PYTHON          a Python 3.11; default: the first one found
@@ -13,17 +14,26 @@ mkdir -p "$cache"
 
 say() { echo "conformance: $*" >&2; }
 
+only_missing=
+if [ "${1:-}" = --missing ]; then
+  only_missing=1
+  shift
+fi
+
 # Installs a missing Debian package if permitted; otherwise reports it.
 debian() {
   local package=$1 why=$2
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    [ -z "$only_missing" ] || return 0
     say "installing Debian package $package ($why)"
     { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y "$package"; } >"$cache/apt.log" 2>&1 && return
     say "apt-get could not install $package; its log is $cache/apt.log"
   fi
   say "missing: $why. On Debian or Ubuntu: apt-get install $package"
-  exit 3
+  [ -n "$only_missing" ] || exit 3
+  lacking=1
 }
+lacking=
 
 python311() {
   local candidate
@@ -198,7 +208,7 @@ check() { # what a component needs at run time, each time: packages may be remov
     say "Triton is published as a Python wheel for Linux on x86-64 only (glibc 2.35 or later), this is $(uname -s) on $(uname -m)"
     exit 3
   fi
-  ldconfig -p | grep -q 'libpython3\.11\.so\.1\.0' || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
+  PATH=$PATH:/sbin ldconfig -p | grep -q 'libpython3\.11\.so\.1\.0' || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
 }
 
 onnxruntime() {
@@ -209,6 +219,14 @@ for component in "${@:-triton mlserver client}"; do
   for name in $component; do
     case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
+    if [ -n "$only_missing" ]; then
+      case $name in
+        triton | mlserver | kserve | client | onnxruntime | grpcio-* | sslyze | openapi)
+          python311 >/dev/null || debian python3.11-venv "Python 3.11 with venv"
+          ;;
+      esac
+      continue
+    fi
     case $name in
       grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis) make=(mkdir) ;;
       *)
@@ -233,3 +251,4 @@ for component in "${@:-triton mlserver client}"; do
     echo "$name=$folder"
   done
 done
+[ -z "$lacking" ] || exit 3

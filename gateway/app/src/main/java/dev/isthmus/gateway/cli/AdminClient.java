@@ -3,6 +3,7 @@ package dev.isthmus.gateway.cli;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.net.FailureReason;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
@@ -47,7 +48,7 @@ final class AdminClient implements AutoCloseable {
             }
             client = builder.build();
         } catch (IOException | GeneralSecurityException e) {
-            throw new AdminException("a file cannot be used: " + e, e);
+            throw new AdminException("a file cannot be used: " + FailureReason.of(e), e);
         }
     }
 
@@ -134,7 +135,7 @@ final class AdminClient implements AutoCloseable {
                             + " --admin names it here",
                     e);
         } catch (IOException e) {
-            throw new AdminException(admin + ": " + e, e);
+            throw new AdminException(admin + ": " + FailureReason.of(e), e);
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import dev.isthmus.gateway.settings.NearestName;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -51,13 +52,17 @@ final class Arguments {
             Option option = e.getOption();
             throw new UsageException("--" + option.getLongOpt() + ": " + option.getArgName() + " is expected after it");
         } catch (UnrecognizedOptionException e) {
-            throw new UsageException("unknown option '" + e.getOption() + "'");
+            throw new UsageException("unknown option '" + e.getOption() + "'" + suggestion(command, e.getOption()));
         } catch (ParseException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
         }
         Arguments arguments = new Arguments(line);
         int operands = line.getArgList().size();
-        if (!arguments.help() && operands != command.operands().size()) {
+        long required = command.operands().stream()
+                .filter(each -> !each.startsWith("["))
+                .count();
+        if (!arguments.help()
+                && (operands < required || operands > command.operands().size())) {
             String expected = command.operands().isEmpty() ? "no operand" : String.join(" ", command.operands());
             throw new UsageException(
                     expected + " is expected, got " + (operands == 0 ? "none" : String.join(" ", line.getArgList())));
@@ -65,8 +70,19 @@ final class Arguments {
         return arguments;
     }
 
+    private static String suggestion(Command command, String option) {
+        return NearestName.suggestion(
+                option,
+                options(command).stream().map(each -> "--" + each.getLongOpt()).toList());
+    }
+
     boolean help() {
         return has(HELP);
+    }
+
+    /** The number of operands. */
+    int operands() {
+        return line.getArgList().size();
     }
 
     boolean has(Option option) {

@@ -30,6 +30,17 @@ final class CommandOptions {
                 .get();
     }
 
+    /** {@code --output} with one of these words, the first by default. */
+    static Option output(String description, String... words) {
+        return valued("o", "output", String.join("|", words), description + " Default: " + words[0] + ".");
+    }
+
+    /** The words of which an option has one; empty if it may have any value. */
+    static List<String> words(Option option) {
+        String name = option.getArgName();
+        return name == null || !name.contains("|") ? List.of() : List.of(name.split("\\|"));
+    }
+
     /** An option without a value. */
     static Option flag(String name, String description) {
         return Option.builder().longOpt(name).desc(description).get();

@@ -40,6 +40,11 @@ final class CompletionCommand implements Command {
     }
 
     @Override
+    public List<String> operandValues() {
+        return List.of("bash", "zsh", "fish");
+    }
+
+    @Override
     public int run(Arguments arguments, Console console) throws UsageException {
         PrintWriter out = console.out();
         switch (arguments.operand(0)) {
@@ -53,6 +58,13 @@ final class CompletionCommand implements Command {
         }
         out.flush();
         return 0;
+    }
+
+    /** The options of a command with a closed set of values, each with them. */
+    private static List<Option> choices(Command command) {
+        return command.options().stream()
+                .filter(each -> !CommandOptions.words(each).isEmpty())
+                .toList();
     }
 
     private static List<String> words(Command command) {
@@ -72,14 +84,33 @@ final class CompletionCommand implements Command {
                 + " --help --version' -- \"$current\"))");
         out.println("    return");
         out.println("  fi");
+        out.println("  case \"${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}\" in");
+        for (Command command : commands()) {
+            for (Option option : choices(command)) {
+                String place = "\"" + command.name() + " --" + option.getLongOpt() + "\"";
+                if (option.getOpt() != null) {
+                    place += "|\"" + command.name() + " -" + option.getOpt() + "\"";
+                }
+                bash(place, CommandOptions.words(option), out);
+            }
+            if (!command.operandValues().isEmpty()) {
+                bash("\"" + command.name() + " " + command.name() + "\"", command.operandValues(), out);
+            }
+        }
+        out.println("  esac");
+        out.println("  [ ${#COMPREPLY[@]} = 0 ] || return");
         out.println("  case ${COMP_WORDS[1]} in");
         for (Command command : commands()) {
-            out.println("    " + command.name() + ") COMPREPLY=($(compgen -W '" + String.join(" ", words(command))
-                    + "' -- \"$current\")) ;;");
+            bash(command.name(), words(command), out);
         }
         out.println("  esac");
         out.println("}");
         out.println("complete -o default -F _isthmus isthmus");
+    }
+
+    private static void bash(String place, List<String> values, PrintWriter out) {
+        out.println(
+                "    " + place + ") COMPREPLY=($(compgen -W '" + String.join(" ", values) + "' -- \"$current\")) ;;");
     }
 
     private void fish(PrintWriter out) {
@@ -88,10 +119,18 @@ final class CompletionCommand implements Command {
                     + quoted(command.description().getFirst()));
             for (Option option : Arguments.options(command)) {
                 out.println("complete -c isthmus -n '__fish_seen_subcommand_from " + command.name() + "' -l "
-                        + option.getLongOpt() + (option.hasArg() ? " -r" : "") + " -d "
-                        + quoted(String.valueOf(option.getDescription())));
+                        + option.getLongOpt() + (option.hasArg() ? " -r" : "") + values(CommandOptions.words(option))
+                        + " -d " + quoted(String.valueOf(option.getDescription())));
+            }
+            if (!command.operandValues().isEmpty()) {
+                out.println("complete -c isthmus -n '__fish_seen_subcommand_from " + command.name() + "'"
+                        + values(command.operandValues()));
             }
         }
+    }
+
+    private static String values(List<String> words) {
+        return words.isEmpty() ? "" : " -f -a " + quoted(String.join(" ", words));
     }
 
     private static String quoted(String text) {

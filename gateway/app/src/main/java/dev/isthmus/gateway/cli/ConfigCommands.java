@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.cli;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.explain.RouteExplanation;
 import dev.isthmus.gateway.settings.ConfigDiff;
 import dev.isthmus.gateway.settings.ConfigException;
@@ -7,6 +10,7 @@ import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -115,6 +119,7 @@ final class ConfigCommands {
         private static final Option CLAIM = option("claim", "NAME=VALUE", "A claim of the caller's token.");
         private static final Option LISTENER =
                 option("listener", "HOST:PORT", "The listener; the first one if absent.");
+        private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
         private static Option option(String name, String value, String description) {
             return Option.builder()
@@ -127,7 +132,7 @@ final class ConfigCommands {
 
         @Override
         public List<Option> options() {
-            return List.of(VERSION, HEADER, PARAMETER, AS, GROUP, CLAIM, LISTENER);
+            return List.of(VERSION, HEADER, PARAMETER, AS, GROUP, CLAIM, LISTENER, OUTPUT);
         }
 
         @Override
@@ -137,20 +142,42 @@ final class ConfigCommands {
             String model = arguments.operand(1);
             RouteExplanation.ExplainedCall call = new RouteExplanation.ExplainedCall(
                     model, arguments.text(VERSION), headers, arguments.pairs(PARAMETER));
+            boolean json =
+                    CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
             GatewayConfig config = ConfigLoader.load(arguments.file(0));
-            List<String> lines = new RouteExplanation(config, call).lines();
-            lines.forEach(out::println);
-            if (lines.isEmpty()) {
-                out.println("model '" + model + "' is unknown: 404");
-                return UNKNOWN;
-            }
+            RouteExplanation explanation = new RouteExplanation(config, call);
+            List<String> lines = new ArrayList<>(explanation.lines());
+            boolean known = !lines.isEmpty();
             String name = arguments.text(AS);
-            if (name != null) {
+            if (!known) {
+                lines.add("model '" + model + "' is unknown: 404");
+            } else if (name != null) {
                 AccessExplanation.ExplainedCaller caller = new AccessExplanation.ExplainedCaller(
                         name, arguments.texts(GROUP), arguments.pairs(CLAIM), arguments.text(LISTENER));
-                new AccessExplanation(config, caller).lines(call.requested()).forEach(out::println);
+                lines.addAll(new AccessExplanation(config, caller).lines(call.requested()));
             }
-            return 0;
+            if (json) {
+                out.println(document(model, known, explanation.targets(), lines).toPrettyString());
+            } else {
+                lines.forEach(out::println);
+            }
+            out.flush();
+            return known ? 0 : UNKNOWN;
+        }
+
+        private static ObjectNode document(
+                String model, boolean known, List<RouteExplanation.ExplainedTarget> targets, List<String> lines) {
+            ObjectNode document =
+                    JsonNodeFactory.instance.objectNode().put("model", model).put("known", known);
+            ArrayNode list = document.putArray("targets");
+            targets.forEach(each -> list.addObject()
+                    .put("name", each.name())
+                    .put("share", each.share())
+                    .put("upstream", each.upstream())
+                    .put("model", each.model())
+                    .put("version", each.version()));
+            lines.forEach(document.putArray("explanation")::add);
+            return document;
         }
     }
 }

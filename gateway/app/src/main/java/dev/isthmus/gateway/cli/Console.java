@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.cli;
 
 import java.io.PrintWriter;
-import java.util.Objects;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The output streams of a command.
@@ -16,11 +16,16 @@ record Console(PrintWriter out, PrintWriter err, BooleanSupplier terminal) {
         this(out, err, () -> false);
     }
 
+    /** @param console null where standard input or output is no terminal */
+    private static boolean terminal(java.io.@Nullable Console console) {
+        return console != null && console.isTerminal();
+    }
+
     /** Those of the process. */
     static Console standard() {
         return new Console(
                 new PrintWriter(System.out, true, System.out.charset()),
                 new PrintWriter(System.err, true, System.err.charset()),
-                () -> Objects.requireNonNull(System.console()).isTerminal());
+                () -> terminal(System.console()));
     }
 }

@@ -180,12 +180,8 @@ final class FleetCommands {
                 .argName("MODEL")
                 .desc("The model whose ramp --do changes.")
                 .get();
-        private static final Option ACTION = Option.builder()
-                .longOpt("do")
-                .hasArg()
-                .argName("ACTION")
-                .desc("pause, resume, restart or rollback. Needs the admin token.")
-                .get();
+        private static final Option ACTION = CommandOptions.valued(
+                "do", "pause|resume|restart|rollback", "Changes the ramp of --model. Needs the admin token.");
 
         @Override
         public String name() {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.Version;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.reload.ConfigWatcher;
 import dev.isthmus.gateway.reload.ProcessSignals;
@@ -46,7 +47,7 @@ record GatewayProcess(
         } catch (BindException e) {
             err.println("isthmus: " + e.getMessage());
         } catch (Exception e) {
-            err.println("isthmus: cannot start: " + e);
+            err.println("isthmus: cannot start: " + FailureReason.of(e));
         }
         return IsthmusCommand.REFUSED;
     }

@@ -11,6 +11,10 @@ import org.apache.commons.cli.help.TextHelpAppendable;
 /** The help texts. */
 final class HelpText {
     private static final int WIDTH = 100;
+    private static final Option VERSION = Option.builder("V")
+            .longOpt("version")
+            .desc("Print version information and exit.")
+            .get();
 
     private HelpText() {}
 
@@ -28,11 +32,11 @@ final class HelpText {
     }
 
     /** The general help. */
-    static void of(List<Command> commands, List<Option> options, PrintWriter out) {
+    static void of(List<Command> commands, PrintWriter out) {
         out.println("Usage: isthmus [OPTIONS] [COMMAND]");
         out.println("One ingress in front of every server that speaks the Open Inference Protocol.");
         out.println("Without a command it serves the embedded models.");
-        options(options, out);
+        options(List.of(Arguments.HELP, VERSION), out);
         out.println("Commands:");
         commands.stream()
                 .filter(command -> !command.hidden())

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.replay.InferReport;
 import dev.isthmus.gateway.replay.InferRun;
 import dev.isthmus.gateway.replay.InferSettings;
@@ -46,8 +47,7 @@ final class InferCommand implements Command {
             CommandOptions.valued("token-file", "FILE", "File with a token, sent as 'authorization: Bearer TOKEN'.");
     private static final Option CA =
             CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
-    private static final Option OUTPUT =
-            CommandOptions.valued("o", "output", "FORM", "Form of the output: text (default) or json.");
+    private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
     @Override
     public String name() {
@@ -102,7 +102,7 @@ final class InferCommand implements Command {
     }
 
     private static String reason(Exception e) {
-        return e instanceof OipException failure ? failure.code() + ": " + failure.message() : e.toString();
+        return e instanceof OipException failure ? failure.code() + ": " + failure.message() : FailureReason.of(e);
     }
 
     private static boolean valid(InferSettings settings, @Nullable Path file, Console console) {
@@ -148,7 +148,8 @@ final class InferCommand implements Command {
         try {
             return Files.readString(file);
         } catch (IOException e) {
-            throw new UsageException("--" + option.getLongOpt() + ": a file with text is expected, got " + e);
+            throw new UsageException(
+                    "--" + option.getLongOpt() + ": a file with text is expected: " + FailureReason.of(e));
         }
     }
 

@@ -1,20 +1,14 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Version;
+import dev.isthmus.gateway.net.FailureReason;
 import java.time.Duration;
 import java.util.List;
-import java.util.stream.Collectors;
-import org.apache.commons.cli.Option;
-import org.jspecify.annotations.Nullable;
 
 /** The command {@code isthmus}; without a subcommand it serves the embedded models. */
 public final class IsthmusCommand {
     static final int REFUSED = 2;
 
-    private static final Option VERSION = Option.builder("V")
-            .longOpt("version")
-            .desc("Print version information and exit.")
-            .get();
     private static final List<Command> COMMANDS = List.of(
             new ServeCommand(),
             new TrainingRun(Duration.ofSeconds(10)),
@@ -33,6 +27,7 @@ public final class IsthmusCommand {
             new FleetCommands.ShadowsCommand(),
             new LoggingCommand(),
             new CompletionCommand(IsthmusCommand::commands),
+            new HelpCommand(IsthmusCommand::commands),
             new VersionCommand());
 
     private IsthmusCommand() {}
@@ -59,7 +54,7 @@ public final class IsthmusCommand {
             return new GatewayProcess(null, null, null, false).run(console);
         }
         String first = arguments[0];
-        Command command = named(first);
+        Command command = Command.named(COMMANDS, first);
         if (command != null) {
             return run(command, List.of(arguments).subList(1, arguments.length), console);
         }
@@ -69,27 +64,14 @@ public final class IsthmusCommand {
                 yield 0;
             }
             case "-h", "--help" -> {
-                HelpText.of(COMMANDS, List.of(Arguments.HELP, VERSION), console.out());
+                HelpText.of(COMMANDS, console.out());
                 yield 0;
             }
             default -> {
-                console.err()
-                        .println("isthmus: one of "
-                                + COMMANDS.stream()
-                                        .filter(each -> !each.hidden())
-                                        .map(Command::name)
-                                        .collect(Collectors.joining(", "))
-                                + " is expected, got '" + first + "'; see isthmus --help");
+                console.err().println("isthmus: " + Command.unknown(COMMANDS, first));
                 yield REFUSED;
             }
         };
-    }
-
-    private static @Nullable Command named(String name) {
-        return COMMANDS.stream()
-                .filter(command -> command.name().equals(name))
-                .findFirst()
-                .orElse(null);
     }
 
     private static int run(Command command, List<String> args, Console console) {
@@ -105,7 +87,7 @@ public final class IsthmusCommand {
             console.err().println(HelpText.usage(command));
             return REFUSED;
         } catch (Exception e) {
-            console.err().println("isthmus " + command.name() + ": " + e);
+            console.err().println("isthmus " + command.name() + ": " + FailureReason.of(e));
             return 1;
         }
     }

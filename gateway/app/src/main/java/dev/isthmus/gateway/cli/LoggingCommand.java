@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.isthmus.gateway.settings.LogArea;
 import java.util.List;
 import java.util.Map;
 import org.apache.commons.cli.Option;
@@ -8,18 +9,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The levels of the log of a running gateway, and their change for a time. */
 final class LoggingCommand extends RemoteCommand {
-    private static final Option LEVEL = Option.builder()
-            .longOpt("level")
-            .hasArg()
-            .argName("LEVEL")
-            .desc("error, warn, info or debug; default: as configured. Needs the admin token.")
-            .get();
-    private static final Option LOGGER = Option.builder()
-            .longOpt("logger")
-            .hasArg()
-            .argName("AREA")
-            .desc("The area that --level changes. Default: all but libraries.")
-            .get();
+    private static final Option LEVEL = CommandOptions.valued(
+            "level", "error|warn|info|debug|default", "The level; default: as configured. Needs the admin token.");
+    private static final Option LOGGER = CommandOptions.valued(
+            "logger",
+            LogArea.labels().replace(", ", "|"),
+            "The area that --level changes. Default: all but libraries.");
     private static final Option TIME = Option.builder()
             .longOpt("for")
             .hasArg()

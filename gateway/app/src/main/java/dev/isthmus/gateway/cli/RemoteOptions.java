@@ -27,7 +27,7 @@ record RemoteOptions(
             .longOpt("admin")
             .hasArg()
             .argName("URL")
-            .desc("Admin address of the gateway; default " + DEFAULT_ADMIN + ".")
+            .desc("Admin address of the gateway, HOST:PORT or a URL; default " + DEFAULT_ADMIN + ".")
             .get();
     private static final Option TOKEN = Option.builder()
             .longOpt("token-file")
@@ -41,22 +41,14 @@ record RemoteOptions(
             .argName("FILE")
             .desc("PEM file with the authorities that may have issued the gateway's certificate.")
             .get();
-    private static final Option OUTPUT = Option.builder("o")
-            .longOpt("output")
-            .hasArg()
-            .argName("FORMAT")
-            .desc("table (the default) or json.")
-            .get();
+    private static final Option OUTPUT = CommandOptions.output("Form of the output.", TABLE, JSON);
 
     /** The options of every command that asks a running gateway. */
     static final List<Option> ALL = List.of(ADMIN, TOKEN, AUTHORITY, OUTPUT);
 
     /** @throws UsageException if a value is not what is expected */
     static RemoteOptions of(Arguments arguments) throws UsageException {
-        String output = Objects.requireNonNullElse(arguments.text(OUTPUT), TABLE);
-        if (!output.equals(TABLE) && !output.equals(JSON)) {
-            throw new UsageException("--output: table or json is expected, got '" + output + "'");
-        }
+        String output = CommandOptions.word(arguments, OUTPUT, TABLE, JSON);
         return new RemoteOptions(
                 address(Objects.requireNonNullElse(arguments.text(ADMIN), DEFAULT_ADMIN)),
                 arguments.file(TOKEN),
@@ -66,14 +58,20 @@ record RemoteOptions(
 
     private static URI address(String text) throws UsageException {
         try {
-            URI uri = new URI(text.endsWith("/") ? text.substring(0, text.length() - 1) : text);
+            String url = text.contains("://") ? text : "http://" + text;
+            URI uri = new URI(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
             boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-            if (http && uri.getHost() != null && uri.getRawPath().isEmpty() && uri.getRawQuery() == null) {
+            if (http
+                    && uri.getHost() != null
+                    && (uri.getPort() > 0 || text.contains("://"))
+                    && uri.getRawPath().isEmpty()
+                    && uri.getRawQuery() == null) {
                 return uri;
             }
         } catch (URISyntaxException e) {
             // Reported below.
         }
-        throw new UsageException("--admin: http://HOST:PORT or https://HOST:PORT is expected, got '" + text + "'");
+        throw new UsageException(
+                "--admin: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got '" + text + "'");
     }
 }

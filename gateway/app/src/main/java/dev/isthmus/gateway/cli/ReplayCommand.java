@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.replay.ReplayReport;
 import dev.isthmus.gateway.replay.ReplayRun;
 import dev.isthmus.gateway.replay.ReplaySettings;
@@ -31,7 +32,7 @@ final class ReplayCommand implements Command {
             CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
     private static final Option GRPC = CommandOptions.flag("grpc", "Send requests over gRPC; over REST otherwise.");
     private static final Option FORM = CommandOptions.valued(
-            "form", "FORM", "Tensors over REST: json, binary, or auto (default): as the server's metadata has it.");
+            "form", "auto|json|binary", "Tensors over REST; default auto: as the server's metadata has it.");
     private static final Option HEADER = CommandOptions.valued("header", "NAME=VALUE", "A header of each request.");
     private static final Option MODEL =
             CommandOptions.valued("model", "NAME=OTHER[/VERSION]", "The model to request where NAME was recorded.");
@@ -44,8 +45,7 @@ final class ReplayCommand implements Command {
             CommandOptions.valued("rate", "N", "Requests per second; as many as possible by default.");
     private static final Option CONCURRENCY = CommandOptions.valued(
             "concurrency", "N", "Requests at a time; 1 by default, " + OPEN_CONCURRENCY + " with --rate.");
-    private static final Option OUTPUT =
-            CommandOptions.valued("o", "output", "FORM", "Form of the report: text (default) or json.");
+    private static final Option OUTPUT = CommandOptions.output("Form of the report.", "text", "json");
 
     @Override
     public String name() {
@@ -78,7 +78,7 @@ final class ReplayCommand implements Command {
         try {
             report = ReplayRun.of(settings);
         } catch (IOException e) {
-            console.err().println("isthmus replay: " + e);
+            console.err().println("isthmus replay: " + FailureReason.of(e));
             return IsthmusCommand.REFUSED;
         } catch (OipException silent) {
             console.err()

@@ -26,8 +26,7 @@ final class ValidateCommand implements Command {
             "probe", "Also ask every server whether it is ready, what it is, and how it describes the models.");
     private static final Option TIMEOUT =
             CommandOptions.valued("timeout", "TIME", "With --probe: how long servers may take; default 10s.");
-    private static final Option OUTPUT =
-            CommandOptions.valued("o", "output", "FORM", "Form of the output: text (default) or json.");
+    private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
     @Override
     public String name() {

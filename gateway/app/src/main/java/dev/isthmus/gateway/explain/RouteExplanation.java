@@ -38,6 +38,7 @@ public final class RouteExplanation {
     private final ModelRef requested;
     private final RoutingTable routes;
     private final List<String> lines = new ArrayList<>();
+    private final List<ExplainedTarget> targets = new ArrayList<>();
     private final Set<String> upstreams = new LinkedHashSet<>();
 
     /**
@@ -67,6 +68,16 @@ public final class RouteExplanation {
                     : new Parameter.Text(value);
         }
     }
+
+    /**
+     * A target that serves the version of the call.
+     *
+     * @param share of the calls like this one that go there, 0 to 1
+     * @param upstream its name
+     * @param model the name of the model there
+     * @param version empty if the server chooses
+     */
+    public record ExplainedTarget(String name, double share, String upstream, String model, String version) {}
 
     /** @param config the configuration that is explained */
     public RouteExplanation(GatewayConfig config, ExplainedCall call) {
@@ -99,6 +110,11 @@ public final class RouteExplanation {
                 + Units.size(config.limits().maxBodySize()) + ", "
                 + config.limits().maxRequests() + " concurrent calls; more are rejected with 503");
         return lines;
+    }
+
+    /** The targets of a configured model, once {@link #lines} were asked for; empty for other models. */
+    public List<ExplainedTarget> targets() {
+        return targets;
     }
 
     private List<String> discovering() {
@@ -228,6 +244,9 @@ public final class RouteExplanation {
                         + target.version());
                 continue;
             }
+            ModelRef served = targetShare.target().model();
+            targets.add(new ExplainedTarget(
+                    target.label(), targetShare.share(), target.upstream(), served.name(), served.version()));
             lines.add("target '" + target.label() + "': " + percent(targetShare.share()) + " of these calls -> "
                     + place(targetShare.target()));
             if (targetShare.share() > 0 || model.ramp() != null) {

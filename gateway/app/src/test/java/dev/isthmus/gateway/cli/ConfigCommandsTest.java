@@ -2,6 +2,8 @@ package dev.isthmus.gateway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -69,6 +71,30 @@ class ConfigCommandsTest {
     void schema_isPrinted() {
         assertThat(run("schema")).isZero();
         assertThat(out.toString()).isEqualTo(ConfigSchema.text());
+    }
+
+    @Test
+    void explain_asJson_hasTargetsAndText() throws IOException {
+        assertThat(run("explain", file("f.yaml", FLEET), "resnet", "--version", "9", "-o", "json"))
+                .isZero();
+        JsonNode document = new ObjectMapper().readTree(out.toString());
+        assertThat(document.path("known").asBoolean()).isTrue();
+        assertThat(document.path("targets").findValuesAsText("name")).contains("canary");
+        JsonNode canary = document.path("targets").get(document.path("targets").size() - 1);
+        assertThat(canary.path("upstream").asText()).isEqualTo("m");
+        assertThat(canary.path("model").asText()).isEqualTo("resnet");
+        assertThat(canary.path("version").asText()).isEqualTo("9");
+        assertThat(canary.path("share").isNumber()).isTrue();
+        assertThat(document.path("explanation").get(0).asText()).isEqualTo("model 'resnet' is configured by this name");
+    }
+
+    @Test
+    void explain_ofAnUnknownModel_asJson() throws IOException {
+        String file = file("f.yaml", "{local: {embedded_models: true}, models: {m: {upstream: local}}}");
+        assertThat(run("explain", file, "other", "-o", "json")).isEqualTo(1);
+        JsonNode document = new ObjectMapper().readTree(out.toString());
+        assertThat(document.path("known").asBoolean(true)).isFalse();
+        assertThat(document.path("explanation").get(0).asText()).isEqualTo("model 'other' is unknown: 404");
     }
 
     @Test

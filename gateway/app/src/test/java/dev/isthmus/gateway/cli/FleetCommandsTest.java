@@ -185,20 +185,37 @@ class FleetCommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"127.0.0.1:9901", "ftp://a", "http://", "http://a:1/path", "http://a?b", "http://a b"})
+    @ValueSource(
+            strings = {"127.0.0.1", "127.0.0.1:x", "ftp://a", "http://", "http://a:1/path", "http://a?b", "http://a b"})
     void addressThatIsNone_isRefused(String url) {
         assertThat(run("servers", "--admin", url)).isEqualTo(2);
-        assertThat(err.toString()).contains("--admin: http://HOST:PORT").contains("'" + url + "'");
+        assertThat(err.toString())
+                .contains("--admin: HOST:PORT, http://HOST:PORT")
+                .contains("'" + url + "'");
     }
 
     @Test
     void formatThatIsNone_isRefused() {
         assertThat(run("servers", "-o", "xml")).isEqualTo(2);
-        assertThat(err.toString()).contains("table or json is expected, got 'xml'");
+        assertThat(err.toString()).contains("one of table, json is expected, got 'xml'");
+    }
+
+    @Test
+    void hostAndPort_isAnAddress() throws Exception {
+        try (Gateway gateway = start("")) {
+            String address = "127.0.0.1:" + gateway.adminAddress().orElseThrow().getPort();
+            assertThat(run("servers", "--admin", address)).as(err.toString()).isZero();
+        }
     }
 
     @ParameterizedTest
     @CsvSource({
+        "3, isthmus servers -o t, table",
+        "3, isthmus validate --output '', text json",
+        "3, isthmus ramps --do r, resume restart rollback",
+        "3, isthmus logging --logger fl, fleet",
+        "2, isthmus completion z, zsh",
+        "2, isthmus help se, serve servers",
         "1, isthmus se, serve servers",
         "2, isthmus ramps --a, --admin",
         "1, isthmus trai, ''",

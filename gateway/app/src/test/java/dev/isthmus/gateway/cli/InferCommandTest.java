@@ -251,7 +251,7 @@ class InferCommandTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "infer m -f none.json|--file: a file with text is expected, got ",
+                "infer m -f none.json|--file: a file with text is expected: none.json does not exist",
                 "infer m -f F --url=ftp://a|--url: http://HOST:PORT or https://HOST:PORT is expected, got 'ftp://a'",
                 "infer m -f F -n 0|--count: a number from 1 to 1000000 is expected, got '0'",
                 "infer m -f F -c x|--concurrency: a number from 1 to 10000 is expected, got 'x'",

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class IsthmusCommandTest {
     @TempDir
@@ -24,6 +25,17 @@ class IsthmusCommandTest {
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            {upstrems: {u: {protocol: grpc, endpoints: ["a:1"]}}, default_upstream: u}     | upstrems
+            {upstrems: {u: {protocol: grpc, endpoints: ["a:1"]}}, models: {m: {upstream: u}}} | upstrems
+            {lokal: {embedded_models: true}, default_upstream: local}                      | lokal
+            """)
+    void misspelledSection_isTheOnlyProblem(String yaml, String key) throws IOException {
+        assertThat(run("validate", file(yaml))).isEqualTo(2);
+        assertThat(err.toString().lines()).singleElement().asString().contains("unknown key '" + key + "'");
+    }
 
     private int run(String... arguments) {
         return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
@@ -122,14 +134,17 @@ class IsthmusCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            sevre                          | one of serve, validate, explain, diff, schema, key, infer, replay, health, servers, models, top, ramps, shadows, logging, completion, version is expected, got 'sevre'
+            sevre                          | one of serve, validate, explain, diff, schema, key, infer, replay, health, servers, models, top, ramps, shadows, logging, completion, help, version is expected, got 'sevre' - did you mean 'serve'?; see isthmus help
             serve now                      | isthmus serve: no operand is expected, got now
             serve --port 70000             | --port: a number from 0 to 65535 is expected, got '70000'
             serve --port x                 | --port: a number from 0 to 65535 is expected, got 'x'
             serve --port                   | isthmus serve: --port: N is expected after it
             serve --config                 | isthmus serve: --config: FILE is expected after it
             serve -c --port 1              | isthmus serve: --config: FILE is expected after it
-            serve --prot 1                 | isthmus serve: unknown option '--prot'
+            serve --prot 1                 | isthmus serve: unknown option '--prot' - did you mean '--port'?
+            serve --xyzzy                  | isthmus serve: unknown option '--xyzzy'
+            help sevre                     | got 'sevre' - did you mean 'serve'?; see isthmus help
+            help serve now                 | isthmus help: [COMMAND] is expected, got serve now
             'serve --host '                | isthmus serve: --host: HOST is expected, got ''
             diff a.yaml                    | isthmus diff: OLD NEW is expected, got a.yaml
             validate                       | isthmus validate: FILE is expected, got none
@@ -149,8 +164,16 @@ class IsthmusCommandTest {
     }
 
     @Test
-    void help_ofServe_namesItsOptions() {
-        assertThat(run("serve", "-h")).isZero();
+    void help_isTheFileThatTheStartScriptPrintsBeforeItBuilds() throws IOException {
+        Path root = Path.of(System.getProperty("isthmus.root", ".."));
+        assertThat(run("help")).isZero();
+        assertThat(root.resolve("gateway/app/src/main/dist/help.txt")).hasContent(out.toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"serve -h", "serve --help", "help serve"})
+    void help_ofServe_namesItsOptions(String line) {
+        assertThat(run(line.split(" "))).isZero();
         assertThat(out.toString())
                 .contains("Usage: isthmus serve [OPTIONS]", "-c, --config <FILE>", "--no-watch", "SIGHUP still does");
     }

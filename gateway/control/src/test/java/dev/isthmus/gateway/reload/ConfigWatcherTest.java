@@ -2,6 +2,7 @@ package dev.isthmus.gateway.reload;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.BufferedReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.BlockingQueue;
@@ -66,13 +67,37 @@ class ConfigWatcherTest {
         }
     }
 
+    /** A process that prints what it hears; it ends when its input does. */
+    public static void main(String[] arguments) throws Exception {
+        ProcessSignals.onHangup(() -> System.out.println("hangup"));
+        System.out.println("listening");
+        while (System.in.read() >= 0) {}
+    }
+
+    /** In a process of its own, for which the signal is not ignored as it is for one that nohup has started. */
     @Test
     void hangup_isHeard() throws Exception {
-        BlockingQueue<String> heard = new LinkedBlockingQueue<>();
-        ProcessSignals.onHangup(() -> heard.add("hangup"));
-        new ProcessBuilder("kill", "-HUP", Long.toString(ProcessHandle.current().pid()))
-                .start()
-                .waitFor();
-        assertThat(heard.poll(20, TimeUnit.SECONDS)).isEqualTo("hangup");
+        Process process = new ProcessBuilder(
+                        "env",
+                        "--default-signal=HUP",
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Dlogback.statusListenerClass=ch.qos.logback.core.status.NopStatusListener",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        ConfigWatcherTest.class.getName())
+                .redirectError(folder.resolve("err").toFile())
+                .start();
+        try (BufferedReader out = process.inputReader()) {
+            assertThat(out.readLine())
+                    .as(Files.readString(folder.resolve("err")))
+                    .isEqualTo("listening");
+            assertThat(new ProcessBuilder("kill", "-HUP", Long.toString(process.pid()))
+                            .start()
+                            .waitFor())
+                    .isZero();
+            assertThat(out.readLine()).isEqualTo("hangup");
+        } finally {
+            process.destroy();
+        }
     }
 }

@@ -190,7 +190,7 @@ final class AccessChecks {
                     yaml.problem(
                             positions.of(rule.who(), "listeners"),
                             what + "who: listeners: no listener is '" + listener + "'"
-                                    + YamlReader.suggestion(listener, listeners));
+                                    + NearestName.suggestion(listener, listeners));
                 }
             }
             if (!rule.versions().isEmpty() && rule.may().stream().anyMatch(Permission::management)) {

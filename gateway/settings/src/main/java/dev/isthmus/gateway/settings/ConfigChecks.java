@@ -92,13 +92,21 @@ final class ConfigChecks {
 
     /** Checks that an upstream of this name exists. */
     void reference(Node node, String what, String name) {
-        if (name.isEmpty() || upstreams.contains(name) || !readable(config, "upstreams")) {
+        if (name.isEmpty() || upstreams.contains(name) || !readable(config, "upstreams") || misspelled(name)) {
             return;
         }
         String hint = name.equals(GatewayConfig.LOCAL)
                 ? "; it needs a section 'local'"
-                : YamlReader.suggestion(name, upstreams);
+                : NearestName.suggestion(name, upstreams);
         yaml.problem(node, what + ": no upstream is named '" + name + "'" + hint);
+    }
+
+    /** Whether an unknown key may have been meant as the section that this upstream would be in. */
+    private boolean misspelled(String name) {
+        boolean absent = name.equals(GatewayConfig.LOCAL)
+                ? config.local() == null
+                : config.upstreams().isEmpty();
+        return absent && !valid(config, new String[0]);
     }
 
     /** Whether a section was read without problems. */

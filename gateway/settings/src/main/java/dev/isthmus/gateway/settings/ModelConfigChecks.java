@@ -161,7 +161,7 @@ final class ModelConfigChecks {
                     positions.of(model, "default_version"),
                     what + ": default_version: latest, a version or a label of 'versions' is expected, got '" + other
                             + "'"
-                            + YamlReader.suggestion(other, model.versions().keySet()));
+                            + NearestName.suggestion(other, model.versions().keySet()));
         }
     }
 
@@ -174,7 +174,7 @@ final class ModelConfigChecks {
 
     private void named(Node node, String what, String name, Set<String> labels) {
         if (!name.isEmpty() && !labels.contains(name)) {
-            yaml.problem(node, what + ": no target is named '" + name + "'" + YamlReader.suggestion(name, labels));
+            yaml.problem(node, what + ": no target is named '" + name + "'" + NearestName.suggestion(name, labels));
         }
     }
 

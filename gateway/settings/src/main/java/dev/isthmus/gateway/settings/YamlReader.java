@@ -109,7 +109,9 @@ final class YamlReader {
         for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
             String key = ((ScalarNode) tuple.getKeyNode()).getValue();
             if (!known.contains(key)) {
-                problemOnce(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
+                problemOnce(
+                        tuple.getKeyNode(),
+                        "unknown key '" + key + "' in " + what + NearestName.suggestion(key, known));
             }
         }
         return members;
@@ -176,7 +178,7 @@ final class YamlReader {
             problemOnce(
                     node,
                     what + ": one of " + String.join(", ", names) + " is expected, got " + shown(node)
-                            + suggestion(got, names));
+                            + NearestName.suggestion(got, names));
         }
         return index;
     }
@@ -198,37 +200,5 @@ final class YamlReader {
         boolean variable =
                 node instanceof ScalarNode scalar && scalar.getValue().contains("${");
         return variable ? "; variables such as ${NAME} are not replaced" : "";
-    }
-
-    /** " - did you mean 'x'?" for the nearest name, if one is close enough. */
-    static String suggestion(String got, Iterable<String> names) {
-        String nearest = "";
-        int least = Math.max(2, got.length() / 3) + 1;
-        for (String name : names) {
-            int distance = distance(got, name);
-            if (distance < least) {
-                least = distance;
-                nearest = name;
-            }
-        }
-        return nearest.isEmpty() ? "" : " - did you mean '" + nearest + "'?";
-    }
-
-    /** The Levenshtein distance of two words. */
-    private static int distance(String a, String b) {
-        int[] row = new int[b.length() + 1];
-        for (int j = 0; j <= b.length(); j++) {
-            row[j] = j;
-        }
-        for (int i = 1; i <= a.length(); i++) {
-            int diagonal = row[0];
-            row[0] = i;
-            for (int j = 1; j <= b.length(); j++) {
-                int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-                diagonal = row[j];
-                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
-            }
-        }
-        return row[b.length()];
     }
 }

@@ -16,7 +16,9 @@ import java.nio.file.Path;
 import java.security.KeyStore;
 import java.security.cert.X509Certificate;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -24,10 +26,14 @@ import java.util.concurrent.LinkedBlockingQueue;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
-/** An API server that gives one scripted response to each request, in order; a request beyond the script waits. */
+/**
+ * An API server that gives one scripted response to each request, in order; a request beyond the script waits. Where
+ * several watches ask at once, a script in order has no meaning: {@link #slices} is a list for each Service.
+ */
 final class FakeApiServer implements AutoCloseable {
     private final Path folder;
     private final BlockingQueue<Scripted> script = new LinkedBlockingQueue<>();
+    private final Map<String, String> slices = new ConcurrentHashMap<>();
     private final ExecutorService workers = Executors.newCachedThreadPool();
     private final HttpsServer server;
     private final TestAuthority authority;
@@ -78,11 +84,26 @@ final class FakeApiServer implements AutoCloseable {
         script.add(new Scripted(200, body, true));
     }
 
+    /** Every list of this Service is this one, and nothing ever changes. */
+    void slices(String service, String list) {
+        slices.put(service, list);
+    }
+
+    private Scripted response(String query) throws InterruptedException {
+        for (Map.Entry<String, String> each : slices.entrySet()) {
+            if (query.contains("service-name%3D" + each.getKey())) {
+                boolean watch = query.contains("watch=true");
+                return new Scripted(200, watch ? "" : each.getValue(), watch);
+            }
+        }
+        return script.take();
+    }
+
     private void respond(HttpExchange exchange) throws IOException {
         requests.add(exchange.getRequestHeaders().getFirst("authorization") + " "
                 + exchange.getRequestURI().getRawQuery());
         try (OutputStream body = exchange.getResponseBody()) {
-            Scripted scripted = script.take();
+            Scripted scripted = response(exchange.getRequestURI().getRawQuery());
             exchange.sendResponseHeaders(scripted.status(), 0);
             body.write(scripted.body().getBytes(StandardCharsets.UTF_8));
             body.flush();

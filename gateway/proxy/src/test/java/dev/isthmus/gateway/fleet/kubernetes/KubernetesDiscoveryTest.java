@@ -182,12 +182,11 @@ class KubernetesDiscoveryTest {
     @Test
     void severalServices_areOneSet() {
         KubernetesService other = new KubernetesService("ml", "spot", "grpc");
-        // Whichever asks first: both get a list before a watch.
-        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
-        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.slices("triton", list(5, slice(3, "s", "10.0.0.1")));
+        server.slices("spot", list(7, slice(6, "t", "10.0.0.2")));
         try (Registration watch = discovery.watch(server.access(), List.of(TRITON, other), this::found)) {
             assertThat(watch.first()).succeedsWithin(PATIENCE);
-            awaitFound("10.0.0.1", "10.0.0.1");
+            awaitFound("10.0.0.1", "10.0.0.2");
         }
     }
 

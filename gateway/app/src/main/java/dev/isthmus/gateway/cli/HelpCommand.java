@@ -1,0 +1,52 @@
+package dev.isthmus.gateway.cli;
+
+import java.util.List;
+import java.util.function.Supplier;
+
+/** Prints the help, in general or of one command. */
+final class HelpCommand implements Command {
+    private final Supplier<List<Command>> all;
+
+    /** @param all every command, this one included */
+    HelpCommand(Supplier<List<Command>> all) {
+        this.all = all;
+    }
+
+    @Override
+    public String name() {
+        return "help";
+    }
+
+    @Override
+    public List<String> description() {
+        return List.of("Prints this help, or that of a command: isthmus help serve.");
+    }
+
+    @Override
+    public List<String> operands() {
+        return List.of("[COMMAND]");
+    }
+
+    @Override
+    public List<String> operandValues() {
+        return all.get().stream()
+                .filter(each -> !each.hidden())
+                .map(Command::name)
+                .toList();
+    }
+
+    @Override
+    public int run(Arguments arguments, Console console) throws UsageException {
+        List<Command> commands = all.get();
+        if (arguments.operands() == 0) {
+            HelpText.of(commands, console.out());
+            return 0;
+        }
+        Command command = Command.named(commands, arguments.operand(0));
+        if (command == null) {
+            throw new UsageException(Command.unknown(commands, arguments.operand(0)));
+        }
+        HelpText.of(command, console.out());
+        return 0;
+    }
+}

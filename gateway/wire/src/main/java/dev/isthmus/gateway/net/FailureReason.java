@@ -1,0 +1,76 @@
+package dev.isthmus.gateway.net;
+
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpTimeoutException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.util.Locale;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/** Says why something failed in words, for operators: messages of the JDK's exceptions often are a bare path or null. */
+public final class FailureReason {
+    private FailureReason() {}
+
+    /** The reason, without the name of a class. */
+    public static String of(Throwable failure) {
+        Throwable cause = failure.getCause();
+        return switch (failure) {
+            case ExecutionException wrapper when cause != null -> of(cause);
+            case CompletionException wrapper when cause != null -> of(cause);
+            case FileSystemException file -> file(file);
+            case CharacterCodingException text -> "it is not UTF-8";
+            case UnknownHostException host -> "the host cannot be resolved: " + host.getMessage();
+            case UnresolvedAddressException host -> "the host cannot be resolved";
+            case HttpConnectTimeoutException late -> "no connection in time";
+            case HttpTimeoutException late -> "no response in time";
+            case TimeoutException late -> "no response in time";
+            case NoRouteToHostException unreachable -> "no route to the host";
+            case ConnectException refused -> said(refused, cause, "connection refused");
+            case ClosedChannelException closed -> "the connection was closed";
+            default -> said(failure, cause, words(failure));
+        };
+    }
+
+    private static String file(FileSystemException failure) {
+        String file = failure.getFile();
+        return switch (failure) {
+            case NoSuchFileException none -> file + " does not exist";
+            case AccessDeniedException denied -> file + ": permission denied";
+            case NotDirectoryException other -> file + " is not a folder";
+            case FileAlreadyExistsException there -> file + " exists already";
+            default ->
+                failure.getReason() == null ? String.valueOf(failure.getMessage()) : file + ": " + failure.getReason();
+        };
+    }
+
+    /** The message of the failure or of its cause. */
+    private static String said(Throwable failure, @Nullable Throwable cause, String otherwise) {
+        String message = failure.getMessage();
+        if (message == null || message.isBlank()) {
+            return cause == null ? otherwise : of(cause);
+        }
+        // A wrapper without a message of its own repeats its cause as text, with its class.
+        return cause != null && message.equals(cause.toString()) ? of(cause) : message;
+    }
+
+    /** "read pending" for a ReadPendingException. */
+    private static String words(Throwable failure) {
+        return failure.getClass()
+                .getSimpleName()
+                .replaceFirst("(Exception|Error)$", "")
+                .replaceAll("(?<=[a-z0-9])(?=[A-Z])", " ")
+                .toLowerCase(Locale.ROOT);
+    }
+}

@@ -18,6 +18,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -198,6 +199,11 @@ public final class OnnxModel {
         return copies;
     }
 
+    /** An empty buffer for an input of so many bytes, which a run reads in place. */
+    public static ByteBuf inputBuffer(ByteBufAllocator allocator, int bytes) {
+        return NativeMemory.allocate(allocator, bytes);
+    }
+
     NativeSession graph() {
         return graph;
     }
@@ -257,7 +263,7 @@ public final class OnnxModel {
     }
 
     /**
-     * Runs the model on the calling thread. Inputs in contiguous direct memory are read in place.
+     * Runs the model on the calling thread. Inputs in contiguous, aligned direct memory are read in place.
      *
      * @param request borrowed; checked by {@link #require}
      * @param allocator the allocator of outputs and of copies of inputs

@@ -23,6 +23,7 @@ import io.netty.buffer.ByteBufAllocator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -82,12 +83,14 @@ public final class OnnxModel {
     static OnnxModel load(ModelSource source, String device, OrtRuntime runtime) {
         runtime.requireUsable();
         ModelRef ref = new ModelRef(source.name(), source.version());
-        ZipMaps zipMaps = ZipMaps.of(source.onnx().get());
+        byte[] onnx = source.onnx().get();
+        ZipMaps zipMaps = ZipMaps.of(onnx);
+        Set<String> unshaped = UnshapedTensors.of(onnx);
         try {
             Devices.PlacedSession placed =
                     Devices.place(ref, device, place -> session(runtime, zipMaps, source.settings(), place));
             try {
-                Signature signature = Signature.of(placed.session(), zipMaps.labels());
+                Signature signature = Signature.of(placed.session(), zipMaps.labels(), unshaped);
                 Translated translated = translated(ref, source, signature);
                 Model owner =
                         Model.newInstance(source.name(), placed.placement().device(), "OnnxRuntime");
@@ -100,9 +103,9 @@ public final class OnnxModel {
         } catch (OrtException e) {
             // The Java API supports tensors, sequences and maps.
             String reason = e.getCode() == OrtErrorCode.ORT_NOT_IMPLEMENTED
-                    ? "it has an operator, input or output that this ONNX Runtime does not support: " + e.getMessage()
-                    : "it is not a model that ONNX Runtime supports";
-            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason, e);
+                    ? "it has an operator, input or output that this ONNX Runtime does not support: "
+                    : "it is not a model that ONNX Runtime supports: ";
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason + LoadFailure.reason(e), e);
         }
     }
 

@@ -7,6 +7,11 @@ Needs: pip install onnx==1.23.2. The outputs are committed.
             with as many iterations as the highest COUNT, so that a run lasts until it is terminated; a COUNT below -1
             fails the run
   positive  FP32 INPUT0 [-1] -> FP32 OUTPUT0 [-1]: the elements above 0, so that rows are lost
+  endless   FP32 INPUT0 [-1,1] -> FP32 OUTPUT0 [-1,1]: a loop that never ends if the highest INPUT0 is 0; else the input
+  sums      FP32 INPUT0 [-1,-1] -> FP32 SUM, MEAN, NORM [-1,1] of each row, PRODUCT [-1,-1] with its transpose: the
+            order of the additions depends on the kernels
+  unshaped  FP32 INPUT0 -> FP32 OUTPUT0, both without a shape: those above 0, else 0
+  unknown   FP32 INPUT0 [1] -> FP32 OUTPUT0 [1]: an operator that ONNX Runtime does not know
   fixed     FP32 INPUT0 [1,2] -> FP32 OUTPUT0 [1,2]: the input; its first dimension is not a batch
 """
 import pathlib
@@ -25,9 +30,13 @@ def constant(name, *numbers, shape=None):
     return helper.make_tensor(name, INT64, [len(numbers)] if shape is None else shape, numbers)
 
 
-def model(nodes, inputs, outputs, constants=()):
+def unchecked(nodes, inputs, outputs, constants=()):
     graph = helper.make_graph(nodes, "isthmus", inputs, outputs, list(constants))
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def model(nodes, inputs, outputs, constants=()):
+    made = unchecked(nodes, inputs, outputs, constants)
     checker.check_model(made)
     return made.SerializeToString()
 
@@ -68,8 +77,44 @@ def fixed():
                  [value("OUTPUT0", FLOAT, [1, 2])])
 
 
+def endless():
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go_on"], ["still"]), helper.make_node("Identity", ["values"], ["same"])],
+        "turn", [value("i", INT64, []), value("go_on", BOOL, []), value("values", FLOAT, [None, 1])],
+        [value("still", BOOL, []), value("same", FLOAT, [None, 1])])
+    nodes = [
+        helper.make_node("ReduceMax", ["INPUT0"], ["most"], keepdims=0),
+        helper.make_node("Cast", ["most"], ["any"], to=BOOL),
+        helper.make_node("Not", ["any"], ["go_on"]),
+        helper.make_node("Loop", ["", "go_on", "INPUT0"], ["OUTPUT0"], body=body),
+    ]
+    return model(nodes, [value("INPUT0", FLOAT, [None, 1])], [value("OUTPUT0", FLOAT, [None, 1])])
+
+
+def sums():
+    nodes = [
+        helper.make_node("ReduceSum", ["INPUT0", "last"], ["SUM"]),
+        helper.make_node("ReduceMean", ["INPUT0"], ["MEAN"], axes=[1]),
+        helper.make_node("ReduceL2", ["INPUT0"], ["NORM"], axes=[1]),
+        helper.make_node("Gemm", ["INPUT0", "INPUT0"], ["PRODUCT"], transB=1),
+    ]
+    outputs = [value(name, FLOAT, [None, 1]) for name in ["SUM", "MEAN", "NORM"]] + [value("PRODUCT", FLOAT, [None, None])]
+    return model(nodes, [value("INPUT0", FLOAT, [None, None])], outputs, [constant("last", 1)])
+
+
+def unshaped():
+    relu = helper.make_node("Relu", ["INPUT0"], ["OUTPUT0"])
+    return unchecked([relu], [value("INPUT0", FLOAT, None)], [value("OUTPUT0", FLOAT, None)]).SerializeToString()
+
+
+def unknown():
+    node = helper.make_node("Adagrad", ["INPUT0"], ["OUTPUT0"])
+    return unchecked([node], [value("INPUT0", FLOAT, [1])], [value("OUTPUT0", FLOAT, [1])]).SerializeToString()
+
+
 def main(root):
-    for name, data in {"turns": turns(), "positive": positive(), "fixed": fixed()}.items():
+    for name, data in {"turns": turns(), "positive": positive(), "fixed": fixed(), "endless": endless(),
+                       "sums": sums(), "unshaped": unshaped(), "unknown": unknown()}.items():
         path = pathlib.Path(root, f"src/test/resources/execution/{name}.onnx")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

@@ -1,7 +1,5 @@
 package dev.isthmus.local;
 
-import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -31,39 +29,13 @@ final class BackgroundThread implements AutoCloseable {
         thread.allowCoreThreadTimeOut(true);
     }
 
-    private record Task<T>(Supplier<T> work, LocalBackend.Outcome<T> outcome) implements Runnable {
-
-        @Override
-        public void run() {
-            T value;
-            try {
-                value = work.get();
-            } catch (OipException e) {
-                outcome.failed(e);
-                return;
-            } catch (RuntimeException | LinkageError fault) {
-                LOG.error("internal error in a task of the local backend; please report it", fault);
-                outcome.failed(new OipException(ErrorCode.INTERNAL, "internal error", fault));
-                return;
-            }
-            outcome.done(value);
-        }
-
-        void refused(OipException failure) {
-            outcome.failed(failure);
-        }
-    }
-
     /** Runs a task; the outcome is called on this thread, or by the caller if the queue is full or closed. */
     <T> void run(Supplier<T> work, LocalBackend.Outcome<T> outcome) {
-        Task<T> task = new Task<>(work, outcome);
+        BackgroundTask<T> task = new BackgroundTask<>(work, outcome);
         try {
             thread.execute(task);
         } catch (RejectedExecutionException e) {
-            task.refused(new OipException(
-                    ErrorCode.UNAVAILABLE,
-                    "local backend: the queue of its thread '" + name + "' is full, or it is closed",
-                    e));
+            task.refused("local backend: the queue of its thread '" + name + "' is full, or it is closed");
         }
     }
 
@@ -71,8 +43,8 @@ final class BackgroundThread implements AutoCloseable {
     @Override
     public void close() {
         for (Runnable waiting : thread.shutdownNow()) {
-            if (waiting instanceof Task<?> task) {
-                task.refused(new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing"));
+            if (waiting instanceof BackgroundTask<?> task) {
+                task.refused("the local backend is closing");
             }
         }
         try {

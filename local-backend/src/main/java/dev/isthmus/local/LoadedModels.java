@@ -2,21 +2,23 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.ModelVersions.Served;
 import dev.isthmus.oip.ModelRef;
-import java.util.HashMap;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The loaded models by name. Reading is one volatile read. A change is published before the replaced versions are
+ * The loaded models by name. A change is published before the replaced versions are
  * released, so that a reader that fails to retain a version finds the next one. Thread-safe.
  */
 final class LoadedModels implements AutoCloseable {
-    private volatile Map<String, ModelVersions> models = Map.of();
+    private final Map<String, ModelVersions> models = new ConcurrentHashMap<>();
     private boolean closed;
 
-    /** A snapshot of all models that are loaded or failed to load. */
+    /** All models that are loaded, are loading or failed to load; changes with them. */
     Map<String, ModelVersions> all() {
-        return models;
+        return Collections.unmodifiableMap(models);
     }
 
     ModelVersions of(String name) {
@@ -43,13 +45,11 @@ final class LoadedModels implements AutoCloseable {
 
     /** Publishes the versions of a model and releases those replaced. */
     synchronized void put(String name, ModelVersions now) {
-        Map<String, ModelVersions> all = new HashMap<>(models);
-        ModelVersions before = all.put(name, now);
         if (closed) {
             releaseReplaced(now, ModelVersions.NONE);
             return;
         }
-        models = Map.copyOf(all);
+        ModelVersions before = models.put(name, now);
         if (before != null) {
             releaseReplaced(before, now);
         }
@@ -57,9 +57,7 @@ final class LoadedModels implements AutoCloseable {
 
     /** Removes a model that does not exist. */
     synchronized void remove(String name) {
-        Map<String, ModelVersions> all = new HashMap<>(models);
-        ModelVersions before = all.remove(name);
-        models = Map.copyOf(all);
+        ModelVersions before = models.remove(name);
         if (before != null) {
             releaseReplaced(before, ModelVersions.NONE);
         }
@@ -78,8 +76,8 @@ final class LoadedModels implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        Map<String, ModelVersions> all = models;
-        models = Map.of();
-        all.values().forEach(versions -> releaseReplaced(versions, ModelVersions.NONE));
+        List<ModelVersions> all = List.copyOf(models.values());
+        models.clear();
+        all.forEach(versions -> releaseReplaced(versions, ModelVersions.NONE));
     }
 }

@@ -15,6 +15,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.config.ModelConfig;
 import io.netty.buffer.ByteBufAllocator;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -24,7 +25,11 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,7 +37,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs ONNX models in this process, and loads and unloads them at run time. A model that cannot be loaded is logged and
- * listed with the reason; other models are not affected. Thread-safe; only start and close block.
+ * listed with the reason; other models are not affected. Thread-safe; only {@code await} and close block.
  */
 public final class LocalBackend implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBackend.class);
@@ -54,22 +59,61 @@ public final class LocalBackend implements AutoCloseable {
     private final LoadedModels models = new LoadedModels();
     private final ModelLoader loader;
     private final LocalExecutor executor;
-    private final BackgroundThread changes = new BackgroundThread("changes", CHANGES);
+    private final LoadThreads loads;
+    private final ModelChanges changes =
+            new ModelChanges(Math.max(2, Runtime.getRuntime().availableProcessors()), CHANGES);
     private final BackgroundThread listing = new BackgroundThread("listing", LISTINGS);
     /** The models to load at start, except those unloaded since. */
     private final Set<String> wanted = ConcurrentHashMap.newKeySet();
+    /** Completed when the loads of the start have ended. */
+    private final CompletableFuture<Void> started;
 
     private LocalBackend(LocalSettings settings) {
         this.settings = settings;
         this.repository = ModelRepository.of(settings.repository(), settings.embedded());
         this.wanted.addAll(atStart());
         this.executor = new LocalExecutor(settings.threads(), settings.queueSize());
-        this.loader = new ModelLoader(repository, models, settings.device(), executor::prepare);
+        this.loads = new LoadThreads(settings.loadTimeout());
+        this.loader = new ModelLoader(repository, models, settings.device(), loads, executor::prepare);
+        this.started = loadAtStart(new TreeSet<>(wanted));
     }
 
     private Collection<String> atStart() {
         boolean all = !settings.explicitControl() || settings.load().contains(ALL);
         return all ? repository.names() : settings.load();
+    }
+
+    private CompletableFuture<Void> loadAtStart(SortedSet<String> names) {
+        names.forEach(name -> models.put(name, ModelVersions.NONE.withLoading()));
+        List<CompletableFuture<Void>> ends = new ArrayList<>();
+        for (String name : names) {
+            StartLoad end = new StartLoad(new CompletableFuture<>());
+            changes.add(name, () -> loaded(name), end);
+            ends.add(end.ended);
+        }
+        return CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new));
+    }
+
+    private String loaded(String name) {
+        loader.load(name);
+        return name;
+    }
+
+    /** Ends a load of the start; failures other than NOT_FOUND were logged. */
+    private record StartLoad(CompletableFuture<Void> ended) implements Outcome<String> {
+
+        @Override
+        public void done(String name) {
+            ended.complete(null);
+        }
+
+        @Override
+        public void failed(OipException failure) {
+            if (failure.code() == ErrorCode.NOT_FOUND) {
+                LOG.error("{}", failure.message());
+            }
+            ended.complete(null);
+        }
     }
 
     /** Whether a backend can be started: a distribution may be without ONNX Runtime. */
@@ -89,36 +133,49 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     /**
-     * Starts the backend and loads the models configured for the start. Blocks.
+     * Starts the backend, which loads the models configured for the start in the background.
      *
      * @throws OipException if the repository cannot be read, FAILED_PRECONDITION if it is not {@link #available()}
      */
     public static LocalBackend start(LocalSettings settings) {
         requireAvailable();
-        LocalBackend backend = new LocalBackend(settings);
-        for (String name : new TreeSet<>(backend.wanted)) {
-            try {
-                backend.loader.load(name);
-            } catch (OipException failure) {
-                if (failure.code() == ErrorCode.NOT_FOUND) {
-                    LOG.error("{}", failure.message());
-                }
-            }
-        }
-        return backend;
+        return new LocalBackend(settings);
     }
 
-    /** Starts a backend with the embedded models: digits and simple. */
+    /** Starts a backend with the embedded models, digits and simple, and waits for them. */
     public static LocalBackend embedded(int threads, int queueSize) {
-        return start(LocalSettings.of(null, true, threads, queueSize));
+        return start(LocalSettings.of(null, true, threads, queueSize)).awaitStart();
     }
 
-    /** Starts a backend with the models of a directory, and optionally the embedded ones. */
+    /** Starts a backend with the models of a directory, and optionally the embedded ones, and waits for them. */
     public static LocalBackend of(Path repository, boolean embedded, int threads, int queueSize) {
-        return start(LocalSettings.of(repository, embedded, threads, queueSize));
+        return start(LocalSettings.of(repository, embedded, threads, queueSize)).awaitStart();
     }
 
-    /** The names of the models that are loaded or failed to load. */
+    /** Waits until the models configured for the start are loaded or have failed. */
+    public LocalBackend awaitStart() {
+        started.join();
+        return this;
+    }
+
+    /** As {@link #awaitStart()}, for at most this time; returns whether they are. */
+    public boolean awaitStart(Duration limit) throws InterruptedException {
+        try {
+            started.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+            return true;
+        } catch (TimeoutException loading) {
+            return false;
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The number of threads whose load did not end although it was terminated. */
+    public int abandonedLoads() {
+        return loads.abandoned();
+    }
+
+    /** The names of the models that are loaded, are loading or failed to load. */
     public Set<String> models() {
         return models.all().keySet();
     }
@@ -217,10 +274,7 @@ public final class LocalBackend implements AutoCloseable {
      * @param outcome receives the name, or NOT_FOUND, or FAILED_PRECONDITION with the reason
      */
     public void load(String name, Outcome<String> outcome) {
-        change(name, outcome, model -> {
-            loader.load(model);
-            return model;
-        });
+        change(name, outcome, this::loaded);
     }
 
     /**
@@ -244,7 +298,7 @@ public final class LocalBackend implements AutoCloseable {
                     "the local backend loads and unloads models only with 'model_control: explicit', got 'none'"));
             return;
         }
-        changes.run(() -> change.apply(name), outcome);
+        changes.offer(name, () -> change.apply(name), outcome);
     }
 
     /**
@@ -253,7 +307,7 @@ public final class LocalBackend implements AutoCloseable {
      * @param request taken
      * @param deadlineNanos the deadline in {@link System#nanoTime()}, {@link Long#MAX_VALUE} for none; ends the
      *     request, whether queued or running
-     * @param callback receives the response or NOT_FOUND, INVALID_ARGUMENT, OVERLOADED, UNAVAILABLE, DEADLINE_EXCEEDED,
+     * @param callback receives the response or NOT_FOUND, UNAVAILABLE while the model is loaded, INVALID_ARGUMENT, OVERLOADED, UNAVAILABLE, DEADLINE_EXCEEDED,
      *     CANCELLED or INTERNAL
      */
     public Cancellable infer(
@@ -261,7 +315,7 @@ public final class LocalBackend implements AutoCloseable {
         Served served = models.use(request.model());
         if (served == null) {
             request.release();
-            callback.failed(notFound(request.model()));
+            callback.failed(notServed(request.model()));
             return () -> {};
         }
         long rows = ModelCounts.rows(request, served.model().settings().maxBatchSize());
@@ -269,8 +323,12 @@ public final class LocalBackend implements AutoCloseable {
         return executor.submit(served.model(), request, deadlineNanos, allocator, counting);
     }
 
-    /** The failure of a request for a model that is not loaded. */
-    public OipException notFound(ModelRef ref) {
+    /** The failure of a request for a model that is not loaded: UNAVAILABLE while it is loading, else NOT_FOUND. */
+    public OipException notServed(ModelRef ref) {
+        ModelVersions versions = models.of(ref.name());
+        if (versions.loading() && versions.served().isEmpty()) {
+            return new OipException(ErrorCode.UNAVAILABLE, "model " + ref + " is loading");
+        }
         String reason = reason(ref);
         return new OipException(
                 ErrorCode.NOT_FOUND,
@@ -287,10 +345,12 @@ public final class LocalBackend implements AutoCloseable {
                 .orElse(null);
     }
 
-    /** Waits for active runs and unloads the models. Blocks. */
+    /** Ends active loads, waits for active runs and unloads the models. Blocks. */
     @Override
     public void close() {
         listing.close();
+        changes.drain();
+        loads.close();
         changes.close();
         executor.close();
         models.close();

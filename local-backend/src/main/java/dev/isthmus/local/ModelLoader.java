@@ -2,8 +2,6 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.ModelVersions.Served;
 import dev.isthmus.local.ort.OnnxModel;
-import dev.isthmus.local.ort.ProcessEnd;
-import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.FoundModel;
 import dev.isthmus.local.repository.ModelRepository;
 import dev.isthmus.local.repository.ModelSource;
@@ -11,16 +9,15 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.Objects;
-import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
- * Loads and unloads models. Used by one thread at a time. The served versions of a model are replaced when all new
- * versions are ready; if one fails, the previous versions stay loaded.
+ * Loads and unloads models, on one thread at a time for each model. The served versions of a model are replaced when all
+ * new versions are ready; if one fails, the previous versions stay loaded.
  */
 final class ModelLoader {
     private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
@@ -30,41 +27,38 @@ final class ModelLoader {
     private final ModelRepository repository;
     private final LoadedModels models;
     private final String device;
+    private final LoadThreads threads;
     private final Consumer<OnnxModel> opened;
 
     /**
      * @param device the device of models that do not configure one
      * @param opened is called with each model before it serves
      */
-    ModelLoader(ModelRepository repository, LoadedModels models, String device, Consumer<OnnxModel> opened) {
+    ModelLoader(
+            ModelRepository repository,
+            LoadedModels models,
+            String device,
+            LoadThreads threads,
+            Consumer<OnnxModel> opened) {
         this.repository = repository;
         this.models = models;
         this.device = device;
+        this.threads = threads;
         this.opened = opened;
     }
 
     /**
      * Loads a model.
      *
-     * @throws OipException NOT_FOUND, UNAVAILABLE during shutdown, or FAILED_PRECONDITION with the reason of each
-     *     version that is not loaded
+     * @throws OipException NOT_FOUND, or FAILED_PRECONDITION with the reason of each version that is not loaded
      */
     void load(String name) {
-        ProcessEnd.enter();
-        try {
-            replace(name);
-        } finally {
-            ProcessEnd.leave();
-        }
-    }
-
-    private void replace(String name) {
         ModelVersions before = models.of(name);
         models.put(name, before.withLoading());
         NavigableMap<Long, Served> fresh = new TreeMap<>();
         NavigableMap<Long, String> problems = new TreeMap<>();
         try {
-            FoundModel found = repository.find(name);
+            FoundModel found = threads.call(new Search(name));
             problems.putAll(found.refused());
             found.sources().forEach((version, source) -> {
                 try {
@@ -76,12 +70,12 @@ final class ModelLoader {
                 }
             });
         } catch (OipException e) {
-            if (e.code() == ErrorCode.NOT_FOUND && before.equals(ModelVersions.NONE)) {
+            if (e.code() == ErrorCode.NOT_FOUND && before.unknown()) {
                 models.remove(name);
                 throw e;
             }
             problems.put(ModelVersions.WHOLE, e.message());
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | Error fault) {
             LOG.error("internal error in loading model '{}'; please report it", name, fault);
             problems.put(ModelVersions.WHOLE, INTERNAL);
         }
@@ -98,7 +92,9 @@ final class ModelLoader {
         }
         if (!problems.isEmpty()) {
             OipException failure = failure(name, problems, !before.served().isEmpty());
-            LOG.atError().addKeyValue("model", name).log("{}", failure.message());
+            LOG.atLevel(threads.closed() ? Level.DEBUG : Level.ERROR)
+                    .addKeyValue("model", name)
+                    .log("{}", failure.message());
             throw failure;
         }
         LOG.atInfo().addKeyValue("model", name).log("model '{}' is loaded, versions {}", name, fresh.keySet());
@@ -119,25 +115,15 @@ final class ModelLoader {
 
     private OnnxModel open(ModelSource source, FoundModel found) {
         try {
-            OnnxModel model = OnnxModel.load(
-                    source, Objects.requireNonNullElse(source.settings().device(), device));
-            try {
-                Declaration.require(source.settings(), model.inputs(), model.outputs());
-                if (source.settings().warmUp()) {
-                    new WarmUpRun(model, new SplittableRandom()).run(found.warmUps());
-                }
-                opened.accept(model);
-                return model;
-            } catch (RuntimeException e) {
-                model.release();
-                throw e;
-            }
+            return threads.call(new VersionLoad(source, found, device, opened));
         } catch (OipException e) {
             if (e.getCause() != null) {
                 LOG.debug("model '{}' version {}: {}", source.name(), source.version(), e.message(), e.getCause());
             }
             throw e;
-        } catch (RuntimeException | LinkageError fault) {
+        } catch (OutOfMemoryError fault) {
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, "it could not be loaded: out of memory", fault);
+        } catch (RuntimeException | Error fault) {
             LOG.error(
                     "internal error in loading model '{}' version {}; please report it",
                     source.name(),
@@ -145,6 +131,36 @@ final class ModelLoader {
                     fault);
             throw new OipException(ErrorCode.FAILED_PRECONDITION, INTERNAL, fault);
         }
+    }
+
+    /** Finds a model, which reads files. */
+    private final class Search implements LoadThreads.LoadStep<FoundModel> {
+        private final String name;
+
+        Search(String name) {
+            this.name = name;
+        }
+
+        @Override
+        public String subject() {
+            return "model '" + name + "'";
+        }
+
+        @Override
+        public String activity() {
+            return "reading its folder";
+        }
+
+        @Override
+        public FoundModel run() {
+            return repository.find(name);
+        }
+
+        @Override
+        public void terminate() {}
+
+        @Override
+        public void discard(FoundModel result) {}
     }
 
     /** @throws OipException NOT_FOUND for a model that is not loaded */

@@ -32,6 +32,11 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
         reasons = Collections.unmodifiableNavigableMap(new TreeMap<>(reasons));
     }
 
+    /** Whether nothing was ever loaded. */
+    boolean unknown() {
+        return served.isEmpty() && reasons.isEmpty();
+    }
+
     ModelVersions withLoading() {
         return new ModelVersions(served, reasons, true);
     }

@@ -30,17 +30,20 @@ final class WarmUpRun {
 
     private final OnnxModel model;
     private final RandomGenerator random;
+    private final RunHandle handle;
 
-    WarmUpRun(OnnxModel model, RandomGenerator random) {
+    /** @param handle of all its runs; terminates them */
+    WarmUpRun(OnnxModel model, RandomGenerator random, RunHandle handle) {
         this.model = model;
         this.random = random;
+        this.handle = handle;
     }
 
     /**
      * Runs the configured samples, or one of zeros with 1 for each variable extent. The latter may fail, because a
      * model need not accept zeros; configured samples must succeed. Models with a translator are not run with zeros.
      *
-     * @throws OipException if a configured sample fails
+     * @throws OipException if a configured sample fails, or it was terminated
      */
     void run(List<WarmUpRequest> samples) {
         for (WarmUpRequest sample : samples) {
@@ -52,6 +55,9 @@ final class WarmUpRun {
             try {
                 run(zeros());
             } catch (OipException e) {
+                if (handle.terminated()) {
+                    throw e;
+                }
                 LOG.warn("model {} is not warmed up: {}", model.ref(), e.message());
             }
         }
@@ -75,7 +81,7 @@ final class WarmUpRun {
 
     private void run(WarmUpRequest sample) {
         List<Tensor> inputs = new ArrayList<>();
-        try (RunHandle handle = new RunHandle()) {
+        try {
             for (WarmUpRequest.Input input : sample.inputs()) {
                 inputs.add(new Tensor(input.name(), input.type(), input.shape(), Map.of(), data(input)));
             }

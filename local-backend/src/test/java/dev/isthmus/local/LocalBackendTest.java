@@ -261,7 +261,7 @@ class LocalBackendTest {
                 IDENTITIES.resolve("identity_fp32/1/model.onnx").toAbsolutePath());
         try (LocalBackend linked = LocalBackend.of(root, false, 1, 1)) {
             assertThat(linked.ready(ModelRef.of("m"))).isFalse();
-            assertThat(linked.notFound(ModelRef.of("m")).message())
+            assertThat(linked.notServed(ModelRef.of("m")).message())
                     .isEqualTo("model 'm' is not loaded: 'm/1/model.onnx' is a link that leads out of the repository");
         }
     }

@@ -36,7 +36,8 @@ record ModelFolders(Path root) {
     }
 
     LocalBackend explicit(String... models) {
-        return LocalBackend.start(LocalSettings.of(root, false, 2, 64).explicit(models));
+        return LocalBackend.start(LocalSettings.of(root, false, 2, 64).explicit(models))
+                .awaitStart();
     }
 
     record Told<T>(CompletableFuture<T> future) implements LocalBackend.Outcome<T> {

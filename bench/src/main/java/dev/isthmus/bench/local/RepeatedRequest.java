@@ -1,9 +1,9 @@
 package dev.isthmus.bench.local;
 
+import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferRequest;
-import io.netty.buffer.PooledByteBufAllocator;
 
 /** A request that is sent repeatedly, by any threads and without allocations of its own. */
 record RepeatedRequest(LocalBackend backend, InferRequest request) implements AutoCloseable {
@@ -17,7 +17,7 @@ record RepeatedRequest(LocalBackend backend, InferRequest request) implements Au
         for (int i = 0; i < request.inputs().size(); i++) {
             request.inputs().get(i).data().retain();
         }
-        backend.infer(request, Long.MAX_VALUE, PooledByteBufAllocator.DEFAULT, callback);
+        backend.infer(request, Long.MAX_VALUE, BufferAllocators.shared(), callback);
     }
 
     @Override

@@ -60,6 +60,7 @@ record Repository(Path folder) {
     /** Opens a backend with explicit model control. */
     LocalBackend openExplicit(int threads) {
         return LocalBackend.start(
-                LocalSettings.of(folder, false, threads, QUEUE).explicit("*"));
+                        LocalSettings.of(folder, false, threads, QUEUE).explicit("*"))
+                .awaitStart();
     }
 }

@@ -53,6 +53,7 @@ public final class FleetProbe {
                     SelectionState.of(System::nanoTime));
             resources.checked().configure(routes);
             upstreams.awaitResolution(config);
+            upstreams.awaitLocalModels(() -> false);
             return FleetSurvey.of(
                             upstreams.all(),
                             new RoutedModelLocations(routes, config.health().modelReady()),

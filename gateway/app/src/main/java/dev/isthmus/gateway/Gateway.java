@@ -76,7 +76,7 @@ public final class Gateway implements AutoCloseable {
     private volatile Generation current;
 
     /**
-     * Starts a gateway; its ports are bound when this returns.
+     * Starts a gateway; its ports are bound when this returns, and its local models are loaded or have failed.
      *
      * @throws OipException if the local backend's repository cannot be read
      * @throws Exception if a port cannot be bound; nothing is left running then
@@ -91,12 +91,14 @@ public final class Gateway implements AutoCloseable {
      * @param allocator for the buffers of all connections
      */
     public static Gateway start(GatewayConfig config, ByteBufAllocator allocator) throws Exception {
-        return start(config, null, allocator, () -> true);
+        Gateway gateway = start(config, null, allocator, () -> true);
+        gateway.awaitLocalModels();
+        return gateway;
     }
 
     /**
-     * As {@link #start(GatewayConfig)}, with the source's configuration, which is loaded again by each {@link
-     * #reload()}.
+     * Starts a gateway with the source's configuration, which is loaded again by each {@link #reload()}. Its ports are
+     * bound when this returns; local models load in the background.
      *
      * @throws ConfigException if the source has no valid configuration
      */
@@ -116,7 +118,6 @@ public final class Gateway implements AutoCloseable {
     private static Gateway start(
             GatewayConfig config, @Nullable ConfigSource source, ByteBufAllocator allocator, BooleanSupplier warm)
             throws Exception {
-        // Before models are loaded, which takes long: fails fast.
         Listeners.check(config);
         Transport transport = Transport.best();
         EventLoopGroup loops = EventLoops.start(transport);
@@ -208,6 +209,11 @@ public final class Gateway implements AutoCloseable {
         return current;
     }
 
+    /** Waits until the local models of the start are loaded or have failed. Blocks. */
+    public void awaitLocalModels() {
+        current.awaitLocalModels();
+    }
+
     /** The configuration in effect. */
     public GatewayConfig config() {
         return current.config();
@@ -270,6 +276,8 @@ public final class Gateway implements AutoCloseable {
         Listeners.Change change;
         try {
             next = new Generation(config, resources, identity, old);
+            // The previous configuration serves meanwhile.
+            next.awaitLocalModels();
             try {
                 change = listeners.prepare(config.listeners());
             } catch (Exception e) {
@@ -362,11 +370,7 @@ public final class Gateway implements AutoCloseable {
         stop("closed");
     }
 
-    /**
-     * As {@link #close()}.
-     *
-     * @param why logged reason
-     */
+    /** As {@link #close()}; the reason is logged. */
     public synchronized void stop(String why) {
         if (loops.isShuttingDown()) {
             return;

@@ -161,6 +161,11 @@ final class Generation {
         }
     }
 
+    /** Waits until the local models of the start are loaded or have failed. Blocks. */
+    void awaitLocalModels() {
+        upstreams.awaitLocalModels(resources.gateway()::ending);
+    }
+
     /** The first generation of a gateway. As the constructor, but creates what identifies callers. */
     static Generation first(GatewayConfig config, SharedResources resources) throws ConfigException {
         Authenticator authenticator = Authenticator.renewed(
@@ -345,14 +350,7 @@ final class Generation {
 
     /** Registers a call that is about to start; false if this generation has ended and another one has replaced it. */
     boolean enter() {
-        int now = holders.get();
-        while (now > 0) {
-            if (holders.compareAndSet(now, now + 1)) {
-                return true;
-            }
-            now = holders.get();
-        }
-        return false;
+        return holders.getAndUpdate(now -> now > 0 ? now + 1 : now) > 0;
     }
 
     private void leave() {

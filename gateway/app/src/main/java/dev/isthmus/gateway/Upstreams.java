@@ -214,7 +214,20 @@ final class Upstreams implements AutoCloseable {
                 config.queueSize(),
                 config.modelControl() == ModelControl.EXPLICIT,
                 config.load(),
-                config.device()));
+                config.device(),
+                config.loadTimeout()));
+    }
+
+    /**
+     * Waits until the local models of the start are loaded or have failed.
+     *
+     * @param ending ends it early
+     */
+    void awaitLocalModels(BooleanSupplier ending) {
+        Lease local = leases.get(GatewayConfig.LOCAL);
+        if (local != null && local.upstream() instanceof LocalUpstream upstream) {
+            upstream.awaitStart(ending);
+        }
     }
 
     /** Ordered by name. */

@@ -17,7 +17,7 @@ public final class CopyCounter {
         copiedOut.add(bytes);
     }
 
-    /** Bytes of inputs that were not contiguous in direct memory, or were BYTES. */
+    /** Bytes of inputs that were not contiguous and aligned in direct memory, or were BYTES. */
     public long gathered() {
         return gathered.sum();
     }

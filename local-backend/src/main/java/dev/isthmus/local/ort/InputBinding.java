@@ -7,17 +7,19 @@ import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The native input tensors of a run: in address on the request's memory if possible, otherwise on a copy. The request
- * must not be released before this is closed.
+ * The native input tensors of a run: on the request's memory if it is contiguous and aligned, otherwise on a copy. ONNX
+ * Runtime reads any address, but its kernels sum in another order at another alignment: the same numbers would have
+ * other results. The request must not be released before this is closed.
  */
 final class InputBinding implements AutoCloseable {
     /** The address for tensors without elements. */
     private static final long EMPTY =
-            Arena.global().allocate(Long.BYTES, Long.BYTES).address();
+            Arena.global().allocate(Long.BYTES, NativeMemory.ALIGNMENT).address();
 
     private final NativeArguments arguments;
     private final ByteBufAllocator allocator;
@@ -64,15 +66,11 @@ final class InputBinding implements AutoCloseable {
         int bytes = input.data().readableBytes();
         if (spec.type() == DataType.BYTES) {
             copies.gathered(bytes);
-            long value = OrtStrings.tensor(address(input.data(), 1), bytes, input.shape());
+            long value = OrtStrings.tensor(contiguous(input.data()), bytes, input.shape());
             arguments.input(spec, input.shape(), value, 0, 0);
             return;
         }
-        int before = gathered.size();
-        long start = address(input.data(), input.dataType().size());
-        if (gathered.size() > before) {
-            copies.gathered(bytes);
-        }
+        long start = aligned(input.data(), bytes);
         long value = OrtApi.tensor(
                 start,
                 bytes,
@@ -83,24 +81,40 @@ final class InputBinding implements AutoCloseable {
         arguments.input(spec, input.shape(), value, start, bytes);
     }
 
-    /**
-     * The address of the data in contiguous direct memory, which ONNX Runtime requires; copies the data if necessary.
-     */
-    private long address(ByteBuf data, int size) {
+    /** The address of the data in contiguous direct memory; copies the data if necessary. */
+    private long contiguous(ByteBuf data) {
         if (!data.isReadable()) {
             return EMPTY;
         }
-        long start = NativeMemory.of(data, size);
-        return start == NativeMemory.NONE ? gather(data) : start;
+        long start = NativeMemory.of(data);
+        return start == NativeMemory.NONE ? gather(data, data.readableBytes()) : start;
     }
 
-    private long gather(ByteBuf data) {
-        ByteBuf whole = allocator.directBuffer(data.readableBytes());
+    /** The address of the data in contiguous, aligned direct memory; copies the data if necessary. */
+    private long aligned(ByteBuf data, int bytes) {
+        if (bytes == 0) {
+            return EMPTY;
+        }
+        long start = NativeMemory.of(data);
+        if (start != NativeMemory.NONE && NativeMemory.isAligned(start)) {
+            return start;
+        }
+        copies.gathered(bytes);
+        long small = start == NativeMemory.NONE ? NativeMemory.NONE : arguments.copy(bytes);
+        if (small == NativeMemory.NONE) {
+            return gather(data, bytes);
+        }
+        MemorySegment.copy(NativeMemory.ALL, start, NativeMemory.ALL, small, bytes);
+        return small;
+    }
+
+    private long gather(ByteBuf data, int bytes) {
+        ByteBuf whole = NativeMemory.allocate(allocator, bytes);
         if (gathered.isEmpty()) {
             gathered = new ArrayList<>();
         }
         gathered.add(whole);
-        whole.writeBytes(data, data.readerIndex(), data.readableBytes());
+        whole.writeBytes(data, data.readerIndex(), bytes);
         return NativeMemory.address(whole);
     }
 

@@ -13,7 +13,12 @@ final class NativeArguments {
     /** The number of cells that functions write results to. */
     private static final int CELLS = 3;
 
+    /** The bytes for copies of small inputs. */
+    private static final int COPIES = 8 << 10;
+
     private MemorySegment memory = MemorySegment.NULL;
+    private MemorySegment copies = MemorySegment.NULL;
+    private long copied;
     /** The inputs' shapes, in the model's order. */
     private Shape[] shapes = {};
 
@@ -32,6 +37,7 @@ final class NativeArguments {
             memory = Arena.ofAuto().allocate(size, ValueLayout.JAVA_LONG.byteSize());
         }
         memory.fill((byte) 0);
+        copied = 0;
         if (shapes.length < inputs) {
             shapes = new Shape[inputs];
         }
@@ -44,6 +50,19 @@ final class NativeArguments {
     /** The address of one of three results. */
     long cell(int number) {
         return at(number);
+    }
+
+    /** Aligned memory for the copy of a small input, valid for this run; {@link NativeMemory#NONE} if there is not enough. */
+    long copy(int bytes) {
+        if (bytes > COPIES - copied) {
+            return NativeMemory.NONE;
+        }
+        if (copied == 0 && copies.byteSize() == 0) {
+            copies = Arena.ofAuto().allocate(COPIES, NativeMemory.ALIGNMENT);
+        }
+        long start = copies.address() + copied;
+        copied = NativeMemory.aligned(copied + bytes);
+        return start;
     }
 
     /** Writes a shape; returns its address, valid until the next call. */

@@ -1,10 +1,9 @@
 package dev.isthmus.local.ort;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.util.Locale;
-import java.util.Set;
 
 /** Finds the address of a buffer's memory if it is contiguous and direct. */
 @SuppressWarnings("restricted") // accesses memory by address
@@ -15,23 +14,34 @@ final class NativeMemory {
     /** No address. */
     static final long NONE = 0;
 
-    /** Whether the processor is known to support unaligned reads. */
-    private static final boolean ANY_ADDRESS = Set.of("amd64", "x86_64", "x86", "i386")
-            .contains(System.getProperty("os.arch", "").toLowerCase(Locale.ROOT));
+    /** A multiple of every processor's vector registers, and of a cache line. */
+    static final int ALIGNMENT = 64;
 
     private NativeMemory() {}
 
     /**
-     * The address of the readable bytes; {@link #NONE} if they are not contiguous, are on the heap, or are not aligned
-     * for numbers of this size. Valid as long as the buffer.
+     * The address of the readable bytes; {@link #NONE} if they are not contiguous or are on the heap. Valid as long as
+     * the buffer.
      */
-    static long of(ByteBuf data, int size) {
-        return of(data, size, ANY_ADDRESS);
+    static long of(ByteBuf data) {
+        return data.nioBufferCount() == 1 ? one(data) : joined(data);
     }
 
-    static long of(ByteBuf data, int size, boolean anyAddress) {
-        long whole = data.nioBufferCount() == 1 ? one(data) : joined(data);
-        return anyAddress || size <= 1 || whole % size == 0 ? whole : NONE;
+    /** The lowest aligned address from this one on. */
+    static long aligned(long address) {
+        return (address + ALIGNMENT - 1) & -ALIGNMENT;
+    }
+
+    /** An empty direct buffer for so many bytes, which begin at an aligned address; allocators align to less. */
+    static ByteBuf allocate(ByteBufAllocator allocator, int bytes) {
+        ByteBuf data = allocator.directBuffer(Math.addExact(bytes, ALIGNMENT));
+        long first = address(data);
+        int start = (int) (aligned(first) - first);
+        return data.setIndex(start, start);
+    }
+
+    static boolean isAligned(long address) {
+        return address == aligned(address);
     }
 
     private static long one(ByteBuf data) {

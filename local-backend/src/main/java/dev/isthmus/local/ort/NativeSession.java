@@ -1,6 +1,7 @@
 package dev.isthmus.local.ort;
 
 import ai.onnxruntime.OrtSession;
+import dev.isthmus.oip.Shape;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -20,7 +21,8 @@ record NativeSession(long session, MemorySegment inputPointers, MemorySegment ou
     static NativeSession of(OrtSession session, Signature signature) {
         Arena arena = Arena.ofAuto();
         int rank = Stream.concat(signature.inputs().stream(), signature.outputs().stream())
-                .mapToInt(spec -> spec.shape().rank())
+                .mapToInt(
+                        spec -> spec.anyShape() ? Shape.MAX_RANK : spec.shape().rank())
                 .max()
                 .orElse(0);
         return new NativeSession(

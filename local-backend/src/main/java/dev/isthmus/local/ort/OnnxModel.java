@@ -18,10 +18,12 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -81,12 +83,14 @@ public final class OnnxModel {
     static OnnxModel load(ModelSource source, String device, OrtRuntime runtime) {
         runtime.requireUsable();
         ModelRef ref = new ModelRef(source.name(), source.version());
-        ZipMaps zipMaps = ZipMaps.of(source.onnx().get());
+        byte[] onnx = source.onnx().get();
+        ZipMaps zipMaps = ZipMaps.of(onnx);
+        Set<String> unshaped = UnshapedTensors.of(onnx);
         try {
             Devices.PlacedSession placed =
                     Devices.place(ref, device, place -> session(runtime, zipMaps, source.settings(), place));
             try {
-                Signature signature = Signature.of(placed.session(), zipMaps.labels());
+                Signature signature = Signature.of(placed.session(), zipMaps.labels(), unshaped);
                 Translated translated = translated(ref, source, signature);
                 Model owner =
                         Model.newInstance(source.name(), placed.placement().device(), "OnnxRuntime");
@@ -99,9 +103,9 @@ public final class OnnxModel {
         } catch (OrtException e) {
             // The Java API supports tensors, sequences and maps.
             String reason = e.getCode() == OrtErrorCode.ORT_NOT_IMPLEMENTED
-                    ? "it has an operator, input or output that this ONNX Runtime does not support: " + e.getMessage()
-                    : "it is not a model that ONNX Runtime supports";
-            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason, e);
+                    ? "it has an operator, input or output that this ONNX Runtime does not support: "
+                    : "it is not a model that ONNX Runtime supports: ";
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason + LoadFailure.reason(e), e);
         }
     }
 
@@ -198,6 +202,11 @@ public final class OnnxModel {
         return copies;
     }
 
+    /** An empty buffer for an input of so many bytes, which a run reads in place. */
+    public static ByteBuf inputBuffer(ByteBufAllocator allocator, int bytes) {
+        return NativeMemory.allocate(allocator, bytes);
+    }
+
     NativeSession graph() {
         return graph;
     }
@@ -257,7 +266,7 @@ public final class OnnxModel {
     }
 
     /**
-     * Runs the model on the calling thread. Inputs in contiguous direct memory are read in place.
+     * Runs the model on the calling thread. Inputs in contiguous, aligned direct memory are read in place.
      *
      * @param request borrowed; checked by {@link #require}
      * @param allocator the allocator of outputs and of copies of inputs

@@ -27,11 +27,11 @@ final class OnnxProto {
     static final int ATTRIBUTE_INTS = 8;
     static final int ATTRIBUTE_STRINGS = 9;
     static final int VALUE_NAME = 1;
+    static final int VALUE_TYPE = 2;
+    static final int TYPE_TENSOR = 1;
+    static final int TENSOR_SHAPE = 2;
 
-    private static final int VALUE_TYPE = 2;
-    private static final int TYPE_TENSOR = 1;
     private static final int TENSOR_ELEMENT = 1;
-    private static final int TENSOR_SHAPE = 2;
     private static final int SHAPE_DIMENSION = 1;
     private static final int DIMENSION_VALUE = 1;
 

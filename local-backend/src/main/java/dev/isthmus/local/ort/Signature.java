@@ -19,6 +19,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -48,11 +49,12 @@ final class Signature {
      * The signature of a session.
      *
      * @param labels the column labels of outputs that were maps
+     * @param unshaped the inputs and outputs for which the model's file has no shape
      * @throws OipException FAILED_PRECONDITION naming an input or output that is not supported
      */
-    static Signature of(OrtSession session, Map<String, String> labels) throws OrtException {
-        List<TensorSpec> inputs = specs("input", session.getInputInfo().values(), Map.of());
-        List<TensorSpec> outputs = specs("output", session.getOutputInfo().values(), labels);
+    static Signature of(OrtSession session, Map<String, String> labels, Set<String> unshaped) throws OrtException {
+        List<TensorSpec> inputs = specs("input", session.getInputInfo().values(), Map.of(), unshaped);
+        List<TensorSpec> outputs = specs("output", session.getOutputInfo().values(), labels, unshaped);
         return new Signature(inputs, outputs);
     }
 
@@ -81,7 +83,8 @@ final class Signature {
         return List.copyOf(specs);
     }
 
-    private static List<TensorSpec> specs(String kind, Collection<NodeInfo> nodes, Map<String, String> labels) {
+    private static List<TensorSpec> specs(
+            String kind, Collection<NodeInfo> nodes, Map<String, String> labels, Set<String> unshaped) {
         List<TensorSpec> specs = new ArrayList<>();
         for (NodeInfo node : nodes) {
             DataType type = node.getInfo() instanceof TensorInfo info ? OrtTypes.type(info) : null;
@@ -91,7 +94,13 @@ final class Signature {
                         kind + " '" + node.getName() + "' is " + described(node.getInfo())
                                 + ", which the local backend does not support");
             }
-            specs.add(spec(specs.size(), node, type, labels.get(node.getName())));
+            TensorInfo tensor = (TensorInfo) node.getInfo();
+            // ONNX Runtime infers shapes of outputs; it says that others are scalars.
+            boolean anyShape = tensor.getShape().length == 0 && unshaped.contains(node.getName());
+            specs.add(
+                    anyShape
+                            ? TensorSpec.ofAnyShape(specs.size(), node.getName(), type)
+                            : spec(specs.size(), node, type, labels.get(node.getName())));
         }
         return List.copyOf(specs);
     }

@@ -1,9 +1,12 @@
 package dev.isthmus.local.ort;
 
+import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import java.util.List;
+import java.util.Map;
 
 /**
  * An input or output of a model.
@@ -12,6 +15,17 @@ import java.util.List;
  * @param dimensions the names of its dimensions; empty for one without a name
  */
 record TensorSpec(int index, TensorMetadata metadata, DataType type, List<String> dimensions) {
+
+    /** A tensor whose shape, and even its rank, the model does not say. */
+    static TensorSpec ofAnyShape(int index, String name, DataType type) {
+        TensorMetadata metadata = new TensorMetadata(
+                name, type.name(), Shape.of(-1), Map.of(Declaration.ANY_SHAPE, new Parameter.Bool(true)));
+        return new TensorSpec(index, metadata, type, List.of(""));
+    }
+
+    boolean anyShape() {
+        return Declaration.anyShape(metadata);
+    }
 
     String name() {
         return metadata.name();
@@ -24,6 +38,9 @@ record TensorSpec(int index, TensorMetadata metadata, DataType type, List<String
 
     /** Whether a tensor may have this shape. An extent of 0 is valid. */
     boolean fits(Shape given) {
+        if (anyShape()) {
+            return true;
+        }
         Shape shape = shape();
         boolean fits = given.rank() == shape.rank();
         for (int i = 0; fits && i < given.rank(); i++) {

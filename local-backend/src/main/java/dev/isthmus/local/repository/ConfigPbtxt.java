@@ -1,6 +1,8 @@
 package dev.isthmus.local.repository;
 
+import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.TextFormat;
+import com.google.protobuf.TextFormatParseInfoTree;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
@@ -11,9 +13,11 @@ import dev.isthmus.proto.config.ModelVersionPolicy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -36,30 +40,38 @@ final class ConfigPbtxt {
 
     private final ModelConfig config;
     private final List<String> ignored;
+    private final TextFormatParseInfoTree lines;
 
-    private ConfigPbtxt(ModelConfig config, List<String> ignored) {
+    private ConfigPbtxt(ModelConfig config, List<String> ignored, TextFormatParseInfoTree lines) {
         this.config = config;
         this.ignored = ignored;
+        this.lines = lines;
     }
 
     /** @throws OipException FAILED_PRECONDITION naming value and expectation */
     static ModelFile read(String text) {
         ModelConfig.Builder config = ModelConfig.newBuilder();
         List<String> ignored = new ArrayList<>();
+        TextFormatParseInfoTree.Builder lines = TextFormatParseInfoTree.builder();
         try {
-            TextFormat.Parser.newBuilder().setRecursionLimit(32).build().merge(text, config);
+            TextFormat.Parser.newBuilder()
+                    .setRecursionLimit(32)
+                    .setSingularOverwritePolicy(TextFormat.Parser.SingularOverwritePolicy.FORBID_SINGULAR_OVERWRITES)
+                    .setParseInfoTreeBuilder(lines)
+                    .build()
+                    .merge(text, config);
         } catch (TextFormat.ParseException e) {
             // The known fields are still read: the parser reports all unknown ones at the end.
             String message = String.valueOf(e.getMessage());
             if (!message.contains(UNKNOWN_FIELDS)) {
-                throw new OipException(ErrorCode.FAILED_PRECONDITION, NAME + ": " + message, e);
+                throw new OipException(ErrorCode.FAILED_PRECONDITION, NAME + ": " + PbtxtMessage.of(message), e);
             }
             Matcher names = UNKNOWN.matcher(message);
             while (names.find()) {
                 ignored.add(field(names.group(1)));
             }
         }
-        return new ConfigPbtxt(config.build(), ignored).file();
+        return new ConfigPbtxt(config.build(), ignored, lines.build()).file();
     }
 
     /** The field's name in the file: "ModelInput.reshape" is input.reshape. */
@@ -173,19 +185,68 @@ final class ConfigPbtxt {
     }
 
     private List<TensorMetadata> inputs() {
-        return config.getInputList().stream()
-                .map(input -> tensor("input", input.getName(), input.getDataType(), input.getDimsList()))
-                .toList();
+        return tensors(
+                "input",
+                config.getInputCount(),
+                i -> config.getInput(i).getName(),
+                i -> tensor(
+                        "input",
+                        config.getInput(i).getName(),
+                        config.getInput(i).getDataType(),
+                        config.getInput(i).getDimsList()));
     }
 
     private List<TensorMetadata> outputs() {
-        return config.getOutputList().stream()
-                .map(output -> tensor("output", output.getName(), output.getDataType(), output.getDimsList()))
+        return tensors(
+                "output",
+                config.getOutputCount(),
+                i -> config.getOutput(i).getName(),
+                i -> tensor(
+                        "output",
+                        config.getOutput(i).getName(),
+                        config.getOutput(i).getDataType(),
+                        config.getOutput(i).getDimsList()));
+    }
+
+    /** Reads the tensors of a kind, each of which may be listed once. */
+    private List<TensorMetadata> tensors(
+            String kind, int count, IntFunction<String> name, IntFunction<TensorMetadata> tensor) {
+        List<Integer> at = nameLines(kind);
+        // Entries without a name cannot be told apart.
+        boolean known = at.size() == count;
+        Map<String, Integer> seen = new HashMap<>();
+        List<TensorMetadata> tensors = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            String place = known ? "line " + at.get(i) + ": " : "";
+            Integer before = seen.putIfAbsent(name.apply(i), i);
+            if (before != null) {
+                throw refused(place + kind + " '" + name.apply(i) + "' is expected once"
+                        + (known ? ", but is also in line " + at.get(before) : ""));
+            }
+            try {
+                tensors.add(tensor.apply(i));
+            } catch (OipException e) {
+                throw refused(place + e.message().substring(NAME.length() + 2));
+            }
+        }
+        return tensors;
+    }
+
+    /** The lines of the names of all inputs or outputs. */
+    private List<Integer> nameLines(String kind) {
+        FieldDescriptor tensor = ModelConfig.getDescriptor().findFieldByName(kind);
+        FieldDescriptor name = tensor.getMessageType().findFieldByName("name");
+        return lines.getNestedTrees(tensor).stream()
+                .flatMap(entry -> entry.getLocations(name).stream())
+                .map(location -> location.getLine() + 1)
                 .toList();
     }
 
     private TensorMetadata tensor(String kind, String name, dev.isthmus.proto.config.DataType type, List<Long> dims) {
         String what = kind + " '" + name + "': ";
+        if (dims.contains(0L)) {
+            throw refused(what + "dims of -1 or from 1 on are expected, got " + dims);
+        }
         Shape shape = shape(what, config.getMaxBatchSize() > 0 ? -1L : null, dims);
         return new TensorMetadata(name, type(what, type).name(), shape, Map.of());
     }

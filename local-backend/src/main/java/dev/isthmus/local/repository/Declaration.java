@@ -8,7 +8,15 @@ import java.util.List;
 
 /** Checks a model's configuration against the model itself. */
 public final class Declaration {
+    /** The parameter of a tensor's metadata if the model does not say its shape. */
+    public static final String ANY_SHAPE = "any_shape";
+
     private Declaration() {}
+
+    /** Whether the model does not say the shape of a tensor. */
+    public static boolean anyShape(TensorMetadata tensor) {
+        return tensor.parameters().containsKey(ANY_SHAPE);
+    }
 
     /**
      * Compares the configured tensors; tensors need not be configured.
@@ -30,7 +38,7 @@ public final class Declaration {
         if (!actual.dataType().equals(declared.dataType())) {
             throw refused(what + "datatype " + declared.dataType() + ", but the model has " + actual.dataType());
         }
-        if (!fits(declared.shape(), actual.shape())) {
+        if (!anyShape(actual) && !fits(declared.shape(), actual.shape())) {
             throw refused(what + "shape " + declared.shape() + ", but the model has " + actual.shape());
         }
     }

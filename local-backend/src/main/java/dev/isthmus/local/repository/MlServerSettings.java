@@ -125,6 +125,9 @@ final class MlServerSettings {
             if (name == null || type == null || DataType.byName(type).isEmpty()) {
                 throw refused(field + ": a name and a datatype such as FP32 are expected, got " + each);
             }
+            if (tensors.stream().anyMatch(tensor -> tensor.name().equals(name))) {
+                throw refused(field + ": '" + name + "' is expected once");
+            }
             tensors.add(new TensorMetadata(name, type, shape(field, each.path("shape")), Map.of()));
         }
         return tensors;

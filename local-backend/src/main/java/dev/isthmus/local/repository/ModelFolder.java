@@ -8,8 +8,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,65 +28,72 @@ record ModelFolder(RepositoryRoot root, Path place) {
         return text.matches("[1-9][0-9]{0,17}");
     }
 
-    /** Whether the path's name and files indicate a model; a link out of the repository may be one. */
-    boolean isModel() {
-        if (!Files.isDirectory(place)) {
-            return place.getFileName().toString().endsWith(ONNX);
-        }
-        return isOutside() || configured() || exists(FILE) || hasVersions();
-    }
-
-    /** True also for an unreadable folder, so that it is listed as unreadable. */
-    private boolean hasVersions() {
-        try {
-            return children().stream()
-                    .anyMatch(child -> isVersion(child.getFileName().toString()));
-        } catch (OipException unreadable) {
-            return true;
-        }
-    }
-
-    private boolean configured() {
-        return exists(ConfigPbtxt.NAME) || exists(MlServerSettings.NAME);
-    }
-
-    private List<Path> children() {
-        return root.list(place);
-    }
-
-    private boolean exists(String name) {
-        return Files.exists(place.resolve(name));
-    }
-
-    /** The model's name from the path alone. */
-    String pathName() {
+    /**
+     * The name of the model at this path: that of its configuration, or the path's if that cannot be read; null if name
+     * and files do not indicate a model. A link out of the repository may be one.
+     */
+    @Nullable
+    String modelName() {
         String name = place.getFileName().toString();
-        return Files.isDirectory(place) ? name : name.substring(0, name.length() - ONNX.length());
+        if (!Files.isDirectory(place)) {
+            return name.endsWith(ONNX) ? name.substring(0, name.length() - ONNX.length()) : null;
+        }
+        if (isOutside()) {
+            return name;
+        }
+        try {
+            List<Path> children = root.list(place);
+            Set<String> files = children.stream()
+                    .map(child -> child.getFileName().toString())
+                    .collect(Collectors.toUnmodifiableSet());
+            if (files.contains(MlServerSettings.NAME)) {
+                return declaredName(name);
+            }
+            boolean model = files.contains(ConfigPbtxt.NAME)
+                    || files.contains(FILE)
+                    || files.stream().anyMatch(ModelFolder::isVersion)
+                    || !misnamed(children, FILE).isEmpty();
+            return model ? name : null;
+        } catch (OipException unreadable) {
+            // It is listed as unreadable.
+            return name;
+        }
     }
 
-    /** The model's name; the path's if its configuration cannot be read. */
-    String name() {
+    private String declaredName(String pathName) {
         try {
-            if (isOutside() || !Files.isDirectory(place) || !exists(MlServerSettings.NAME)) {
-                return pathName();
-            }
-            return Objects.requireNonNullElse(
-                    MlServerSettings.read(root.text(place.resolve(MlServerSettings.NAME)))
-                            .name(),
-                    pathName());
+            String declared = MlServerSettings.read(root.text(place.resolve(MlServerSettings.NAME)))
+                    .name();
+            return Objects.requireNonNullElse(declared, pathName);
         } catch (OipException unreadable) {
-            return pathName();
+            return pathName;
         }
     }
 
     /** Whether the path is a link out of the repository, which is not followed. */
     private boolean isOutside() {
+        if (!Files.isSymbolicLink(place)) {
+            return false;
+        }
         try {
             root.inside(place);
             return false;
         } catch (OipException outside) {
             return true;
         }
+    }
+
+    private boolean exists(String name) {
+        return Files.exists(place.resolve(name));
+    }
+
+    /** The names of folders that have a model, but are not versions. */
+    private static List<String> misnamed(List<Path> children, String file) {
+        return children.stream()
+                .filter(child -> !isVersion(child.getFileName().toString()))
+                .filter(child -> Files.isRegularFile(child.resolve(file)))
+                .map(child -> child.getFileName().toString())
+                .toList();
     }
 
     /**
@@ -137,10 +147,16 @@ record ModelFolder(RepositoryRoot root, Path place) {
     /** Triton's layout. */
     private NavigableMap<Long, Path> versions(ModelFile file) {
         NavigableMap<Long, Path> versions = new TreeMap<>();
-        for (Path child : children()) {
+        List<Path> children = root.list(place);
+        String onnx = Objects.requireNonNullElse(file.file(), FILE);
+        List<String> misnamed = misnamed(children, onnx);
+        if (!misnamed.isEmpty()) {
+            LOG.warn("model folder '{}': {}", root.name(place), ignored(misnamed));
+        }
+        for (Path child : children) {
             String name = child.getFileName().toString();
             if (isVersion(name) && Files.isDirectory(child)) {
-                versions.put(Long.valueOf(name), child.resolve(Objects.requireNonNullElse(file.file(), FILE)));
+                versions.put(Long.valueOf(name), child.resolve(onnx));
             }
         }
         return versions;
@@ -170,9 +186,15 @@ record ModelFolder(RepositoryRoot root, Path place) {
             }
         }
         if (sources.isEmpty() && refused.isEmpty()) {
-            throw refused("it has no version: '" + root.name(place) + "/1/" + FILE + "' is expected");
+            List<String> misnamed = misnamed(root.list(place), Objects.requireNonNullElse(file.file(), FILE));
+            throw refused("it has no version: '" + root.name(place) + "/1/" + FILE + "' is expected"
+                    + (misnamed.isEmpty() ? "" : "; " + ignored(misnamed)));
         }
         return new FoundModel(name, settings, sources, refused, file.warmUps());
+    }
+
+    private static String ignored(List<String> misnamed) {
+        return "folders " + misnamed + " are ignored, for versions are numbers from 1 on without leading zeros";
     }
 
     private ModelSource source(String name, long version, ModelSettings settings, Path onnx) {

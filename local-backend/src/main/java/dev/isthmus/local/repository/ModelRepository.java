@@ -5,9 +5,15 @@ import dev.isthmus.oip.OipException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -18,13 +24,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * The models of a folder and the embedded models. Supports Triton's layout {@code <model>/<version>/model.onnx}, with a
  * config.pbtxt or MLServer's model-settings.json beside the versions, or {@code <model>.onnx} alone. Each call reads
- * the folder again, on the caller's thread.
+ * files again, on the caller's thread. Thread-safe.
  */
 public final class ModelRepository {
     private static final List<String> EMBEDDED = List.of("digits", "simple");
 
     private final @Nullable RepositoryRoot root;
     private final boolean embedded;
+    /** The folders whose configuration gives them another name, by that name; null before the first listing. */
+    private volatile @Nullable Map<String, List<ModelFolder>> renamed;
 
     private ModelRepository(@Nullable RepositoryRoot root, boolean embedded) {
         this.root = root;
@@ -61,7 +69,7 @@ public final class ModelRepository {
      * @throws OipException NOT_FOUND, or FAILED_PRECONDITION with the reason why it cannot be loaded
      */
     public FoundModel find(String name) {
-        List<ModelFolder> folders = folders().getOrDefault(name, List.of());
+        List<ModelFolder> folders = folders(name);
         if (folders.size() > 1) {
             throw new OipException(
                     ErrorCode.FAILED_PRECONDITION,
@@ -79,17 +87,53 @@ public final class ModelRepository {
         throw new OipException(ErrorCode.NOT_FOUND, "unknown model '" + name + "': it is not in the model repository");
     }
 
+    /**
+     * The folders of a model. Only these are looked at: those that its name leads to, and those that gave it as their
+     * name when the repository was listed. It is listed again if there are none.
+     */
+    private List<ModelFolder> folders(String name) {
+        if (root == null) {
+            return List.of();
+        }
+        Map<String, List<ModelFolder>> known = renamed;
+        if (known == null) {
+            return folders().getOrDefault(name, List.of());
+        }
+        Set<ModelFolder> places = new LinkedHashSet<>(known.getOrDefault(name, List.of()));
+        if (isFileName(name)) {
+            places.add(new ModelFolder(root, root.path().resolve(name)));
+            places.add(new ModelFolder(root, root.path().resolve(name + ModelFolder.ONNX)));
+        }
+        List<ModelFolder> found = places.stream()
+                .filter(folder -> Files.exists(folder.place(), LinkOption.NOFOLLOW_LINKS))
+                .filter(folder -> name.equals(folder.modelName()))
+                .sorted(Comparator.comparing(ModelFolder::place))
+                .toList();
+        return found.isEmpty() ? folders().getOrDefault(name, List.of()) : found;
+    }
+
+    /** Whether a name is that of an entry of the repository, which must not be hidden. */
+    private static boolean isFileName(String name) {
+        return !name.isEmpty() && !name.startsWith(".") && name.chars().noneMatch(c -> c == '/' || c == '\\' || c == 0);
+    }
+
     private SortedMap<String, List<ModelFolder>> folders() {
         SortedMap<String, List<ModelFolder>> folders = new TreeMap<>();
+        Map<String, List<ModelFolder>> others = new HashMap<>();
         if (root == null) {
             return folders;
         }
         for (Path place : root.list(root.path())) {
             ModelFolder folder = new ModelFolder(root, place);
-            if (folder.isModel()) {
-                folders.merge(folder.name(), List.of(folder), ModelRepository::both);
+            String name = folder.modelName();
+            if (name != null) {
+                folders.merge(name, List.of(folder), ModelRepository::both);
+                if (!name.equals(place.getFileName().toString())) {
+                    others.merge(name, List.of(folder), ModelRepository::both);
+                }
             }
         }
+        renamed = others;
         return folders;
     }
 

@@ -74,7 +74,7 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
         Tensor like = requests.getFirst().inputs().get(input);
         long[] extents = like.shape().toArray();
         extents[0] = rows;
-        ByteBuf data = allocator.directBuffer(Math.max(1, (int) bytes));
+        ByteBuf data = OnnxModel.inputBuffer(allocator, (int) bytes);
         for (InferRequest request : requests) {
             ByteBuf part = request.inputs().get(input).data();
             data.writeBytes(part, part.readerIndex(), part.readableBytes());

@@ -1,6 +1,7 @@
 package dev.isthmus.local.run;
 
 import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
@@ -29,7 +30,9 @@ record Batching(int maxRows, long delayNanos) {
             return null;
         }
         Optional<TensorMetadata> unsupported = Stream.concat(model.inputs().stream(), model.outputs().stream())
-                .filter(tensor -> tensor.shape().rank() == 0 || tensor.shape().extent(0) >= 0)
+                .filter(tensor -> Declaration.anyShape(tensor)
+                        || tensor.shape().rank() == 0
+                        || tensor.shape().extent(0) >= 0)
                 .findFirst();
         if (unsupported.isPresent()) {
             LOG.warn(

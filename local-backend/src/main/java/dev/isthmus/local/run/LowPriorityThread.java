@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * Java's thread priorities have no effect on Linux, where the nice value is per thread; elsewhere it is per process and
  * left unchanged.
  */
-final class LowPriorityThread {
+public final class LowPriorityThread {
     /** Competing with a thread of nice value 0, it gets about a tenth of a core; without competition, all of it. */
     static final int NICE = 10;
 
@@ -30,7 +30,7 @@ final class LowPriorityThread {
 
     /** Lowers the calling thread's priority; a failure is only logged. */
     @SuppressWarnings("restricted") // ONNX Runtime requires native access anyway
-    static void lower() {
+    public static void lower() {
         if (!supported()) {
             return;
         }

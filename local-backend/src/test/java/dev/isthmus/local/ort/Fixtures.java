@@ -47,6 +47,12 @@ final class Fixtures {
         }
     }
 
+    /** A buffer whose readable bytes begin so many bytes behind an aligned address. */
+    static ByteBuf aligned(int offset, byte[] raw) {
+        ByteBuf data = NativeMemory.allocate(ALLOCATOR, offset + raw.length);
+        return data.writeZero(offset).skipBytes(offset).writeBytes(raw);
+    }
+
     static Tensor tensor(String name, DataType type, ByteBuf data, long... shape) {
         return new Tensor(name, type, Shape.of(shape), Map.of(), data);
     }

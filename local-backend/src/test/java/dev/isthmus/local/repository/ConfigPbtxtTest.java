@@ -35,6 +35,19 @@ class ConfigPbtxtTest {
                 .isEqualTo(4);
     }
 
+    @Test
+    void inputListedTwice_isRefused_withBothLines() {
+        assertThatThrownBy(() -> settings("""
+                        input { name: "x" data_type: TYPE_FP32 dims: [1] }
+                        output { name: "x" data_type: TYPE_FP32 dims: [1] }
+                        input [
+                          { name: "y" data_type: TYPE_FP32 dims: [1] },
+                          { name: "x" data_type: TYPE_FP32 dims: [1] }
+                        ]
+                        """))
+                .hasMessage("config.pbtxt: line 5: input 'x' is expected once, but is also in line 1");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"platform: 'onnxruntime_onnx'", "backend: \"onnxruntime\""})
     void onnx_isTaken(String text) {
@@ -47,6 +60,11 @@ class ConfigPbtxtTest {
                 "platform: 'tensorrt_plan' | platform 'tensorrt_plan': 'onnxruntime_onnx' is expected",
                 "backend: 'python' | backend 'python': 'onnxruntime' is expected",
                 "max_batch_size: -1 | max_batch_size from 0 to 1000000 is expected, got -1",
+                "max_batch_size: '8' | line 1, column 17: a whole number is expected, got '8'",
+                "max_batch_size: 99999999999 | line 1, column 17: a whole number of 32 bits is expected, got 99999999999",
+                "max_batch_size: 8 max_batch_size: 4 | line 1, column 33: max_batch_size is expected once",
+                "input { name: 'x' data_type: TYPE_FP32 dims: [0] } | line 1: input 'x': dims of -1 or from 1 on are expected, got [0]",
+                "output { name: 'x' data_type: TYPE_FP32 dims: [2, 0] } | line 1: output 'x': dims of -1 or from 1 on are expected, got [2, 0]",
                 "version_policy { latest { num_versions: 0 } } | num_versions from 1 on is expected, got 0",
                 "version_policy { specific { } } | at least one version is expected",
                 "version_policy { specific { versions: [0] } } | versions from 1 to 999999999999999999 are expected, got 0",
@@ -62,7 +80,7 @@ class ConfigPbtxtTest {
                 "model_warmup { name: 'w' count: 1001 } | model_warmup 'w': count from 0 to 1000 is expected, got 1001",
                 "model_warmup { name: 'w' batch_size: 1000001 } | batch_size from 0 to 1000000 is expected, got 1000001",
                 "max_batch_size: many | many",
-                "version_policy { | 1:"
+                "version_policy { | line 1, column "
             })
     void wrong_isRefusedWithValueAndExpectation(String line) {
         String[] parts = line.split(" \\| ", 2);

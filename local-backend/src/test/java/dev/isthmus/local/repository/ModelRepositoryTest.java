@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -69,6 +70,49 @@ class ModelRepositoryTest {
         write("iris/02/model.onnx", "zero first");
         write("iris/latest/model.onnx", "a name");
         assertThat(find("iris").sources()).containsOnlyKeys(1L);
+    }
+
+    @Test
+    void foldersThatAreNoVersions_areNamed_whereThereIsNoVersion() throws IOException {
+        write("iris/01/model.onnx", "zero first");
+        write("iris/v1/model.onnx", "a letter first");
+        write("iris/docs/readme.txt", "no model");
+        write("assets/2d/picture.png", "no model");
+        assertThat(ModelRepository.of(root, false).names()).containsExactly("iris");
+        assertThat(problem("iris"))
+                .isEqualTo(
+                        "it has no version: 'iris/1/model.onnx' is expected; folders [01, v1] are ignored, for versions"
+                                + " are numbers from 1 on without leading zeros");
+    }
+
+    @Test
+    void modelsAddedOrRenamed_afterTheRepositoryWasListed_areFound() throws IOException {
+        write("a/1/model.onnx", "a");
+        ModelRepository repository = ModelRepository.of(root, false);
+        assertThat(repository.names()).containsExactly("a");
+        write("b/1/model.onnx", "b");
+        write("c.onnx", "c");
+        write("folder/model-settings.json", "{\"name\": \"d\"}");
+        write("folder/model.onnx", "d");
+        for (String name : List.of("a", "b", "c", "d")) {
+            assertThat(onnx(repository.find(name), 1)).isEqualTo(name);
+        }
+        write("folder/model-settings.json", "{\"name\": \"e\"}");
+        assertThat(onnx(repository.find("e"), 1)).isEqualTo("d");
+        assertThatThrownBy(() -> repository.find("d")).extracting("code").isEqualTo(ErrorCode.NOT_FOUND);
+        write("other/model-settings.json", "{\"name\": \"a\"}");
+        assertThat(repository.names()).containsExactly("a", "b", "c", "e");
+        assertThatThrownBy(() -> repository.find("a")).hasMessage("one path is expected, got [a, other]");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", ".", "..", "../a", "a/1", "/a", ".hidden", "a.onnx", "a\0"})
+    void nameThatIsNoEntry_isNotFound(String name) throws IOException {
+        write("a/1/model.onnx", "a");
+        write(".hidden/1/model.onnx", "hidden");
+        ModelRepository repository = ModelRepository.of(root, false);
+        repository.names();
+        assertThatThrownBy(() -> repository.find(name)).extracting("code").isEqualTo(ErrorCode.NOT_FOUND);
     }
 
     @Test

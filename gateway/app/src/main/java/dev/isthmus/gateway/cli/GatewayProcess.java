@@ -62,6 +62,7 @@ record GatewayProcess(
             announce(gateway, out);
             String console =
                     "http://" + gateway.adminAddress().map(GatewayProcess::text).orElseThrow();
+            gateway.awaitLocalModels();
             new Demo(gateway.addresses().get(0), console + "/#/try?model=simple&token=" + token.text(), out).run();
             // After the demo, which would otherwise compete with it for the processor.
             warm(warmUp, gateway, out);

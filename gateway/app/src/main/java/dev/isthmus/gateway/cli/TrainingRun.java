@@ -70,6 +70,7 @@ final class TrainingRun implements Command {
         WarmUp warmUp = new WarmUp();
         try (Gateway gateway = ServeCommand.serving(given).start(out, warmUp)) {
             if (LocalBackend.available()) {
+                gateway.awaitLocalModels();
                 new Demo(gateway.addresses().get(0), "", new PrintWriter(Writer.nullWriter())).run();
             }
             warmUp.run(limit);

@@ -56,8 +56,8 @@ class LocalRepositoryTest {
         put("adder/1/model.onnx");
         put("broken/1/model.onnx");
         Files.writeString(root.resolve("broken/config.pbtxt"), "backend: 'python'");
-        stage = Stage.local(
-                new LocalConfig(root, false, 1, 16, ModelControl.EXPLICIT, List.of("simple", "broken"), "cpu"));
+        stage = Stage.local(new LocalConfig(
+                root, false, 1, 16, ModelControl.EXPLICIT, List.of("simple", "broken"), "cpu", PATIENCE));
     }
 
     @AfterEach

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.settings;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -27,8 +28,12 @@ public record LocalConfig(
         List<String> load,
 
         @Doc("Device of models that name none: cpu, gpu:N or auto.")
-        String device) {
+        String device,
+
+        @Doc("Maximum time in which a version of a model is opened, and warmed up; then its load fails.")
+        Duration loadTimeout) {
     public static final int DEFAULT_QUEUE_SIZE = 256;
+    public static final Duration DEFAULT_LOAD_TIMEOUT = Duration.ofMinutes(2);
     public static final LocalConfig DEFAULT = of(null, false);
     public static final LocalConfig EMBEDDED = of(null, true);
 
@@ -39,6 +44,13 @@ public record LocalConfig(
     /** Loads all models at start; all other settings have their defaults. */
     public static LocalConfig of(@Nullable Path modelRepository, boolean embeddedModels) {
         return new LocalConfig(
-                modelRepository, embeddedModels, 0, DEFAULT_QUEUE_SIZE, ModelControl.NONE, List.of(), "cpu");
+                modelRepository,
+                embeddedModels,
+                0,
+                DEFAULT_QUEUE_SIZE,
+                ModelControl.NONE,
+                List.of(),
+                "cpu",
+                DEFAULT_LOAD_TIMEOUT);
     }
 }

@@ -132,7 +132,7 @@ final class LocalManagement {
     private Message statistics(ModelRef model) {
         List<LocalStatistics> statistics = backend.statistics(model);
         if (statistics.isEmpty() && !model.name().isEmpty()) {
-            throw backend.notFound(model);
+            throw backend.notServed(model);
         }
         ModelStatisticsResponse.Builder response = ModelStatisticsResponse.newBuilder();
         for (LocalStatistics each : statistics) {
@@ -159,7 +159,7 @@ final class LocalManagement {
     }
 
     private byte[] config(Operation.Manage manage) {
-        ModelConfig config = backend.config(manage.model()).orElseThrow(() -> backend.notFound(manage.model()));
+        ModelConfig config = backend.config(manage.model()).orElseThrow(() -> backend.notServed(manage.model()));
         ByteString encoded = config.toByteString();
         return ModelConfigResponse.newBuilder().setConfig(encoded).build().toByteArray();
     }

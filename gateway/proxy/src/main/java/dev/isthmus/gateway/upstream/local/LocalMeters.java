@@ -20,6 +20,10 @@ final class LocalMeters implements AutoCloseable {
                 "How many requests may be queued in the local backend (local.queue_size)",
                 it -> it.settings().queueSize());
         gauge("threads.busy", "Threads of the local backend that run a model", LocalBackend::busyThreads);
+        gauge(
+                "loads.abandoned",
+                "Loads of local models that did not end although they were terminated; each may use a core",
+                LocalBackend::abandonedLoads);
         gauge("threads", "Threads of the local backend", it -> it.settings().threads());
     }
 

@@ -22,14 +22,19 @@ import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.BooleanSupplier;
 
 /** The local backend as an upstream: results arrive on its worker threads and are passed to the call's loop. */
 public final class LocalUpstream implements InProcessServer {
     /** The upstream's configured name. */
     public static final String NAME = "local";
+
+    private static final Duration PAUSE = Duration.ofMillis(100);
+    private static final Duration MARGIN = Duration.ofSeconds(10);
 
     private final LocalBackend backend;
     private final LocalManagement management;
@@ -76,6 +81,24 @@ public final class LocalUpstream implements InProcessServer {
                 .attempt(call.operation(), new AttemptTarget(NAME, "", Wire.DECODED, model, context.attempts() + 1));
     }
 
+    /**
+     * Waits until the models of the start are loaded or have failed, hardly longer than a load may take. Blocks.
+     *
+     * @param ending ends it early
+     */
+    public void awaitStart(BooleanSupplier ending) {
+        long end = System.nanoTime()
+                + backend.settings().loadTimeout().plus(MARGIN).toNanos();
+        try {
+            boolean started = backend.awaitStart(Duration.ZERO);
+            while (!started && !ending.getAsBoolean() && System.nanoTime() - end < 0) {
+                started = backend.awaitStart(PAUSE);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     @Override
     public boolean ready() {
         return backend.ready();
@@ -103,7 +126,7 @@ public final class LocalUpstream implements InProcessServer {
         if (backend.models().contains(model.name())) {
             reply.only(new ReplyMessage.ModelReadyState(model, backend.ready(model)));
         } else {
-            reply.fail(backend.notFound(model));
+            reply.fail(backend.notServed(model));
         }
         return Subscription.NONE;
     }
@@ -120,7 +143,7 @@ public final class LocalUpstream implements InProcessServer {
         backend.metadata(model)
                 .ifPresentOrElse(
                         metadata -> reply.only(new ReplyMessage.Model(metadata)),
-                        () -> reply.fail(backend.notFound(model)));
+                        () -> reply.fail(backend.notServed(model)));
         return Subscription.NONE;
     }
 

@@ -1,0 +1,190 @@
+package dev.isthmus.local;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Loads and unloads models: a few at a time, those of one model in their order. A change that takes long gives its place
+ * to another model's, so that no model waits for another one. Thread-safe.
+ */
+final class ModelChanges implements AutoCloseable {
+    /** How many changes may have given up their place. */
+    private static final int MAX_SLOW = 64;
+
+    private static final Duration SLOW = Duration.ofSeconds(5);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(30);
+
+    private final int atOnce;
+    private final int queueSize;
+    private final Duration slowAfter;
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().daemon().name("isthmus-local-changes").factory());
+    /** The queued changes of each model that has a running or queued one. */
+    private final Map<String, Deque<Change>> byModel = new HashMap<>();
+    /** The models without a running change that have queued ones. */
+    private final Deque<String> startable = new ArrayDeque<>();
+
+    private int queued;
+    private int running;
+    /** Running changes that gave up their place. */
+    private int slow;
+
+    private boolean closed;
+
+    /**
+     * @param atOnce the number of changes that run at a time
+     * @param queueSize the maximum number of queued changes; more are rejected
+     */
+    ModelChanges(int atOnce, int queueSize) {
+        this(atOnce, queueSize, SLOW);
+    }
+
+    /** @param slowAfter when a change gives up its place */
+    ModelChanges(int atOnce, int queueSize, Duration slowAfter) {
+        this.atOnce = atOnce;
+        this.queueSize = queueSize;
+        this.slowAfter = slowAfter;
+    }
+
+    /** A change of a model; guarded by the lock of the outer object. */
+    private final class Change implements Runnable {
+        private final String model;
+        private final BackgroundTask<?> task;
+        private boolean placed = true;
+        private @Nullable ScheduledFuture<?> patience;
+
+        Change(String model, BackgroundTask<?> task) {
+            this.model = model;
+            this.task = task;
+        }
+
+        @Override
+        public void run() {
+            try {
+                task.run();
+            } finally {
+                ended(this);
+            }
+        }
+    }
+
+    /** Queues a change, whatever the length of the queue; the outcome is called on the change's thread. */
+    <T> void add(String model, Supplier<T> work, LocalBackend.Outcome<T> outcome) {
+        add(model, new BackgroundTask<>(work, outcome), Integer.MAX_VALUE);
+    }
+
+    /** As {@link #add}, unless the queue is full. */
+    <T> void offer(String model, Supplier<T> work, LocalBackend.Outcome<T> outcome) {
+        add(model, new BackgroundTask<>(work, outcome), queueSize);
+    }
+
+    private void add(String model, BackgroundTask<?> task, int capacity) {
+        if (!queue(new Change(model, task), capacity)) {
+            task.refused("the local backend is closed, or has " + queueSize + " loads and unloads in its queue");
+        }
+    }
+
+    private synchronized boolean queue(Change change, int capacity) {
+        if (closed || queued >= capacity) {
+            return false;
+        }
+        queued++;
+        Deque<Change> ofModel = byModel.get(change.model);
+        if (ofModel == null) {
+            ofModel = new ArrayDeque<>();
+            byModel.put(change.model, ofModel);
+            startable.addLast(change.model);
+        }
+        ofModel.addLast(change);
+        startNext();
+        return true;
+    }
+
+    private void startNext() {
+        while (running - slow < atOnce && !startable.isEmpty()) {
+            Deque<Change> ofModel = byModel.get(startable.removeFirst());
+            if (ofModel == null || ofModel.isEmpty()) {
+                throw new IllegalStateException("a model without queued changes cannot be startable");
+            }
+            Change next = ofModel.removeFirst();
+            queued--;
+            running++;
+            next.patience = timer.schedule(() -> giveUpPlace(next), slowAfter.toMillis(), TimeUnit.MILLISECONDS);
+            Thread.ofPlatform().daemon().name("isthmus-local-change").start(next);
+        }
+    }
+
+    private synchronized void giveUpPlace(Change change) {
+        if (change.placed && slow < MAX_SLOW && !closed) {
+            change.placed = false;
+            slow++;
+            startNext();
+        }
+    }
+
+    private synchronized void ended(Change change) {
+        if (change.patience != null) {
+            change.patience.cancel(false);
+        }
+        running--;
+        slow -= change.placed ? 0 : 1;
+        change.placed = false;
+        Deque<Change> ofModel = byModel.get(change.model);
+        if (ofModel == null || ofModel.isEmpty()) {
+            byModel.remove(change.model);
+        } else {
+            startable.addLast(change.model);
+        }
+        if (!closed) {
+            startNext();
+        }
+        notifyAll();
+    }
+
+    /** Fails queued and later changes with UNAVAILABLE. */
+    void drain() {
+        drained().forEach(change -> change.task.refused("the local backend is closing"));
+    }
+
+    /** Waits for the running changes, after {@link #drain()}. */
+    @Override
+    public void close() {
+        drain();
+        awaitEnd();
+        timer.shutdownNow();
+    }
+
+    private synchronized List<Change> drained() {
+        closed = true;
+        List<Change> left = new ArrayList<>();
+        byModel.values().forEach(changes -> {
+            left.addAll(changes);
+            changes.clear();
+        });
+        startable.clear();
+        queued = 0;
+        return left;
+    }
+
+    private synchronized void awaitEnd() {
+        long end = System.nanoTime() + CLOSE_TIMEOUT.toNanos();
+        try {
+            for (long left = CLOSE_TIMEOUT.toNanos(); running > 0 && left > 0; left = end - System.nanoTime()) {
+                TimeUnit.NANOSECONDS.timedWait(this, left);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package dev.isthmus.local.ort;
+
+import static dev.isthmus.local.ort.Fixtures.floats;
+import static dev.isthmus.local.ort.Fixtures.request;
+import static dev.isthmus.local.ort.Fixtures.run;
+import static dev.isthmus.local.ort.Fixtures.source;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.isthmus.local.repository.Declaration;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tensors without a shape, and models that ONNX Runtime refuses. */
+class UnshapedTensorsTest {
+    private static final Path MODELS = Path.of("src/test/resources/execution");
+
+    private static OnnxModel load(String name) {
+        return OnnxModel.load(source(name, MODELS.resolve(name + ".onnx")), "cpu");
+    }
+
+    @Test
+    void metadata_sayThatAnyShapeIsTaken() {
+        OnnxModel model = load("unshaped");
+        TensorMetadata any =
+                new TensorMetadata("INPUT0", "FP32", Shape.of(-1), Map.of("any_shape", new Parameter.Bool(true)));
+        assertThat(model.inputs()).containsExactly(any);
+        assertThat(model.outputs().getFirst().shape()).isEqualTo(Shape.of(-1));
+        model.release();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 3, 16})
+    void anyRank_isTaken(int rank) {
+        OnnxModel model = load("unshaped");
+        long[] shape = new long[rank];
+        Arrays.fill(shape, 1);
+        List<Tensor> outputs = run(model, request(floats("INPUT0", new float[] {2}, shape)));
+        assertThat(outputs.getFirst().shape()).isEqualTo(Shape.of(shape));
+        assertThat(outputs.getFirst().data().getFloatLE(0)).isEqualTo(2);
+        outputs.forEach(Tensor::release);
+        model.release();
+    }
+
+    @Test
+    void scalar_isAScalar() {
+        OnnxModel model = Fixtures.load("scalar");
+        assertThat(model.inputs().getFirst().shape()).isEqualTo(Shape.SCALAR);
+        assertThat(model.inputs().getFirst().parameters()).isEmpty();
+        model.release();
+    }
+
+    @Test
+    void declaration_mayHaveAnyShape() {
+        OnnxModel model = load("unshaped");
+        TensorMetadata declared = new TensorMetadata("INPUT0", DataType.FP32.name(), Shape.of(1, 3), Map.of());
+        ModelSettings plain = ModelSettings.DEFAULT;
+        ModelSettings settings = new ModelSettings(
+                plain.versions(), 0, Duration.ZERO, 0, true, null, 1, null, List.of(declared), List.of());
+        Declaration.require(settings, model.inputs(), model.outputs());
+        model.release();
+    }
+
+    @Test
+    void refusedModel_hasTheReasonOfOnnxRuntime() {
+        assertThatThrownBy(() -> load("unknown"))
+                .isInstanceOf(OipException.class)
+                .hasMessageContaining("No Op registered for Adagrad")
+                .hasMessageNotContaining(".cc")
+                .extracting("code")
+                .isEqualTo(ErrorCode.FAILED_PRECONDITION);
+    }
+}

@@ -10,6 +10,9 @@ public final class Attacks {
     private static final String INFER = "/v2/models/r/infer";
     private static final List<String> JSON = List.of("Content-Type: application/json");
     private static final List<String> GZIP = List.of("Content-Type: application/json", "Content-Encoding: gzip");
+    /** Connections of an attack that only waits. */
+    private static final int IDLE = 4_000;
+
     private static final byte[] NOTHING = new byte[0];
 
     /** All attacks, in the order in which they run. */
@@ -24,15 +27,22 @@ public final class Attacks {
             new Pipelining(),
             new UnendedCalls("held-places", 102, 100, 1, 1_000, 1),
             new IdleConnections(
-                    "half-heads", Http1.text("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nX-"), NOTHING, false),
+                    "half-heads",
+                    IDLE,
+                    Http1.text("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nX-"), NOTHING, false),
             new IdleConnections(
                     "half-bodies",
+                    IDLE,
                     FrameBytes.join(Http1.post("/v2/models/m/infer", "Content-Length: 100"), Http1.text("{")),
                     NOTHING,
                     false),
-            new IdleConnections("idle-http2", FrameBytes.hello(65_535), NOTHING, true),
+            new IdleConnections("idle-http2", IDLE, FrameBytes.hello(65_535), NOTHING, true),
             new IdleConnections(
-                    "dripping-heads", Http1.text("GET /v2 HTTP/1.1\r\nHost: a\r\nX-"), Http1.text("a"), false),
+                    "dripping-heads",
+                    IDLE,
+                    Http1.text("GET /v2 HTTP/1.1\r\nHost: a\r\nX-"), Http1.text("a"), false),
+            new IdleConnections("large-heads", 9_500, Http1.text(largeHead()), NOTHING, false),
+            new IdleConnections("large-header-blocks", 4_700, largeHeaderBlock(), NOTHING, true),
             new UnendedCalls("incomplete-messages", 16, 15, MIB - 1_024, MIB, 3),
             new SlowReaders("slow-readers-binary", "big", true),
             new SlowReaders("slow-readers-json", "big", false),
@@ -59,6 +69,19 @@ public final class Attacks {
             new BadServer("poison", "poison", 400_000, 400, false));
 
     private Attacks() {}
+
+    /** The head of a request as large as it may be, without its end. */
+    private static String largeHead() {
+        return "GET /v2 HTTP/1.1\r\nHost: a\r\n" + ("x-field: " + "a".repeat(180) + "\r\n").repeat(80) + "X: "
+                + "a".repeat(700);
+    }
+
+    /** A header block of 60 KB, without its end. */
+    private static byte[] largeHeaderBlock() {
+        byte[] block = FrameBytes.join(
+                FrameBytes.block("ModelInfer"), FrameBytes.times(FrameBytes.fields("x", "a".repeat(1_000)), 59));
+        return FrameBytes.join(FrameBytes.hello(65_535), FrameBytes.frame(FrameBytes.HEADERS, 0, 1, block));
+    }
 
     private static byte[] inferWithUnknownFields() {
         return FrameBytes.join(Messages.infer("m", "", 4), Messages.unknownFields(4_700_000));

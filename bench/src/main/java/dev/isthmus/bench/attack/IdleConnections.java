@@ -7,28 +7,29 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * 4,000 connections with an incomplete request, which the gateway must close.
+ * Connections with an incomplete request, which the gateway must close.
  *
+ * @param connections their number
  * @param begun bytes sent at once
  * @param drip bytes sent twice a second
  * @param http2 whether the connections are HTTP/2
  */
-record IdleConnections(String name, byte[] begun, byte[] drip, boolean http2) implements Attack {
-    private static final int CONNECTIONS = 4_000;
+record IdleConnections(String name, int connections, byte[] begun, byte[] drip, boolean http2) implements Attack {
+    private static final long WRITE_MILLIS = 1_000;
     private static final long LIMIT_NANOS = 15_000_000_000L;
     private static final long PERIOD_MILLIS = 500;
 
     @Override
     public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         long start = System.nanoTime();
-        int count = target.connections(CONNECTIONS);
+        int count = target.connections(connections);
         List<Http1> wires = new ArrayList<>();
         AttackResult.Counts counts = new AttackResult.Counts();
         try {
             for (int i = 0; i < count; i++) {
                 Http1 wire = new Http1(http2 ? target.http2Port() : target.port());
                 wires.add(wire);
-                wire.offer(ByteBuffer.wrap(begun));
+                wire.write(begun, WRITE_MILLIS);
             }
             long open = count;
             while (open > 0 && System.nanoTime() - start < LIMIT_NANOS) {

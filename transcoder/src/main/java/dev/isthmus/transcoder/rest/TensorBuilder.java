@@ -272,9 +272,10 @@ final class TensorBuilder {
         }
     }
 
-    /** Updates the bytes counted for its data. */
+    /** Updates the bytes counted for its data. Of a response, binary data is a part of what was received and counts there. */
     void updateHeld() {
-        long bytes = (reader == null ? 0 : reader.held()) + (binary == null ? 0 : binary.bytes());
+        long bytes =
+                (reader == null ? 0 : reader.held()) + (binary == null || !settings.request() ? 0 : binary.bytes());
         settings.held().data(bytes - counted);
         counted = bytes;
     }

@@ -191,6 +191,26 @@ class AdminSessionsTest {
     }
 
     @Test
+    void rightToken_isAccepted_whileWrongOnesComeFromTheSameAddress() throws IOException {
+        String token = "0123456789abcdef";
+        write(token);
+        for (int i = 0; i < 200; i++) {
+            assertThatThrownBy(() -> login("wrong")).isInstanceOf(OipException.class);
+        }
+        require(Map.of("authorization", "Bearer " + token), true);
+        assertThat(login(token).status()).isEqualTo(200);
+        expect(ErrorCode.RESOURCE_EXHAUSTED, () -> login("wrong"));
+    }
+
+    @Test
+    void shortToken_isGuessedNoFaster() {
+        for (int i = 0; i < 200; i++) {
+            assertThatThrownBy(() -> login("wrong")).isInstanceOf(OipException.class);
+        }
+        expect(ErrorCode.RESOURCE_EXHAUSTED, () -> login(TOKEN));
+    }
+
+    @Test
     void login_ofAnotherPage_isRefused() {
         String body = "{\"token\": \"" + TOKEN + "\"}";
         expect(ErrorCode.PERMISSION_DENIED, () -> post("/session", without(BROWSER, "x-isthmus-console"), body));

@@ -61,6 +61,17 @@ class RequestTargetTest {
             https://a:80/v2/health/live      | a               | 400
             http://u@a/v2/health/live        | u@a             | 400
             http:///v2/health/live           | a               | 400
+            /v2/health/live                  | a/b@c           | 400
+            /v2/health/live                  | a@c             | 400
+            /v2/health/live                  | a/b             | 400
+            /v2/health/live                  | a?b             | 400
+            /v2/health/live                  | a b             | 400
+            /v2/health/live                  | a:80:80         | 400
+            /v2/health/live                  | a:8x            | 400
+            /v2/health/live                  | [::1            | 400
+            /v2/health/live                  | [::1]a          | 400
+            /v2/health/live                  | [::1]:8080      | 200
+            /v2/health/live                  | my_host.a-b:1   | 200
             """)
     void http1_absoluteForm_isTaken_whereHostAgrees(String target, String host, int status) throws Exception {
         try (Ingress.Client client = ingress.connect()) {
@@ -83,7 +94,7 @@ class RequestTargetTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"a,A,200", "a:80,a,200", "a,b,400", "a:81,a,400"})
+    @CsvSource({"a,A,200", "a:80,a,200", "a,b,400", "a:81,a,400", "u@a,u@a,400", "a/b,a/b,400"})
     void http2_hostBesideAuthority_agreesOrIsRefused(String authority, String host, int status) throws Exception {
         String[] names = {":authority", authority, "host", host};
         try (Http2Client client = new Http2Client(ingress.port())) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.tls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.call.CallContext;
@@ -88,6 +89,29 @@ class ClientCertificateTest {
             ManagedChannel channel = TlsStage.grpc(TlsStage.port(gateway), authority, "localhost", known);
             assertThat(TlsStage.infer(channel)).isEqualTo(2);
             TlsStage.close(channel);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TLSv1.2", "TLSv1.3"})
+    void refusedCertificate_isExplained(String version) throws Exception {
+        try (Gateway gateway = gateway("{mode: required, ca: ca-ca.pem}")) {
+            // The connection may be reset before the client has read the alert.
+            await().untilAsserted(
+                            () -> assertThat(alert(gateway, foreign, version)).contains("unknown_ca"));
+            Issued old = authority.expired("old", "client.example");
+            await().untilAsserted(() -> assertThat(alert(gateway, old, version)).contains("certificate_expired"));
+        }
+    }
+
+    private String alert(Gateway gateway, Issued own, String version) throws Exception {
+        SSLContext context = TlsStage.trusting(authority, own);
+        try (SSLSocket socket = TlsStage.connect(context, TlsStage.port(gateway), "localhost")) {
+            socket.setEnabledProtocols(new String[] {version});
+            socket.startHandshake();
+            return "read " + socket.getInputStream().read();
+        } catch (IOException refused) {
+            return String.valueOf(refused.getMessage());
         }
     }
 

@@ -126,6 +126,18 @@ class ListenerTlsTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"TLSv1.3", "TLSv1.2"})
+    void clientOfOtherProtocols_getsAnAlert(String version) throws Exception {
+        try (SSLSocket socket = TlsStage.connect(client, port(), "localhost", "h3", "spdy/3")) {
+            socket.setEnabledProtocols(new String[] {version});
+            assertThatThrownBy(socket::startHandshake).hasMessageContaining("no_application_protocol");
+        }
+        try (SSLSocket socket = TlsStage.connect(client, port(), "localhost", "h3", "http/1.1")) {
+            assertThat(TlsStage.live(socket)).startsWith(LIVE);
+        }
+    }
+
     @Test
     void certificate_isChosenByTheHostName() throws Exception {
         assertThat(subject(null)).isEqualTo("one");

@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 public final class AdminServer implements AutoCloseable {
     private static final int MAX_LINE = 8 * 1024;
     private static final int MAX_HEADERS = 16 * 1024;
+    private static final int MAX_FIELDS = 100;
     private static final int MAX_BODY = 64 * 1024;
     private static final int MAX_CONNECTIONS = 64;
     private static final int READ_TIMEOUT_SECONDS = 300;
@@ -154,7 +155,7 @@ public final class AdminServer implements AutoCloseable {
             accepted.pipeline()
                     .addLast(
                             new ReadTimeout(connection),
-                            new StrictRequestDecoder(MAX_LINE, MAX_HEADERS),
+                            new StrictRequestDecoder(MAX_LINE, MAX_HEADERS, MAX_FIELDS),
                             new HttpResponseEncoder(),
                             new HttpObjectAggregator(MAX_BODY),
                             connection);

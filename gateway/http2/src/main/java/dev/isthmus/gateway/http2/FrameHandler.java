@@ -31,6 +31,11 @@ final class FrameHandler implements FrameSink {
         this.settings = new PeerSettings(session, !server);
     }
 
+    /** The memory that header blocks take which were decoded before, in bytes. */
+    int remembered() {
+        return blocks.held();
+    }
+
     @Override
     public boolean acceptsFrames() {
         return !session.isClosed();
@@ -130,7 +135,7 @@ final class FrameHandler implements FrameSink {
         if (stream != null) {
             furtherHeaders(stream, block, end);
         } else if (server && (streamId & 1) == 1 && session.streams().idle(streamId)) {
-            request(streamId, block, end);
+            request(streamId, block, length, end);
             if (length > Http2Options.DEFAULT_FRAME_SIZE) {
                 // This request is refused; the connection closes when the other streams have ended.
                 session.shutdown().goAway(Http2Error.FRAME_SIZE_ERROR);
@@ -140,7 +145,7 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    private void request(int streamId, HeaderBlock block, boolean end) {
+    private void request(int streamId, HeaderBlock block, int length, boolean end) {
         session.streams().openedByPeer(streamId);
         if (!session.shutdown().acceptsPeerStreams()) {
             // The client learns it from the GOAWAY.
@@ -152,13 +157,16 @@ final class FrameHandler implements FrameSink {
         } else if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
             session.abuse().error();
             Http2Stream stream = session.newStream(streamId);
+            stream.headLength(length);
             stream.set(StreamFlag.HEAD_TOO_LARGE);
             accept(stream, block, end);
         } else if (block.use() != HeaderBlock.MessageKind.REQUEST || block.problem() != null) {
             session.writeReset(streamId, Http2Error.PROTOCOL_ERROR.code());
             session.abuse().error();
         } else {
-            accept(session.newStream(streamId), block, end);
+            Http2Stream stream = session.newStream(streamId);
+            stream.headLength(length);
+            accept(stream, block, end);
         }
     }
 

@@ -91,6 +91,11 @@ final class FrameReader {
         return state == ReaderState.PREFACE || state == ReaderState.PAYLOAD || partial.holds() || parts.open();
     }
 
+    /** The memory that incomplete frames and header blocks take, in bytes. */
+    int held() {
+        return partial.capacity() + parts.capacity();
+    }
+
     /** The number of frames that have begun, without CONTINUATION. */
     long framesBegun() {
         return begun;

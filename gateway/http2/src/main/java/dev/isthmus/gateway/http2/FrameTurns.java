@@ -15,6 +15,7 @@ final class FrameTurns {
     private final Http2Session session;
     private final ChannelHandlerContext ctx;
     private final Turn turn;
+    private final FrameHandler sink;
     private final FrameReader reader;
     /** Buffers left over, followed by those read since. */
     private final Deque<ByteBuf> rest = new ArrayDeque<>(0);
@@ -25,8 +26,9 @@ final class FrameTurns {
 
     private long turns;
 
-    FrameTurns(Http2Session session, ChannelHandlerContext ctx, FrameSink sink) {
+    FrameTurns(Http2Session session, ChannelHandlerContext ctx, FrameHandler sink) {
         this.session = session;
+        this.sink = sink;
         this.ctx = ctx;
         this.turn = new Turn(ctx.executor(), this::handleRest);
         Http2Connection connection = session.connection();
@@ -50,6 +52,11 @@ final class FrameTurns {
     /** Runs the task in the next turn; the present one is over. */
     void inNextTurn(Runnable task) {
         streams.add(task);
+    }
+
+    /** The memory that header blocks take which were decoded before, in bytes. */
+    int remembered() {
+        return sink.remembered();
     }
 
     /** The number of reads and of turns that handled left-over buffers. */
@@ -125,6 +132,8 @@ final class FrameTurns {
             left = in.isReadable() && !session.isClosed();
         } catch (Http2Violation violation) {
             session.connectionError(violation);
+            // The connection may linger.
+            reader.release();
         } finally {
             if (left) {
                 rest.addFirst(in);

@@ -37,6 +37,11 @@ final class HeaderBlockAssembler {
         return streamId != 0;
     }
 
+    /** The memory that is held, in bytes. */
+    int capacity() {
+        return bytes == null ? 0 : bytes.capacity();
+    }
+
     void begin(int id, boolean endOfStream, ByteBuf in, int length) {
         streamId = id;
         end = endOfStream;

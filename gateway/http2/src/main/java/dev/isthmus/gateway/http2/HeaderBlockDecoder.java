@@ -25,6 +25,13 @@ final class HeaderBlockDecoder {
     private static final int SLOTS = 8;
     private static final int MAX_CACHED = 1024;
 
+    /** What a header field takes in addition to its text, in bytes. */
+    private static final int FIELD = 128;
+    /** Text takes this many times its encoded length: the encoded form, the text, and what is parsed out of it. */
+    private static final int TEXT = 4;
+    /** What the dynamic table takes at most, in bytes: 4 KiB as RFC 7541, 4.1 counts, of fields without text. */
+    private static final int MAX_TABLE = 20 * 1024;
+
     private final FieldsDecoder decoder;
     private final int maxFields;
     private final @Nullable CachedBlock[] cached = new @Nullable CachedBlock[SLOTS];
@@ -34,9 +41,17 @@ final class HeaderBlockDecoder {
 
     private int nextCached;
     private int nextSeen;
+    /** What the cached blocks take, in bytes. */
+    private int cachedBytes;
+    /** An upper bound of what the dynamic table takes, in bytes. */
+    private int tableBytes;
 
     /** An encoded block and its decoded form. */
-    private record CachedBlock(ByteBuf bytes, HeaderBlock block) {}
+    private record CachedBlock(ByteBuf bytes, HeaderBlock block) {
+        int cost() {
+            return TEXT * bytes.capacity() + FIELD * block.headers().size();
+        }
+    }
 
     /**
      * A decoder for one connection.
@@ -64,6 +79,11 @@ final class HeaderBlockDecoder {
         }
     }
 
+    /** What the cache and the dynamic table take, in bytes, at most. */
+    int held() {
+        return cachedBytes + tableBytes;
+    }
+
     /**
      * Decodes a block. Every received block must be decoded, in order.
      *
@@ -81,6 +101,7 @@ final class HeaderBlockDecoder {
         HeaderBlock block = decodeAnew(streamId, in, length);
         if (!cacheable) {
             clearCache();
+            tableBytes = Math.min(MAX_TABLE, tableBytes + TEXT * length);
         } else if (length <= MAX_CACHED && block.problem() == null) {
             cache(in, from, length, block);
         }
@@ -113,7 +134,10 @@ final class HeaderBlockDecoder {
         for (int each : seen) {
             if (each == hash) {
                 ByteBuf copy = Unpooled.buffer(length, length).writeBytes(in, from, length);
-                cached[nextCached] = new CachedBlock(copy, block);
+                CachedBlock before = cached[nextCached];
+                CachedBlock added = new CachedBlock(copy, block);
+                cachedBytes += added.cost() - (before == null ? 0 : before.cost());
+                cached[nextCached] = added;
                 nextCached = (nextCached + 1) % SLOTS;
                 return;
             }
@@ -127,6 +151,7 @@ final class HeaderBlockDecoder {
             cached[i] = null;
         }
         nextCached = 0;
+        cachedBytes = 0;
     }
 
     private HeaderBlock decodeAnew(int streamId, ByteBuf in, int length) {

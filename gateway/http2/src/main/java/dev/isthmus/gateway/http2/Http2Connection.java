@@ -145,6 +145,28 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
         return timers == null || openStreams() > 0 ? 0 : Math.max(0, now - timers.idleSince());
     }
 
+    /** The memory that incomplete frames and header blocks take, in bytes. */
+    public long incompleteBytes() {
+        return frames == null ? 0 : frames.reader().held();
+    }
+
+    /** The memory that header blocks take which were decoded before, in bytes. */
+    public long rememberedBytes() {
+        return frames == null ? 0 : frames.remembered();
+    }
+
+    /** The number of frames that have begun, without CONTINUATION. */
+    public long framesBegun() {
+        return frames == null ? 0 : frames.reader().framesBegun();
+    }
+
+    /** Sends GOAWAY with ENHANCE_YOUR_CALM and closes at once, without waiting for the peer to read it. */
+    public void closeOverloaded() {
+        if (session != null) {
+            session.closeNow(Http2Error.ENHANCE_YOUR_CALM);
+        }
+    }
+
     FrameTurns frames() {
         return Objects.requireNonNull(frames, "the connection has no channel");
     }

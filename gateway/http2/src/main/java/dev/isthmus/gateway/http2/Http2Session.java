@@ -260,6 +260,16 @@ final class Http2Session {
         }
     }
 
+    /** Sends GOAWAY and closes at once, whether the peer reads it or not. */
+    void closeNow(Http2Error error) {
+        if (!closed) {
+            writer.goAway(streams.lastOfPeer(), error.code());
+            writer.flushLast();
+            connectionLost(cause);
+        }
+        ctx.close();
+    }
+
     /** Closes after all written bytes were flushed. */
     void closeAfterFlush() {
         if (!closed) {

@@ -40,6 +40,7 @@ public final class Http2Stream {
 
     private int flags;
     private int interim;
+    private int headLength;
 
     /** The state of a stream. */
     enum StreamFlag {
@@ -82,6 +83,15 @@ public final class Http2Stream {
 
     public int id() {
         return id;
+    }
+
+    /** The encoded length of the request's headers, in bytes; 0 for a stream that this side has opened. */
+    public int headLength() {
+        return headLength;
+    }
+
+    void headLength(int bytes) {
+        headLength = bytes;
     }
 
     /**

@@ -18,20 +18,27 @@ final class PartialFrame {
     @Nullable
     ByteBuf gather(ByteBuf in, int wanted) {
         ByteBuf held = bytes;
+        int part = Math.min(wanted - (held == null ? 0 : held.readableBytes()), in.readableBytes());
         if (held == null) {
             if (in.readableBytes() >= wanted) {
                 return in;
             }
-            held = Unpooled.buffer(wanted, wanted);
+            // As large as what arrives, not as what is announced.
+            held = Unpooled.buffer(in.readableBytes(), wanted);
             bytes = held;
         }
-        in.readBytes(held, Math.min(wanted - held.readableBytes(), in.readableBytes()));
+        in.readBytes(held.ensureWritable(part), part);
         return held.readableBytes() == wanted ? held : null;
     }
 
     /** Whether bytes of an earlier read are held. */
     boolean holds() {
         return bytes != null;
+    }
+
+    /** The memory that is held, in bytes. */
+    int capacity() {
+        return bytes == null ? 0 : bytes.capacity();
     }
 
     /** The buffer returned by {@link #gather} was read and is no longer needed. */

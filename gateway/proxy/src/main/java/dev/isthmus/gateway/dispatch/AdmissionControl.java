@@ -12,6 +12,7 @@ import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,7 +65,7 @@ final class AdmissionControl extends ForwardingService {
     }
 
     /** One admitted call. Confined to its event loop. */
-    private final class AdmittedReply extends ForwardingReply {
+    private final class AdmittedReply extends ForwardingReply implements LongSupplier {
         private final String caller;
         private final boolean stream;
         private final MemoryBudget.MemoryReservation memory;
@@ -88,7 +89,14 @@ final class AdmissionControl extends ForwardingService {
         /** Wraps the call's request, which was opened with this as its reply. */
         RequestSink wrap(RequestSink opened) {
             request = opened;
+            memory.requestHeld(this);
             return new AdmittedSink(opened);
+        }
+
+        /** What the request holds. */
+        @Override
+        public long getAsLong() {
+            return ended ? 0 : request.held();
         }
 
         private void releasePermit() {

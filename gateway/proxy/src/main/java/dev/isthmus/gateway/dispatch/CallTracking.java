@@ -57,6 +57,7 @@ final class CallTracking extends ForwardingService {
     @Override
     public void reject(CallContext context, OipException refusal, Reply reply) {
         began(context);
+        routed(context);
         new ContextReply(context, reply).fail(refusal);
     }
 

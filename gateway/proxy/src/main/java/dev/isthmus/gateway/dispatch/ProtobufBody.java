@@ -29,6 +29,10 @@ final class ProtobufBody implements RequestBody {
     private final ProtobufReader.Outline outline;
     private final @Nullable MessagePartsRequest parts;
     private @Nullable ByteBuf message;
+    /** The released message, which may be held until it is written. */
+    private @Nullable ByteBuf sent;
+
+    private int sentLength;
 
     /** A message received in one piece. */
     ProtobufBody(Transcoder transcoder, ByteBufAllocator allocator, ProtobufReader.Outline outline) {
@@ -72,7 +76,11 @@ final class ProtobufBody implements RequestBody {
 
     @Override
     public long held() {
-        return parts != null ? parts.gathered.bytes() : message == null ? 0 : message.readableBytes();
+        if (message != null) {
+            return message.readableBytes();
+        }
+        long sending = sent == null || sent.refCnt() == 0 ? 0 : sentLength;
+        return parts == null ? sending : sending + parts.gathered.bytes();
     }
 
     @Override
@@ -144,6 +152,8 @@ final class ProtobufBody implements RequestBody {
             parts.gathered.release();
         }
         if (message != null) {
+            sent = message;
+            sentLength = message.readableBytes();
             message.release();
             message = null;
         }

@@ -3,12 +3,14 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.net.CloseCause;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionDrain.DrainStep;
+import dev.isthmus.gateway.net.ConnectionMemory.ConnectionShare;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
@@ -16,6 +18,7 @@ import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoop;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -33,11 +36,20 @@ final class ConnectionTimer extends ChannelDuplexHandler {
     /** Time for the first byte of a connection when the gateway drains. */
     private static final long UNUSED_SECONDS = 1;
 
+    private static final Duration SOON = Duration.ofSeconds(1);
+
     private final ConnectionPolicy policy;
     private final OpenConnections connections;
     private final WriteProgress writes = new WriteProgress();
     private @Nullable ProtocolHandler protocol;
     private @Nullable ScheduledFuture<?> checks;
+    private @Nullable ConnectionShare share;
+    /** Bytes received before the protocol was known. */
+    private long received;
+    /** What {@link ProtocolHandler#progress} was, and since when. */
+    private long progress;
+
+    private long progressAt;
     private @Nullable EventLoop loop;
     private long openedAt;
     /** Timeout of the TLS handshake; 0 when it has ended. */
@@ -55,6 +67,21 @@ final class ConnectionTimer extends ChannelDuplexHandler {
          * @param expired called for each expired limit
          */
         void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired);
+
+        /** The memory that requests take whose heads or bodies are incomplete, in bytes. */
+        long incompleteBytes();
+
+        /** The memory that is kept of earlier requests, in bytes. */
+        long rememberedBytes();
+
+        /** A number that changes when the connection makes progress. */
+        long progress();
+
+        /** Whether a request is being served that does not wait for its client. */
+        boolean serving();
+
+        /** Connections hold too much: closes this one at once, with a response where one is possible. */
+        void overloaded(OipException why);
 
         /** How the connection is used. */
         ConnectionUse use(long now);
@@ -147,6 +174,7 @@ final class ConnectionTimer extends ChannelDuplexHandler {
 
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) {
+        share = connections.memory().share(ctx.channel().eventLoop(), () -> overloaded(ctx.channel()));
         long interval = policy.timeouts().interval(handshakeNanos);
         if (interval > 0) {
             Channel channel = ctx.channel();
@@ -194,12 +222,72 @@ final class ConnectionTimer extends ChannelDuplexHandler {
     @Override
     public void channelInactive(ChannelHandlerContext ctx) {
         handlerRemoved(ctx);
+        if (share != null) {
+            share.release();
+        }
         policy.events().closed(cause == null ? CloseCause.CLIENT : cause);
         ctx.fireChannelInactive();
     }
 
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        if (protocol == null && message instanceof ByteBuf bytes) {
+            received += bytes.readableBytes();
+        }
+        ctx.fireChannelRead(message);
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) {
+        ctx.fireChannelReadComplete();
+        ProtocolHandler handler = protocol;
+        long incomplete = handler == null ? received : handler.incompleteBytes();
+        long remembered = handler == null ? 0 : handler.rememberedBytes();
+        // A connection whose requests have all ended needs no clock.
+        if (share != null && (incomplete > 0 || share.bytes() != remembered)) {
+            count(share, ctx.channel().eventLoop().ticker().nanoTime());
+        }
+    }
+
+    /** Counts what the connection holds apart from calls. */
+    private void count(ConnectionShare counted, long now) {
+        ProtocolHandler handler = protocol;
+        long made = handler == null ? 0 : handler.progress();
+        if (made != progress || counted.bytes() == 0) {
+            progress = made;
+            progressAt = now;
+        }
+        if (handler == null) {
+            counted.set(received, false, progressAt);
+        } else {
+            counted.set(handler.incompleteBytes() + handler.rememberedBytes(), handler.serving(), progressAt);
+        }
+    }
+
+    private void overloaded(Channel channel) {
+        ProtocolHandler handler = protocol;
+        if (!channel.isActive()) {
+            return;
+        }
+        if (share != null && handler != null && handler.serving() && handler.incompleteBytes() == 0) {
+            // The request became complete meanwhile.
+            share.spare();
+            return;
+        }
+        policy.events().refused(OpenConnections.ConnectionLimit.MEMORY);
+        if (handler == null) {
+            channel.close();
+        } else {
+            handler.overloaded(
+                    OipException.refused(ErrorCode.OVERLOADED, "memory limit of incomplete requests reached", SOON));
+        }
+    }
+
     private void check(Channel channel) {
         long now = channel.eventLoop().ticker().nanoTime();
+        if (share != null) {
+            count(share, now);
+        }
         ConnectionTimeouts timeouts = policy.timeouts();
         if (connections.crowded(policy)) {
             timeouts = timeouts.crowded();

@@ -29,12 +29,6 @@ final class HeadLimits {
                 "request line: at most " + IngressSettings.MAX_REQUEST_LINE + " bytes are accepted");
     }
 
-    static OipException tooManyFields() {
-        return new OipException(
-                ErrorCode.HEADERS_TOO_LARGE,
-                "at most " + IngressSettings.MAX_HEADER_FIELDS + " header fields are accepted");
-    }
-
     static OipException fieldsTooLarge() {
         return new OipException(
                 ErrorCode.HEADERS_TOO_LARGE,

@@ -150,6 +150,15 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         return exchange != null && !bodyEnded && !exchange.paused();
     }
 
+    /** Responds to what was received of a request, and closes the connection whether the client reads that or not. */
+    void overloaded(ChannelHandlerContext ctx, OipException why) {
+        if (exchange == null && decoder.partial()) {
+            exchange = exchange(ctx, HeaderFields.NONE);
+        }
+        shutDown(ctx, why);
+        ctx.close();
+    }
+
     /** The client timed out: responds to what was received of a request, and closes the connection. */
     void timedOut(ChannelHandlerContext ctx, TimeoutRule rule) {
         keepAlive = false;

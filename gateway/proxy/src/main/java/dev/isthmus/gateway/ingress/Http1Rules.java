@@ -19,9 +19,6 @@ final class Http1Rules {
         if (request.decoderResult().isFailure()) {
             return malformed(request.decoderResult().cause());
         }
-        if (request.headers().size() > IngressSettings.MAX_HEADER_FIELDS) {
-            return HeadLimits.tooManyFields();
-        }
         OipException host = RequestTarget.refusal(request);
         if (host != null) {
             return host;

@@ -58,6 +58,31 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
     }
 
     @Override
+    public long incompleteBytes() {
+        return decoder.held();
+    }
+
+    @Override
+    public long rememberedBytes() {
+        return 0;
+    }
+
+    @Override
+    public long progress() {
+        return decoder.messages();
+    }
+
+    @Override
+    public boolean serving() {
+        return awaited() == ClientWait.NOTHING;
+    }
+
+    @Override
+    public void overloaded(OipException why) {
+        handler.overloaded(ctx, why);
+    }
+
+    @Override
     public ConnectionUse use(long now) {
         boolean idle = handler.betweenRequests();
         // The last check may have been before the last request.

@@ -71,9 +71,16 @@ final class Http2Head extends RequestHead {
 
     /** A Host field that differs from {@code :authority} would be ambiguous (RFC 9113, 8.3.1). */
     private void requireOneAuthority() {
+        CharSequence named = headers.authority();
+        if (named != null && !RequestTarget.isAuthority(text(named))) {
+            throw RequestTarget.notAnAuthority(":authority", text(named));
+        }
         String host = field(HttpHeaderNames.HOST);
         if (host == null) {
             return;
+        }
+        if (!RequestTarget.isAuthority(host)) {
+            throw RequestTarget.notAnAuthority("header Host", host);
         }
         List<String> hosts = all(HttpHeaderNames.HOST);
         String authority = headers.authority() == null ? host : text(headers.authority());

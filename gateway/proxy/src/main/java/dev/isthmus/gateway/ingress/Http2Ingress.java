@@ -33,6 +33,11 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     /** Maximum frame size that the gateway accepts, in bytes; parts of frames are passed on as they arrive. */
     private static final int FRAME = 128 * 1024;
 
+    /** Approximate heap of a request whose body has not ended, without its head's text. */
+    private static final int UNENDED_REQUEST = 2 * 1024;
+    /** The text of a head takes at most this many times its encoded length. */
+    private static final int HEAD_TEXT = 3;
+
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private final Channel channel;
@@ -42,6 +47,8 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     private final Http2HeadCache heads;
     /** Requests that have not ended. */
     private int unended;
+    /** What their heads take, in bytes. */
+    private long unendedBytes;
 
     Http2Ingress(Channel channel, ListenerContext listener, ClientConnection client) {
         this.channel = channel;
@@ -91,13 +98,44 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         connection.goAway();
     }
 
-    private void requestBegins() {
+    @Override
+    public long incompleteBytes() {
+        return connection.incompleteBytes() + unendedBytes;
+    }
+
+    @Override
+    public long rememberedBytes() {
+        return connection.rememberedBytes();
+    }
+
+    @Override
+    public long progress() {
+        return connection.framesBegun();
+    }
+
+    @Override
+    public boolean serving() {
+        return connection.openStreams() > unended;
+    }
+
+    @Override
+    public void overloaded(OipException why) {
+        connection.closeOverloaded();
+    }
+
+    private static long headBytes(Http2Stream stream) {
+        return UNENDED_REQUEST + (long) HEAD_TEXT * stream.headLength();
+    }
+
+    private void requestBegins(Http2Stream stream) {
         unended++;
+        unendedBytes += headBytes(stream);
         listener.connections().requestBegins();
     }
 
-    private void requestEnds() {
+    private void requestEnds(Http2Stream stream) {
         unended--;
+        unendedBytes -= headBytes(stream);
         listener.connections().requestEnds();
     }
 
@@ -157,7 +195,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
             if (current == null) {
                 if (!end) {
                     unendedRequest = true;
-                    requestBegins();
+                    requestBegins(stream);
                 }
                 current = begin(stream, headers);
                 exchange = current;
@@ -185,7 +223,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         private void requestEnded() {
             if (unendedRequest) {
                 unendedRequest = false;
-                requestEnds();
+                requestEnds(stream);
             }
         }
 

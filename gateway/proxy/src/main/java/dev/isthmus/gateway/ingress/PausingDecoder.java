@@ -20,7 +20,7 @@ class PausingDecoder extends StrictRequestDecoder {
 
     /** @param ready whether the next handler accepts another message now */
     PausingDecoder(Predicate<ChannelHandlerContext> ready) {
-        super(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES);
+        super(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES, IngressSettings.MAX_HEADER_FIELDS);
         this.ready = ready;
     }
 

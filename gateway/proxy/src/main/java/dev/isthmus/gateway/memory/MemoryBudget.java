@@ -155,6 +155,8 @@ public final class MemoryBudget {
         private long response;
         private long source;
         private boolean released;
+        /** What is still held of the dispatched request; null if it is not known. */
+        private @Nullable LongSupplier held;
 
         private MemoryReservation(@Nullable MemoryBudget budget) {
             this.budget = budget;
@@ -178,8 +180,19 @@ public final class MemoryBudget {
             request = bytes;
         }
 
+        /** Sets where to ask what is still held of the dispatched request, in bytes. */
+        public void requestHeld(LongSupplier bytes) {
+            if (budget != null) {
+                held = bytes;
+            }
+        }
+
         /** Sets the bytes of the response that were received and not written. */
         public void response(long bytes) {
+            if (bytes - response > SMALL_CALL && request > SMALL_CALL && held != null) {
+                // It was sent: usually nothing of it is left.
+                request(Math.min(request, held.getAsLong()));
+            }
             add(bytes - response, true);
             response = bytes;
         }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.net.CloseCause;
 import dev.isthmus.gateway.net.ConnectionEvents;
+import dev.isthmus.gateway.net.ConnectionMemory;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.OpenConnections.ConnectionLimit;
 import dev.isthmus.gateway.net.TimeoutRule;
@@ -41,15 +42,25 @@ public final class ConnectionMetrics implements ConnectionEvents {
         refused = LabelledCounters.of(
                 ConnectionLimit.class,
                 limit -> Counter.builder("isthmus.connections.refused")
-                        .description("Client connections closed at once because too many were open")
+                        .description(
+                                "Client connections closed because of a limit. total, address: too many were open; memory: they"
+                                        + " held too much for requests that were incomplete")
                         .tag("limit", limit.label())
                         .register(registry));
     }
 
-    /** Registers the gauge of open connections. */
+    /** Registers the gauges of open connections. */
     public void show(OpenConnections connections) {
         Gauge.builder("isthmus.connections.open", connections, OpenConnections::count)
                 .description("Open client connections")
+                .register(registry);
+        Gauge.builder("isthmus.connections.held", connections.memory(), ConnectionMemory::held)
+                .description("Memory that client connections hold apart from calls, approximately")
+                .baseUnit("bytes")
+                .register(registry);
+        Gauge.builder("isthmus.connections.held.limit", connections.memory(), ConnectionMemory::limit)
+                .description("Memory that client connections may hold apart from calls")
+                .baseUnit("bytes")
                 .register(registry);
     }
 

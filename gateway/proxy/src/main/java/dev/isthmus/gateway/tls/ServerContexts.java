@@ -102,7 +102,7 @@ final class ServerContexts extends ContextSet {
                 .sessionCacheSize(SESSIONS)
                 .sessionTimeout(SESSION_SECONDS);
         if (trust != null) {
-            builder.trustManager(trust)
+            builder.trustManager(TlsParameters.clientTrust(trust))
                     .clientAuth(
                             settings.clientCertificates().mode() == ClientCertificateMode.REQUIRED
                                     ? ClientAuth.REQUIRE

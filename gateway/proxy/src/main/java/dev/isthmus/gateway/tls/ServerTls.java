@@ -3,13 +3,8 @@ package dev.isthmus.gateway.tls;
 import dev.isthmus.gateway.call.ClientCertificate;
 import dev.isthmus.gateway.call.TlsSession;
 import dev.isthmus.gateway.settings.ListenerTls;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ChannelHandler;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.ssl.SniHandler;
-import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.util.Mapping;
 import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
 import java.security.cert.X509Certificate;
@@ -21,9 +16,6 @@ import org.jspecify.annotations.Nullable;
 
 /** TLS of a listener. Thread-safe. */
 public final class ServerTls extends TlsContexts<ServerContexts> {
-    /** Limit of a ClientHello in bytes. */
-    private static final int MAX_CLIENT_HELLO = 16 * 1024;
-
     private final ListenerTls settings;
     private final List<String> protocols;
     private final TlsMeters meters;
@@ -57,7 +49,7 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
     }
 
     private ChannelHandler handler(long timeoutMillis) {
-        return new ClientHelloHandler(acquire(), timeoutMillis);
+        return new ClientHelloHandler(acquire(), protocols, timeoutMillis);
     }
 
     /** Counts a handshake. */
@@ -73,31 +65,6 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
     /** Counts a handshake. */
     public void failed(Throwable cause) {
         meters.ofClient(HandshakeResult.of(cause));
-    }
-
-    /** As Netty's handler, with a limit on the ClientHello and the same timeout for the rest of the handshake. */
-    private static final class ClientHelloHandler extends SniHandler {
-        private final ServerContexts contexts;
-
-        /** @param contexts taken */
-        ClientHelloHandler(ServerContexts contexts, long timeoutMillis) {
-            super((Mapping<String, SslContext>) contexts::of, MAX_CLIENT_HELLO, timeoutMillis);
-            this.contexts = contexts;
-        }
-
-        /** Netty's handler has taken over, or the connection has ended. */
-        @Override
-        protected void handlerRemoved0(ChannelHandlerContext ctx) throws Exception {
-            contexts.release();
-            super.handlerRemoved0(ctx);
-        }
-
-        @Override
-        protected SslHandler newSslHandler(SslContext context, ByteBufAllocator allocator) {
-            SslHandler handler = super.newSslHandler(context, allocator);
-            handler.setHandshakeTimeoutMillis(handshakeTimeoutMillis);
-            return handler;
-        }
     }
 
     /**

@@ -11,6 +11,9 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.util.List;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509ExtendedTrustManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,6 +53,14 @@ final class TlsParameters {
                 "TLS: BoringSSL is not available, Java's implementation is used, which needs more CPU: {}",
                 String.valueOf(OpenSsl.unavailabilityCause()));
         return SslProvider.JDK;
+    }
+
+    /** The trust in client certificates, with failures that the implementation of TLS can tell the client. */
+    static TrustManager clientTrust(TrustManagerFactory factory) {
+        TrustManager manager = factory.getTrustManagers()[0];
+        return PROVIDER != SslProvider.JDK && manager instanceof X509ExtendedTrustManager extended
+                ? new ClientCertificateTrust(extended)
+                : manager;
     }
 
     /** Sets what all contexts have in common. */

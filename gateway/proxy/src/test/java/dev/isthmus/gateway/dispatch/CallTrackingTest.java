@@ -194,6 +194,13 @@ class CallTrackingTest {
         assertThat(refused.getId().getTag("operation")).isEqualTo("unknown");
         assertThat(underWay()).isZero();
         assertThat(ended).hasValue(1);
+        Call health = new Call(new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), context());
+        tracking.open(health, new DiscardingReply());
+        assertThat(registry.get("isthmus.model.requests.under.way")
+                        .tag("model", CallContext.NO_ROUTE)
+                        .gauge()
+                        .value())
+                .isEqualTo(1);
     }
 
     @Test

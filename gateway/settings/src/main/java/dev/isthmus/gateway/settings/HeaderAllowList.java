@@ -27,6 +27,9 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
     /** Name of the authenticated caller, set by the gateway. */
     public static final String PRINCIPAL = "x-isthmus-principal";
 
+    /** Of gRPC's metadata with binary values. */
+    private static final String BINARY_SUFFIX = "-bin";
+
     private static final Set<String> NEVER = Set.of(
             "accept",
             "accept-encoding",
@@ -51,6 +54,11 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
             "upgrade",
             "user-agent",
             TIMEOUT.toString());
+
+    /** Headers that may be forwarded in this spelling only, as the gateway sets them. */
+    private static final Set<String> ONE_SPELLING = Set.of("forwarded", "x-real-ip", "x-request-id");
+
+    private static final String FORWARDED_PREFIX = "x-forwarded-";
 
     public HeaderAllowList {
         exact = Set.copyOf(exact);
@@ -90,7 +98,29 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
     }
 
     private static boolean forbidden(String name) {
-        return name.isEmpty() || NEVER.contains(name) || name.startsWith("grpc-") || name.startsWith(":");
+        if (name.isEmpty() || NEVER.contains(name) || name.startsWith("grpc-") || name.startsWith(":")) {
+            return true;
+        }
+        String read = asRead(name);
+        return !read.equals(name)
+                && (forbidden(read) || ONE_SPELLING.contains(read) || read.startsWith(FORWARDED_PREFIX));
+    }
+
+    /**
+     * The name that a server may read: WSGI and CGI turn every character but letters and digits into one, and gRPC adds
+     * a suffix to those of binary values.
+     */
+    private static String asRead(String name) {
+        String plain = name.endsWith(BINARY_SUFFIX) ? name.substring(0, name.length() - BINARY_SUFFIX.length()) : name;
+        StringBuilder read = null;
+        for (int i = 0; i < plain.length(); i++) {
+            char c = plain.charAt(i);
+            if (c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9')) {
+                read = read == null ? new StringBuilder(plain) : read;
+                read.setCharAt(i, '-');
+            }
+        }
+        return read == null ? plain : read.toString();
     }
 
     /** Whether no header is forwarded. */
@@ -100,7 +130,7 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
 
     /** Whether the header of this lower-case name is forwarded. */
     public boolean contains(String name) {
-        if (!except.isEmpty() && except.contains(name)) {
+        if (!except.isEmpty() && (except.contains(name) || except.contains(asRead(name)))) {
             return false;
         }
         if (exact.contains(name)) {

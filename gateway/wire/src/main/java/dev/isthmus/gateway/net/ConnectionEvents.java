@@ -14,6 +14,6 @@ public interface ConnectionEvents {
     /** A connection, or a request on it, timed out. */
     default void timedOut(TimeoutRule rule) {}
 
-    /** A connection was closed at once because there are too many. */
+    /** A connection was closed because a limit of all connections was exceeded. */
     default void refused(OpenConnections.ConnectionLimit limit) {}
 }

@@ -16,11 +16,24 @@ public final class OpenConnections {
     private final Map<InetAddress, Integer> ofAddress = new ConcurrentHashMap<>();
     private final ConnectionDrain drain = new ConnectionDrain();
     private final ConnectionTable table = new ConnectionTable();
+    private final ConnectionMemory memory;
+
+    /** With the limit of memory that suits the heap. */
+    public OpenConnections() {
+        this(ConnectionMemory.ofHeap());
+    }
+
+    /** @param memory limits what the connections hold apart from calls */
+    public OpenConnections(ConnectionMemory memory) {
+        this.memory = memory;
+    }
 
     /** The connection limit that was exceeded. */
     public enum ConnectionLimit {
         TOTAL,
-        ADDRESS;
+        ADDRESS,
+        /** What connections hold apart from calls. */
+        MEMORY;
 
         /** The name in logs and metrics. */
         public String label() {
@@ -78,6 +91,11 @@ public final class OpenConnections {
     /** What they do. */
     public ConnectionTable table() {
         return table;
+    }
+
+    /** What they hold apart from calls. */
+    public ConnectionMemory memory() {
+        return memory;
     }
 
     /** The number of open connections. */

@@ -91,6 +91,11 @@ final class RequestGrammar {
         state = chunked ? GrammarState.CHUNK_SIZE : GrammarState.NOTHING;
     }
 
+    /** Whether the fields after a body are being read. */
+    boolean trailers() {
+        return state == GrammarState.TRAILERS;
+    }
+
     /** The decoder has read a whole message. */
     void messageEnded() {
         state = GrammarState.START;
@@ -222,6 +227,10 @@ final class RequestGrammar {
                 throw OipException.invalid("header field " + each + " is expected before the body, not after it");
             }
         }
+    }
+
+    static OipException tooManyFields(int most) {
+        return new OipException(ErrorCode.HEADERS_TOO_LARGE, "at most " + most + " header fields are accepted");
     }
 
     static OipException malformedLine() {

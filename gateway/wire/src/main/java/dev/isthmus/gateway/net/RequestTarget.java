@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record RequestTarget(String scheme, String authority, String path) {
     private static final String SCHEME_END = "://";
+    /** What a host may have besides letters and digits (RFC 3986, 3.2.2). */
+    private static final String IN_HOST = "-._~%!$&'()*+,;=";
 
     /** Parses a target; null if it is not in absolute form. */
     public static @Nullable RequestTarget absolute(String target) {
@@ -44,12 +46,42 @@ public record RequestTarget(String scheme, String authority, String path) {
             return OipException.invalid("one Host header is expected, got " + hosts.size());
         }
         String host = hosts.isEmpty() ? null : hosts.getFirst();
+        if (host != null && !isAuthority(host)) {
+            return notAnAuthority("header Host", host);
+        }
         RequestTarget target = absolute(request.uri());
         if (target == null || target.matchesHost(host)) {
             return null;
         }
         return OipException.invalid(
                 "header Host: '" + target.authority() + "' is expected as in the target, got '" + host + "'");
+    }
+
+    /** The error for a host that is malformed. */
+    public static OipException notAnAuthority(String what, String authority) {
+        return OipException.invalid(what + ": a host, with or without a port, is expected, got '" + authority + "'");
+    }
+
+    /** Whether this is empty, or a host with or without a port (RFC 3986, 3.2.2 and 3.2.3); no user information. */
+    public static boolean isAuthority(String authority) {
+        int literal = authority.startsWith("[") ? authority.indexOf(']') : 0;
+        if (literal < 0) {
+            return false;
+        }
+        int colon = authority.indexOf(':', literal);
+        int end = colon < 0 ? authority.length() : colon;
+        for (int i = literal > 0 ? 1 : 0; i < (literal > 0 ? literal : end); i++) {
+            char c = authority.charAt(i);
+            if (!isAlphanumeric(c) && IN_HOST.indexOf(c) < 0 && (literal == 0 || c != ':')) {
+                return false;
+            }
+        }
+        boolean closed = literal == 0 || literal + 1 == end;
+        return closed && authority.chars().skip(end + 1L).allMatch(c -> c >= '0' && c <= '9');
+    }
+
+    private static boolean isAlphanumeric(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     }
 
     /** Whether the Host header, null if absent, names the same server. User information is never accepted. */

@@ -26,8 +26,18 @@ import java.util.List;
 public class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_PART = 256 * 1024;
     private static final String HTTP = "HTTP/";
+    /** What a header field takes in addition to its text, in bytes. */
+    private static final int FIELD = 128;
+    /** The largest read of a socket, in bytes. */
+    private static final int MAX_READ = 512 * 1024;
 
     private final RequestGrammar grammar = new RequestGrammar();
+    private final int maxFields;
+    /** Header fields of the head, or of the trailers, that is being decoded. */
+    private int fields;
+    /** Approximate heap of the message's head and trailers, without {@link #fields}. */
+    private int headBytes;
+
     private boolean inBody;
     private boolean failed;
     private boolean notHttp;
@@ -37,8 +47,9 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
      *
      * @param maxLine limit of the request line in bytes
      * @param maxHeaders limit of all header fields in bytes
+     * @param maxFields limit of header fields, in a head and in trailers
      */
-    public StrictRequestDecoder(int maxLine, int maxHeaders) {
+    public StrictRequestDecoder(int maxLine, int maxHeaders, int maxFields) {
         super(new HttpDecoderConfig()
                 .setMaxInitialLineLength(maxLine)
                 .setMaxHeaderSize(maxHeaders)
@@ -46,6 +57,17 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
                 .setAllowDuplicateContentLengths(false)
                 .setStrictLineParsing(true)
                 .setValidateHeaders(true));
+        this.maxFields = maxFields;
+    }
+
+    /**
+     * What the connection holds of requests, in bytes: their heads until their bodies have ended, and what was received
+     * and not decoded, with the rest of its buffer.
+     */
+    public final long held() {
+        long received =
+                actualReadableBytes() == 0 ? 0 : Math.min(internalBuffer().capacity(), MAX_READ);
+        return received + headBytes + (long) fields * FIELD;
     }
 
     @Override
@@ -60,12 +82,15 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
         } catch (OipException violation) {
             in.skipBytes(in.readableBytes());
             out.add(refused(violation));
-            failed = true;
+            fail();
             return;
         }
         int before = out.size();
         super.decode(ctx, in, out);
         grammar.decoded(in.readerIndex() - from);
+        if (!inBody || grammar.trailers()) {
+            headBytes += in.readerIndex() - from;
+        }
         for (int i = before; i < out.size() && !failed; i++) {
             decoded((HttpObject) out.get(i));
         }
@@ -76,6 +101,13 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
         }
     }
 
+    /** Nothing more is decoded. */
+    private void fail() {
+        failed = true;
+        headBytes = 0;
+        fields = 0;
+    }
+
     private HttpObject refused(OipException violation) {
         HttpObject refused = inBody ? new DefaultLastHttpContent() : createInvalidMessage();
         refused.setDecoderResult(DecoderResult.failure(violation));
@@ -84,15 +116,19 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
 
     private void decoded(HttpObject part) {
         if (part.decoderResult().isFailure()) {
-            failed = true;
+            fail();
             return;
         }
         if (part instanceof HttpRequest request) {
             inBody = true;
+            headBytes += fields * FIELD;
+            fields = 0;
             grammar.bodyBegins(HttpUtil.isTransferEncodingChunked(request));
         }
         if (part instanceof LastHttpContent) {
             inBody = false;
+            headBytes = 0;
+            fields = 0;
             grammar.messageEnded();
         }
     }
@@ -126,6 +162,9 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
 
     @Override
     protected AsciiString splitHeaderName(byte[] line, int start, int length) {
+        if (++fields > maxFields) {
+            throw RequestGrammar.tooManyFields(maxFields);
+        }
         AsciiString name = super.splitHeaderName(line, start, length);
         if (inBody) {
             RequestGrammar.requireTrailer(name);

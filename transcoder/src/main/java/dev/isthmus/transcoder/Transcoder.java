@@ -170,10 +170,10 @@ public final class Transcoder {
      */
     public InferMessage response(
             ByteBufAllocator allocator, InferMessage message, ResponseForm form, LongConsumer held) {
-        if (message.wire() == form.wire() && form.untouched()) {
-            if (message instanceof InferMessage.RestMessage rest) {
-                requireWhole(allocator, rest.body(), form, held);
-            }
+        boolean same = message.wire() == form.wire() && form.untouched();
+        if (same
+                && (!(message instanceof InferMessage.RestMessage rest)
+                        || isJson(allocator, rest.body(), form, held))) {
             return form.model() == null ? message : renamed(allocator, message, form.model());
         }
         InferResponse named = decoded(allocator, message, form, held);
@@ -229,11 +229,14 @@ public final class Transcoder {
     /**
      * Requires that a response to be passed through is complete and has as many elements as its shapes say; releases it
      * if not.
+     *
+     * @return whether it is JSON outside the data of its tensors, too
      */
-    private void requireWhole(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
+    private boolean isJson(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
+        RestResponseReader reader = passing(allocator, body.jsonLength(), form);
         try {
-            read(passing(allocator, body.jsonLength(), form), body.content(), held)
-                    .release();
+            read(reader, body.content(), held).release();
+            return !reader.hasStrayWord();
         } catch (RuntimeException e) {
             body.release();
             throw e;

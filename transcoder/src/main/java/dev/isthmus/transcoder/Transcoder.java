@@ -12,6 +12,7 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.protobuf.ProtobufSplice;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.JsonResponseText;
@@ -182,6 +183,18 @@ public final class Transcoder {
             case PROTOBUF -> new InferMessage.ProtobufMessage(ProtobufWriter.response(allocator, named, form.typed()));
             case REST -> new InferMessage.RestMessage(RestWriter.response(allocator, named, form.outputs()));
         };
+    }
+
+    /**
+     * The response, marked as the last to a request of a stream, as Triton's are.
+     *
+     * @param message taken; a ModelInferResponse
+     */
+    public static InferMessage last(ByteBufAllocator allocator, InferMessage message) {
+        if (message instanceof InferMessage.ProtobufMessage encoded) {
+            return new InferMessage.ProtobufMessage(ProtobufSplice.last(allocator, encoded.message()));
+        }
+        throw unexpected(message);
     }
 
     private InferResponse decoded(

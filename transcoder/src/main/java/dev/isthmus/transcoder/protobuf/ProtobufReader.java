@@ -7,6 +7,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.transcoder.message.StreamParameters;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
@@ -49,9 +50,9 @@ public final class ProtobufReader {
             return new Outline(read.model, read.id, true, read.parameters);
         }
 
-        /** Whether a response without tensors must mark the end of a stream's responses (Triton's decoupled models). */
+        /** Whether {@link StreamParameters#EMPTY_FINAL} is set. */
         public boolean emptyFinal() {
-            return parameters.get("triton_enable_empty_final_response") instanceof Parameter.Bool requested
+            return parameters.get(StreamParameters.EMPTY_FINAL) instanceof Parameter.Bool requested
                     && requested.value();
         }
     }

@@ -163,7 +163,7 @@ public final class ProtobufWriter {
     /**
      * Skips parameters that protobuf cannot represent: REST responses may have them; such requests are rejected before.
      */
-    private static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters, boolean wide) {
+    static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters, boolean wide) {
         for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
             if (parameter.getValue() instanceof Parameter.Json) {
                 continue;

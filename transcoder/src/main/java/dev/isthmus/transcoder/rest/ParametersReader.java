@@ -6,6 +6,7 @@ import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.RetainedText;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.StreamParameters;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -123,7 +124,7 @@ final class ParametersReader implements ValueReader {
         if (owner.consumes(name, value)) {
             return;
         }
-        if (settings.request() && name.startsWith("triton_") && !name.equals("triton_enable_empty_final_response")) {
+        if (settings.request() && name.startsWith("triton_") && !name.equals(StreamParameters.EMPTY_FINAL)) {
             throw settings.failure(owner.where("parameter '" + name + "': names that begin with triton_ are reserved"));
         }
         put(name, value, value instanceof Parameter.Text text ? text.value().length() : 0);

@@ -152,14 +152,13 @@ public final class RestWriter {
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
             boolean asBinary = forms.binary(tensor.name()) && !(requests && !data.isReadable());
-            Map<String, Parameter> parameters = tensor.parameters();
             if (tensor.shared()) {
                 description(json, tensor);
-                ParametersWriter.write(json, parameters, "");
+                ParametersWriter.write(json, requests ? tensor.parameters() : tensor.responseParameters(), "");
             } else if (asBinary) {
                 description(json, tensor);
                 Parameter size = new Parameter.Int64(data.readableBytes());
-                ParametersWriter.write(json, parameters, "binary_data_size", size);
+                ParametersWriter.write(json, tensor.parameters(), "binary_data_size", size);
             } else {
                 boolean base64 = base64(tensor, forms);
                 openTensor(json, tensor, base64);

@@ -21,6 +21,7 @@ public final class ProtobufReader {
     private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
 
     private static final int INPUTS = 5 << 3 | ProtoCursor.BYTES;
+    private static final int CONTENTS = 5 << 3 | ProtoCursor.BYTES;
     private static final int OUTPUTS = 6 << 3 | ProtoCursor.BYTES;
 
     /** The maximum number of fields of a message, without nested ones. */
@@ -125,6 +126,37 @@ public final class ProtobufReader {
             parameters.remove("binary_data_output");
         }
         return Parameter.copyOf(parameters);
+    }
+
+    /**
+     * Whether an encoded ModelInferRequest without raw contents has typed contents, rather than no inputs with data.
+     *
+     * @param message borrowed
+     * @throws dev.isthmus.oip.OipException if the message is malformed
+     */
+    public static boolean typed(ByteBuf message) {
+        ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
+        boolean typed = false;
+        while (cursor.more() && !typed) {
+            if (cursor.tag() == INPUTS) {
+                ProtoCursor input = cursor.nested();
+                typed = hasContents(input);
+                cursor.read(input);
+            } else {
+                cursor.skip();
+            }
+        }
+        return typed;
+    }
+
+    private static boolean hasContents(ProtoCursor input) {
+        while (input.more()) {
+            if (input.tag() == CONTENTS) {
+                return true;
+            }
+            input.skip();
+        }
+        return false;
     }
 
     private static Map<String, Parameter> readable(ByteBuf message) {

@@ -18,6 +18,17 @@ def over_rest():
     rest.connection.close()
 
 
+def test_ensemble(fleet_clients):
+    """Triton repeats the parameters of the sequence for each output over REST; over gRPC, the last one counts."""
+    http, grpc = fleet_clients
+    for result in (http.infer("ensemble", http_inputs(simple_pairs(), True), parameters={"own": "x"}),
+                   http.infer("ensemble", http_inputs(simple_pairs(), False), request_id="1"),
+                   grpc.infer("ensemble", grpc_inputs(simple_pairs()), sequence_id=5, sequence_start=True)):
+        left, right = (values for _, _, values in simple_pairs())
+        assert result.as_numpy("OUTPUT0").tolist() == (left + left).tolist()
+        assert result.as_numpy("OUTPUT1").tolist() == (right + right).tolist()
+
+
 def test_generate_of_triton(over_rest):
     assert over_rest.infer("/v2/models/identity_bytes/generate", {"INPUT0": "x"})["OUTPUT0"] == "x"
     over_rest.refused(404, "POST", "/v2/models/nope/generate", {"INPUT0": "x"})

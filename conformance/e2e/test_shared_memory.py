@@ -7,6 +7,7 @@ import pytest
 import tritonclient.grpc
 import tritonclient.http
 import tritonclient.utils.shared_memory as shm
+from conftest import Rest
 
 MODULES = {"rest": tritonclient.http, "grpc": tritonclient.grpc}
 GATEWAYS = {"rest": os.environ["ISTHMUS_SHARED_REST"], "grpc": os.environ["ISTHMUS_SHARED_GRPC"]}
@@ -71,6 +72,32 @@ def test_both_ways(module, client, region, shared_inputs, shared_outputs):
         else:
             got = result.as_numpy(output).reshape(16)
         assert got.tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("wire", GATEWAYS)
+@pytest.mark.parametrize("binary", [True, False])
+def test_answer_is_tritons(wire, binary):
+    """An output in shared memory has no parameters in responses; Triton's C++ client would require a binary_data_size."""
+    name = "isthmus_" + uuid.uuid4().hex[:12]
+    handle = shm.create_shared_memory_region(name, "/" + name, SIZE)
+    triton = tritonclient.http.InferenceServerClient(os.environ["TRITON_REST"])
+    place = {"shared_memory_region": name, "shared_memory_byte_size": SIZE}
+    body = {"inputs": [{"name": f"INPUT{i}", "datatype": "INT32", "shape": [1, 16], "data": [i] * 16} for i in range(2)],
+            "outputs": [{"name": "OUTPUT0", "parameters": place}, {"name": "OUTPUT1", "parameters": {"binary_data": binary}}]}
+    try:
+        triton.register_system_shared_memory(name, "/" + name, SIZE)
+        answers = []
+        for address in (os.environ["TRITON_REST"], GATEWAYS[wire]):
+            rest = Rest(address)
+            status, _, answer = rest.ask("POST", "/v2/models/simple/infer", body, {"Content-Type": "application/json"})
+            assert status == 200, answer
+            answers.append(answer)
+            rest.connection.close()
+        triton.unregister_system_shared_memory(name)
+    finally:
+        triton.close()
+        shm.destroy_shared_memory_region(handle)
+    assert answers[1] == answers[0]
 
 
 def test_status(module, client, region):

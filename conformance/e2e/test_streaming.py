@@ -101,6 +101,18 @@ def test_one_answer_each(fleet_clients):
     assert sorted(r.get_response().id for r in results) == list("01234")
 
 
+def test_only_answer_is_the_last(fleet_clients):
+    """As Triton over gRPC, the gateway marks the only response and sends no empty one after it."""
+    client = fleet_clients[1]
+    with Stream(client) as stream:
+        for asked in (True, False, True):
+            client.async_stream_infer("simple", grpc_inputs(simple_pairs()), request_id="1", enable_empty_final_response=asked)
+            result = stream.result()
+            check_simple(result)
+            assert final(result)
+    assert stream.answers.empty()
+
+
 def test_errors_do_not_end_the_stream(fleet_clients):
     client = fleet_clients[1]
     with Stream(client) as stream:

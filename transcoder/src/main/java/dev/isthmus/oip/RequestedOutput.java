@@ -3,6 +3,7 @@ package dev.isthmus.oip;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** An output that a request names. */
 public record RequestedOutput(String name, Map<String, Parameter> parameters) {
@@ -16,15 +17,21 @@ public record RequestedOutput(String name, Map<String, Parameter> parameters) {
         return parameters.containsKey(Tensor.SHARED_MEMORY_REGION);
     }
 
-    /** The parameters of the outputs that are written into shared memory, by output name. */
+    /** For each output that is written into shared memory, by its name, the parameter that says so. */
     public static Map<String, Map<String, Parameter>> shared(List<RequestedOutput> outputs) {
         Map<String, Map<String, Parameter>> shared = null;
         for (RequestedOutput output : outputs) {
             if (output.shared()) {
                 shared = shared == null ? new HashMap<>() : shared;
-                shared.put(output.name(), output.parameters());
+                shared.put(output.name(), region(output.parameters()));
             }
         }
         return shared == null ? Map.of() : shared;
+    }
+
+    private static Map<String, Parameter> region(Map<String, Parameter> place) {
+        Map<String, Parameter> region = new HashMap<>(place);
+        region.keySet().retainAll(Set.of(Tensor.SHARED_MEMORY_REGION));
+        return region;
     }
 }

@@ -1,6 +1,7 @@
 package dev.isthmus.oip;
 
 import io.netty.buffer.ByteBuf;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -22,6 +23,16 @@ public record Tensor(String name, DataType dataType, Shape shape, Map<String, Pa
     /** Whether the elements are in shared memory; {@code data} is then empty. */
     public boolean shared() {
         return parameters.containsKey(SHARED_MEMORY_REGION);
+    }
+
+    /** The parameters to name in a response: without the place in shared memory, as in Triton's. */
+    public Map<String, Parameter> responseParameters() {
+        if (!shared()) {
+            return parameters;
+        }
+        Map<String, Parameter> named = new LinkedHashMap<>(parameters);
+        named.keySet().removeIf(name -> name.startsWith("shared_memory_"));
+        return named;
     }
 
     public void release() {

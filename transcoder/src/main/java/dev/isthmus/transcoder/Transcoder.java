@@ -12,6 +12,7 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.protobuf.ProtobufSplice;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.JsonResponseText;
@@ -170,10 +171,10 @@ public final class Transcoder {
      */
     public InferMessage response(
             ByteBufAllocator allocator, InferMessage message, ResponseForm form, LongConsumer held) {
-        if (message.wire() == form.wire() && form.untouched()) {
-            if (message instanceof InferMessage.RestMessage rest) {
-                requireWhole(allocator, rest.body(), form, held);
-            }
+        boolean same = message.wire() == form.wire() && form.untouched();
+        if (same
+                && (!(message instanceof InferMessage.RestMessage rest)
+                        || isJson(allocator, rest.body(), form, held))) {
             return form.model() == null ? message : renamed(allocator, message, form.model());
         }
         InferResponse named = decoded(allocator, message, form, held);
@@ -182,6 +183,18 @@ public final class Transcoder {
             case PROTOBUF -> new InferMessage.ProtobufMessage(ProtobufWriter.response(allocator, named, form.typed()));
             case REST -> new InferMessage.RestMessage(RestWriter.response(allocator, named, form.outputs()));
         };
+    }
+
+    /**
+     * The response, marked as the last to a request of a stream, as Triton's are.
+     *
+     * @param message taken; a ModelInferResponse
+     */
+    public static InferMessage last(ByteBufAllocator allocator, InferMessage message) {
+        if (message instanceof InferMessage.ProtobufMessage encoded) {
+            return new InferMessage.ProtobufMessage(ProtobufSplice.last(allocator, encoded.message()));
+        }
+        throw unexpected(message);
     }
 
     private InferResponse decoded(
@@ -229,11 +242,14 @@ public final class Transcoder {
     /**
      * Requires that a response to be passed through is complete and has as many elements as its shapes say; releases it
      * if not.
+     *
+     * @return whether it is JSON outside the data of its tensors, too
      */
-    private void requireWhole(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
+    private boolean isJson(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
+        RestResponseReader reader = passing(allocator, body.jsonLength(), form);
         try {
-            read(passing(allocator, body.jsonLength(), form), body.content(), held)
-                    .release();
+            read(reader, body.content(), held).release();
+            return !reader.hasStrayWord();
         } catch (RuntimeException e) {
             body.release();
             throw e;

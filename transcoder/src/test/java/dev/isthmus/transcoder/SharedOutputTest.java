@@ -83,16 +83,29 @@ class SharedOutputTest {
             if (message instanceof InferMessage.RestMessage json) {
                 assertThat(json.body().content().toString(StandardCharsets.UTF_8))
                         .isEqualTo("{\"model_name\":\"m\",\"outputs\":["
-                                + "{\"name\":\"y\",\"datatype\":\"INT32\",\"shape\":[1],"
-                                + "\"parameters\":{\"shared_memory_region\":\"region\"}},"
+                                + "{\"name\":\"y\",\"datatype\":\"INT32\",\"shape\":[1]},"
                                 + "{\"name\":\"z\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[7]}]}");
             } else if (message instanceof InferMessage.ProtobufMessage encoded) {
                 ModelInferResponse parsed = ModelInferResponse.parseFrom(ByteBufUtil.getBytes(encoded.message()));
                 assertThat(parsed.getRawOutputContentsList()).containsExactly(ByteString.EMPTY, PLAIN);
-                assertThat(parsed.getOutputs(0).getParametersMap()).containsOnlyKeys("shared_memory_region");
+                assertThat(parsed.getOutputs(0).getParametersMap()).isEmpty();
             }
             message.release();
         }
+    }
+
+    /** Triton's C++ client takes every output with parameters for binary data. */
+    @Test
+    void answer_thatNamesTheRegion_keepsOtherParameters() {
+        byte[] json = """
+                {"model_name":"m","outputs":[{"name":"y","datatype":"INT32","shape":[1],"parameters":\
+                {"shared_memory_region":"region","shared_memory_offset":8,"own":1}}]}""".getBytes(StandardCharsets.US_ASCII);
+        var body = new RestBody(Unpooled.wrappedBuffer(json), RestBody.ALL_JSON);
+        InferMessage message = transcoder.response(
+                ALLOCATOR, new InferMessage.RestMessage(body), form(Wire.REST, Map.of("y", REGION)));
+        assertThat(((InferMessage.RestMessage) message).body().content().toString(StandardCharsets.UTF_8))
+                .contains("\"shape\":[1],\"parameters\":{\"own\":1}}");
+        message.release();
     }
 
     @ParameterizedTest
@@ -146,7 +159,10 @@ class SharedOutputTest {
                                 Tensor.SHARED_MEMORY_REGION,
                                 InferParameter.newBuilder()
                                         .setStringParam("region")
-                                        .build()))
+                                        .build())
+                        .putParameters(
+                                "shared_memory_byte_size",
+                                InferParameter.newBuilder().setInt64Param(4).build()))
                 .addOutputs(ModelInferRequest.InferRequestedOutputTensor.newBuilder()
                         .setName("z"))
                 .addRawInputContents(ByteString.copyFrom(new byte[4]))

@@ -3,22 +3,12 @@ package dev.isthmus.transcoder.json;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.HashSet;
-import java.util.Set;
 
 /**
  * Checks, chunk by chunk, that the body of a non-inference request or response is one JSON object (RFC 8259) within the
  * limits for inference bodies. Retains only the member names of open objects. Not thread-safe.
  */
 public final class JsonCheck {
-    /** The maximum members of all open objects; each takes memory until its object is complete. */
-    static final int MAX_MEMBERS = 1 << 16;
-
-    /** The approximate heap size of a member's name, in bytes; almost all are short. */
-    private static final int NAME = 160;
-
     private static final int PART = 8 * 1024;
 
     /** Bytes of the read window that are not counted, because every body takes them. */
@@ -30,8 +20,8 @@ public final class JsonCheck {
     /** Whether the non-JSON tokens NaN, Infinity and -Infinity are accepted. */
     private final boolean nonFiniteTokens;
 
-    private final Deque<Set<String>> open = new ArrayDeque<>();
-    private int members;
+    private long heap;
+    private final OpenObjects open = new OpenObjects(change -> heap += change);
     private long values;
     private boolean any;
 
@@ -56,7 +46,7 @@ public final class JsonCheck {
      * A check for a body that may be read into a tree, and so has a limited number of values; the body may be empty.
      */
     public static JsonCheck optional(WireLimits limits) {
-        return new JsonCheck(limits, MAX_MEMBERS, true, false);
+        return new JsonCheck(limits, OpenObjects.MAX_MEMBERS, true, false);
     }
 
     /**
@@ -87,7 +77,7 @@ public final class JsonCheck {
 
     /** The approximate heap memory held, in bytes. */
     public long held() {
-        return (long) members * NAME + Math.max(0, json.window().length - FREE);
+        return heap + Math.max(0, json.window().length - FREE);
     }
 
     private void read() {
@@ -107,30 +97,19 @@ public final class JsonCheck {
             throw OipException.invalid("the body: an object is expected, got " + token);
         }
         switch (token) {
-            case START_OBJECT -> open.push(new HashSet<>());
-            case END_OBJECT -> members -= open.pop().size();
-            case KEY -> member(json.text());
+            case END_OBJECT -> open.closed(json.depth() + 1);
+            case KEY -> open.member(json.depth(), json.text());
             case STRING -> json.utf8();
             case NAN, POSITIVE_INFINITY, NEGATIVE_INFINITY -> {
                 if (!nonFiniteTokens) {
                     throw OipException.invalid("malformed JSON: a value is expected, got " + token);
                 }
             }
-            case START_ARRAY, END_ARRAY, NUMBER, TRUE, FALSE, NULL, NEED_MORE, END -> {}
+            case START_OBJECT, START_ARRAY, END_ARRAY, NUMBER, TRUE, FALSE, NULL, NEED_MORE, END -> {}
         }
         values++;
         if (values > maxValues) {
             throw OipException.invalid("the body: at most " + maxValues + " values and names are accepted");
-        }
-    }
-
-    private void member(String name) {
-        if (!open.getFirst().add(name)) {
-            throw OipException.invalid("key '" + name + "' is given twice");
-        }
-        members++;
-        if (members > MAX_MEMBERS) {
-            throw OipException.invalid("the body: at most " + MAX_MEMBERS + " members are accepted");
         }
     }
 }

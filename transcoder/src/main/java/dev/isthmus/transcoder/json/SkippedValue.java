@@ -1,18 +1,33 @@
 package dev.isthmus.transcoder.json;
 
-/** Skips a value. */
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Skips a value, which may be read strictly: without duplicate keys, NaN and the infinities. */
 public final class SkippedValue implements ValueReader {
     private final int depth;
-    private final boolean nonFiniteTokens;
+    private final @Nullable LongConsumer heap;
+    private @Nullable OpenObjects objects;
     private boolean hasWord;
 
-    /**
-     * @param depth the number of arrays and objects around the value
-     * @param nonFiniteTokens whether the non-JSON tokens NaN, Infinity and -Infinity are accepted
-     */
-    public SkippedValue(int depth, boolean nonFiniteTokens) {
+    private SkippedValue(int depth, @Nullable LongConsumer heap) {
         this.depth = depth;
-        this.nonFiniteTokens = nonFiniteTokens;
+        this.heap = heap;
+    }
+
+    /** A value that may contain the words NaN, Infinity and -Infinity. */
+    public static SkippedValue lenient(int depth) {
+        return new SkippedValue(depth, null);
+    }
+
+    /**
+     * A value that is JSON, without duplicate keys.
+     *
+     * @param depth the number of arrays and objects around the value
+     * @param heap receives each change of the heap held, in bytes
+     */
+    public static SkippedValue strict(int depth, LongConsumer heap) {
+        return new SkippedValue(depth, heap);
     }
 
     @Override
@@ -36,15 +51,29 @@ public final class SkippedValue implements ValueReader {
         }
         if (isWord(token)) {
             hasWord = true;
-            if (!nonFiniteTokens) {
+            if (heap != null) {
                 throw json.failure("only the data of a tensor may have " + shown(token));
             }
+        }
+        if (heap != null && (token == JsonToken.KEY || objects != null)) {
+            keys(token, json, heap);
         }
         return json.depth() == depth;
     }
 
+    private void keys(JsonToken token, JsonTokenizer json, LongConsumer held) {
+        if (objects == null) {
+            objects = new OpenObjects(held);
+        }
+        if (token == JsonToken.KEY) {
+            objects.member(json.depth(), json.text());
+        } else if (token == JsonToken.END_OBJECT) {
+            objects.closed(json.depth() + 1);
+        }
+    }
+
     /** Whether it contained NaN or an infinity. */
-    boolean hasWord() {
+    public boolean hasWord() {
         return hasWord;
     }
 

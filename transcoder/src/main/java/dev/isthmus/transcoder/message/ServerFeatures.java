@@ -21,6 +21,15 @@ public record ServerFeatures(Wire wire, Dialect dialect, boolean binaryTensorDat
         return wire == Wire.REST && dialect.anyParameter();
     }
 
+    /** Whether each request of a stream has exactly one response, because the server or the wire knows no others. */
+    public boolean singleResponses() {
+        return switch (wire) {
+            case REST -> !dialect.eventsOverRest();
+            case PROTOBUF -> !dialect.streams();
+            case DECODED -> true;
+        };
+    }
+
     /** A server that follows the protocol documents, with binary data. */
     public static ServerFeatures of(Wire wire) {
         return new ServerFeatures(wire, Dialect.GENERIC, true, false);

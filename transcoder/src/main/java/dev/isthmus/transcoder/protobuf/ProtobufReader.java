@@ -7,6 +7,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.transcoder.message.StreamParameters;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
@@ -20,6 +21,7 @@ public final class ProtobufReader {
     private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
 
     private static final int INPUTS = 5 << 3 | ProtoCursor.BYTES;
+    private static final int CONTENTS = 5 << 3 | ProtoCursor.BYTES;
     private static final int OUTPUTS = 6 << 3 | ProtoCursor.BYTES;
 
     /** The maximum number of fields of a message, without nested ones. */
@@ -49,9 +51,9 @@ public final class ProtobufReader {
             return new Outline(read.model, read.id, true, read.parameters);
         }
 
-        /** Whether a response without tensors must mark the end of a stream's responses (Triton's decoupled models). */
+        /** Whether {@link StreamParameters#EMPTY_FINAL} is set. */
         public boolean emptyFinal() {
-            return parameters.get("triton_enable_empty_final_response") instanceof Parameter.Bool requested
+            return parameters.get(StreamParameters.EMPTY_FINAL) instanceof Parameter.Bool requested
                     && requested.value();
         }
     }
@@ -124,6 +126,37 @@ public final class ProtobufReader {
             parameters.remove("binary_data_output");
         }
         return Parameter.copyOf(parameters);
+    }
+
+    /**
+     * Whether an encoded ModelInferRequest without raw contents has typed contents, rather than no inputs with data.
+     *
+     * @param message borrowed
+     * @throws dev.isthmus.oip.OipException if the message is malformed
+     */
+    public static boolean typed(ByteBuf message) {
+        ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
+        boolean typed = false;
+        while (cursor.more() && !typed) {
+            if (cursor.tag() == INPUTS) {
+                ProtoCursor input = cursor.nested();
+                typed = hasContents(input);
+                cursor.read(input);
+            } else {
+                cursor.skip();
+            }
+        }
+        return typed;
+    }
+
+    private static boolean hasContents(ProtoCursor input) {
+        while (input.more()) {
+            if (input.tag() == CONTENTS) {
+                return true;
+            }
+            input.skip();
+        }
+        return false;
     }
 
     private static Map<String, Parameter> readable(ByteBuf message) {

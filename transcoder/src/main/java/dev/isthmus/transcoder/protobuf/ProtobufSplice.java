@@ -2,16 +2,39 @@ package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.buffer.MessageSplice;
+import dev.isthmus.transcoder.message.StreamParameters;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.Map;
 
-/** Replaces fields 1 and 2, the model's name and version, of an encoded ModelInferRequest or ModelInferResponse. */
+/** Edits single fields of an encoded ModelInferRequest or ModelInferResponse. */
 public final class ProtobufSplice {
     private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
     private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
 
+    private static final int PARAMETERS = 4;
+
     private ProtobufSplice() {}
+
+    /**
+     * The ModelInferResponse, marked as the last of a stream's responses to a request.
+     *
+     * @param message taken
+     */
+    public static ByteBuf last(ByteBufAllocator allocator, ByteBuf message) {
+        try {
+            MessageSplice splice = new MessageSplice(allocator);
+            splice.part(message, message.readerIndex(), message.readableBytes());
+            // The last entry of a key counts.
+            ProtobufWriter.parameters(
+                    splice.tail(), PARAMETERS, Map.of(StreamParameters.FINAL, new Parameter.Bool(true)), true);
+            return splice.take();
+        } finally {
+            message.release();
+        }
+    }
 
     /**
      * The ModelInferRequest with another model; an empty version removes the field.

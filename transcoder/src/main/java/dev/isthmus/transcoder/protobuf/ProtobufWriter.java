@@ -52,7 +52,9 @@ public final class ProtobufWriter {
         string(head, 2, request.model().version());
         string(head, 3, dialect.acceptsId(request.id()) ? request.id() : "");
         parameters(head, 4, request.parameters(), wideParameters);
-        tensors(allocator, head, request.inputs(), wideParameters);
+        for (Tensor input : request.inputs()) {
+            message(head, 5, head(allocator, input, input.parameters(), wideParameters));
+        }
         for (RequestedOutput output : request.outputs()) {
             ByteBuf nested = allocator.buffer();
             string(nested, 1, output.name());
@@ -89,7 +91,7 @@ public final class ProtobufWriter {
         parameters(head, 4, response.parameters(), true);
         if (contents) {
             for (Tensor output : response.outputs()) {
-                ByteBuf nested = head(allocator, output, true);
+                ByteBuf nested = head(allocator, output, output.responseParameters(), true);
                 if (!output.shared()) {
                     message(nested, CONTENTS, TypedWriter.contents(allocator, output));
                 }
@@ -98,23 +100,19 @@ public final class ProtobufWriter {
             }
             return head;
         }
-        tensors(allocator, head, response.outputs(), true);
+        for (Tensor output : response.outputs()) {
+            message(head, 5, head(allocator, output, output.responseParameters(), true));
+        }
         return withRaw(allocator, head, RAW_OUTPUT_CONTENTS, response.outputs());
     }
 
-    private static void tensors(ByteBufAllocator allocator, ByteBuf head, List<Tensor> tensors, boolean wide) {
-        for (Tensor tensor : tensors) {
-            message(head, 5, head(allocator, tensor, wide));
-        }
-    }
-
-    /** Encodes a tensor without its elements. */
-    private static ByteBuf head(ByteBufAllocator allocator, Tensor tensor, boolean wide) {
+    /** Encodes a tensor with these parameters, without its elements. */
+    private static ByteBuf head(ByteBufAllocator allocator, Tensor tensor, Map<String, Parameter> named, boolean wide) {
         ByteBuf nested = allocator.buffer();
         string(nested, 1, tensor.name());
         string(nested, 2, tensor.dataType().name());
         shape(allocator, nested, tensor.shape());
-        parameters(nested, 4, tensor.parameters(), wide);
+        parameters(nested, 4, named, wide);
         return nested;
     }
 
@@ -163,7 +161,7 @@ public final class ProtobufWriter {
     /**
      * Skips parameters that protobuf cannot represent: REST responses may have them; such requests are rejected before.
      */
-    private static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters, boolean wide) {
+    static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters, boolean wide) {
         for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
             if (parameter.getValue() instanceof Parameter.Json) {
                 continue;

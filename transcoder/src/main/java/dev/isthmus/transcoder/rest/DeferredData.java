@@ -19,7 +19,7 @@ final class DeferredData implements ValueReader {
         this.check = check;
         this.tensor = tensor;
         this.limits = limits;
-        this.text = new RetainedText(new SkippedValue(depth, true), held::data);
+        this.text = new RetainedText(SkippedValue.lenient(depth), held::data);
     }
 
     @Override

@@ -152,6 +152,15 @@ final class DocumentReader extends ObjectReader {
         return form;
     }
 
+    /**
+     * Those of a response do not describe its data; Triton repeats some of an ensemble's. In protobuf, where they are a
+     * map, the last counts, too.
+     */
+    @Override
+    boolean lastParameterCounts() {
+        return !settings.request();
+    }
+
     @Override
     String where(String what) {
         return what;

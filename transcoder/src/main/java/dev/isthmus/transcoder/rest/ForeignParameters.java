@@ -1,11 +1,17 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
 import org.jspecify.annotations.Nullable;
 
-/** Whether parameters of a type that the protocol does not define are accepted, and the name of one. */
+/**
+ * Whether parameters of a type that the protocol does not define are accepted, the name of one, and whether the message
+ * has NaN or an infinity outside the data of tensors.
+ */
 final class ForeignParameters {
     private final boolean allowed;
     private @Nullable String name;
+    private boolean word;
 
     ForeignParameters(boolean allowed) {
         this.allowed = allowed;
@@ -21,6 +27,22 @@ final class ForeignParameters {
             name = parameter;
         }
         return allowed;
+    }
+
+    /** NaN or an infinity was read. */
+    void word() {
+        word = true;
+    }
+
+    /** The value read (null for none) may have contained such a word. */
+    void skipped(@Nullable ValueReader value) {
+        if (value instanceof SkippedValue read) {
+            word |= read.hasWord();
+        }
+    }
+
+    boolean hasWord() {
+        return word;
     }
 
     /** The last such parameter accepted, or null. */

@@ -43,6 +43,7 @@ abstract class ObjectReader implements ValueReader {
     @Override
     public final boolean read(JsonTokenizer json) {
         while (value == null || value.read(json)) {
+            settings.foreign().skipped(value);
             value = null;
             JsonToken token = json.next();
             if (token == JsonToken.NEED_MORE) {
@@ -57,6 +58,11 @@ abstract class ObjectReader implements ValueReader {
             requireNew(key, keys);
             value = key.equals("parameters") ? new ParametersReader(settings, this) : member(key, json.depth());
         }
+        return false;
+    }
+
+    /** Whether the last of several parameters of the same name counts, instead of being an error. */
+    boolean lastParameterCounts() {
         return false;
     }
 
@@ -76,7 +82,7 @@ abstract class ObjectReader implements ValueReader {
 
     /** A reader that skips a value. */
     final ValueReader skipped(int depth) {
-        return new SkippedValue(depth, !settings.request());
+        return settings.request() ? SkippedValue.strict(depth, settings.held()::heap) : SkippedValue.lenient(depth);
     }
 
     /** A reader of a string value. */

@@ -6,6 +6,7 @@ import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.RetainedText;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.StreamParameters;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +31,7 @@ final class ParametersReader implements ValueReader {
     @Override
     public boolean read(JsonTokenizer json) {
         while (nested == null || nested.read(json)) {
+            settings.foreign().skipped(nested);
             keep(nested);
             nested = null;
             JsonToken token = json.next();
@@ -61,6 +63,9 @@ final class ParametersReader implements ValueReader {
     }
 
     private String key(String name) {
+        if (owner.lastParameterCounts() && keys.contains(name)) {
+            return name;
+        }
         owner.requireNew(name, keys);
         int limit = settings.limits().parameters();
         if (keys.size() > limit) {
@@ -90,13 +95,18 @@ final class ParametersReader implements ValueReader {
         boolean kept = settings.request() || settings.elements() == ElementUse.READ;
         boolean opens = token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY;
         if (opens) {
-            SkippedValue value = new SkippedValue(json.depth() - 1, !settings.request());
+            int depth = json.depth() - 1;
+            SkippedValue value = settings.request()
+                    ? SkippedValue.strict(depth, settings.held()::heap)
+                    : SkippedValue.lenient(depth);
             nestedKey = name;
             nested = kept ? new RetainedText(value, settings.held()::data) : value;
         }
         if (nested instanceof RetainedText text) {
             text.add(json.window(), json.position() - 1, json.position());
-        } else if (!opens && kept && !SkippedValue.isWord(token)) {
+        } else if (SkippedValue.isWord(token)) {
+            settings.foreign().word();
+        } else if (!opens && kept) {
             put(name, new Parameter.Json(json.token()), json.tokenEnd() - json.tokenStart());
         }
     }
@@ -114,7 +124,7 @@ final class ParametersReader implements ValueReader {
         if (owner.consumes(name, value)) {
             return;
         }
-        if (settings.request() && name.startsWith("triton_") && !name.equals("triton_enable_empty_final_response")) {
+        if (settings.request() && name.startsWith("triton_") && !name.equals(StreamParameters.EMPTY_FINAL)) {
             throw settings.failure(owner.where("parameter '" + name + "': names that begin with triton_ are reserved"));
         }
         put(name, value, value instanceof Parameter.Text text ? text.value().length() : 0);

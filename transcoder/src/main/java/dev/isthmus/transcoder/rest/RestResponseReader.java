@@ -12,6 +12,7 @@ import java.util.Map;
 
 /** Reads an upstream's REST inference response in chunks, as {@link RestRequestReader} does requests. */
 public final class RestResponseReader {
+    private final ForeignParameters foreign = new ForeignParameters(true);
     private final MessageReader reader;
 
     public RestResponseReader(ByteBufAllocator allocator, long jsonLength, WireLimits limits) {
@@ -33,8 +34,7 @@ public final class RestResponseReader {
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs,
             ElementUse elements) {
-        var settings =
-                new ReaderSettings(false, elements, new ForeignParameters(true), limits, allocator, sharedOutputs);
+        var settings = new ReaderSettings(false, elements, foreign, limits, allocator, sharedOutputs);
         this.reader = new MessageReader(settings, jsonLength);
     }
 
@@ -67,6 +67,14 @@ public final class RestResponseReader {
     /** Whether the whole JSON document has been received. */
     public boolean complete() {
         return reader.complete();
+    }
+
+    /**
+     * Whether the JSON received so far has NaN or an infinity outside the data of tensors, where clients expect JSON.
+     * Such parameters are left out of the response; a response that is passed through has them.
+     */
+    public boolean hasStrayWord() {
+        return foreign.hasWord();
     }
 
     /** The bytes of binary data announced by the JSON received so far. */

@@ -11,6 +11,7 @@ import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.json.JsonWriter;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.StreamParameters;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
@@ -46,7 +47,8 @@ public final class RestWriter {
             }
             boolean allBinary =
                     binary && (request.outputs().isEmpty() || peer.dialect().binaryOutputTwice());
-            ParametersWriter.write(json, request.parameters(), allBinary ? "binary_data_output" : "");
+            Map<String, Parameter> parameters = StreamParameters.without(request.parameters());
+            ParametersWriter.write(json, parameters, allBinary ? "binary_data_output" : "");
             requireJson(request, peer);
             tensors(json, "inputs", request.inputs(), forms, true);
             if (!request.outputs().isEmpty()) {
@@ -150,14 +152,13 @@ public final class RestWriter {
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
             boolean asBinary = forms.binary(tensor.name()) && !(requests && !data.isReadable());
-            Map<String, Parameter> parameters = tensor.parameters();
             if (tensor.shared()) {
                 description(json, tensor);
-                ParametersWriter.write(json, parameters, "");
+                ParametersWriter.write(json, requests ? tensor.parameters() : tensor.responseParameters(), "");
             } else if (asBinary) {
                 description(json, tensor);
                 Parameter size = new Parameter.Int64(data.readableBytes());
-                ParametersWriter.write(json, parameters, "binary_data_size", size);
+                ParametersWriter.write(json, tensor.parameters(), "binary_data_size", size);
             } else {
                 boolean base64 = base64(tensor, forms);
                 openTensor(json, tensor, base64);

@@ -130,10 +130,10 @@ class JsonCheckTest {
 
     @Test
     void members_areLimited_asLongAsTheirObjectIsOpen() {
-        String maxMembers = members(JsonCheck.MAX_MEMBERS - 2);
+        String maxMembers = members(OpenObjects.MAX_MEMBERS - 2);
         check("{\"a\":" + maxMembers + "}");
         check("{\"a\":" + maxMembers + ",\"b\":" + maxMembers + "}");
-        assertThatThrownBy(() -> check(members(JsonCheck.MAX_MEMBERS + 1)))
+        assertThatThrownBy(() -> check(members(OpenObjects.MAX_MEMBERS + 1)))
                 .hasMessageContaining("members are accepted");
     }
 
@@ -143,7 +143,7 @@ class JsonCheckTest {
 
     @Test
     void values_areLimited_whereATreeIsMadeOfThem() {
-        String many = "{\"a\":[" + "0,".repeat(JsonCheck.MAX_MEMBERS) + "0]}";
+        String many = "{\"a\":[" + "0,".repeat(OpenObjects.MAX_MEMBERS) + "0]}";
         check(many);
         assertThatThrownBy(() -> check(JsonCheck.optional(LIMITS), many.getBytes(StandardCharsets.UTF_8), 1000))
                 .hasMessageContaining("at most 65536 values and names are accepted");

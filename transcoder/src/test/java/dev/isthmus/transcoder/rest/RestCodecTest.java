@@ -28,6 +28,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -449,6 +451,57 @@ class RestCodecTest {
                         .isTrue();
             }
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"x\":{\"k\":1,\"k\":2},\"inputs\":[%s]}",
+                "{\"x\":[1,{\"a\":[{\"k\":{},\"b\":1,\"k\":2}]}],\"inputs\":[%s]}",
+                "{\"x\":{\"k\":1,\"b\":{\"k\":1},\"\\u006b\":2},\"inputs\":[%s]}",
+                "{\"parameters\":{\"p\":{\"k\":{\"k\":1},\"k\":2}},\"inputs\":[%s]}",
+                "{\"parameters\":{\"p\":[{\"k\":1},{\"k\":1,\"k\":2}]},\"inputs\":[%s]}",
+                "{\"inputs\":[%s],\"outputs\":[{\"name\":\"y\",\"x\":{\"k\":1,\"k\":1}}]}",
+            })
+    void keyGivenTwice_whereNobodyReads_isRefused(String pattern) {
+        String body = pattern.formatted("{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}");
+        for (boolean skim : new boolean[] {false, true}) {
+            for (int cut = 0; cut <= body.length(); cut++) {
+                RestRequestReader reader = skim
+                        ? RestRequestReader.skimming(ALLOCATOR, MODEL, true, WireLimits.DEFAULT)
+                        : new RestRequestReader(ALLOCATOR, MODEL, RestBody.ALL_JSON, true, WireLimits.DEFAULT);
+                byte[] bytes = body.getBytes(UTF_8);
+                int at = cut;
+                assertThatThrownBy(() -> {
+                            reader.feed(Unpooled.wrappedBuffer(bytes, 0, at));
+                            reader.feed(Unpooled.wrappedBuffer(bytes, at, bytes.length - at));
+                            reader.finish().request().release();
+                        })
+                        .isInstanceOf(OipException.class)
+                        .hasMessage("key 'k' is given twice");
+                reader.release();
+            }
+        }
+    }
+
+    @Test
+    void keysOfDifferentObjects_mayBeTheSame() {
+        String body = "{\"x\":[{\"k\":1},{\"k\":{\"k\":[]}}],\"y\":{\"k\":1},\"parameters\":{\"p\":{\"k\":{\"k\":1}},"
+                + "\"q\":{\"k\":1}},\"inputs\":[]}";
+        RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, RestBody.ALL_JSON, true, WireLimits.DEFAULT);
+        assertThat(refused(reader, body)).isFalse();
+    }
+
+    @Test
+    void keysOfOpenObjects_areCountedWhileTheyAreOpen() {
+        String many = IntStream.range(0, 1000).mapToObj(i -> "\"k" + i + "\":1").collect(Collectors.joining(","));
+        RestRequestReader reader =
+                new RestRequestReader(ALLOCATOR, MODEL, RestBody.ALL_JSON, false, WireLimits.DEFAULT);
+        reader.feed(Unpooled.copiedBuffer("{\"x\":{" + many, UTF_8));
+        assertThat(reader.held()).isGreaterThan(100_000);
+        reader.feed(Unpooled.copiedBuffer("},\"inputs\":[]", UTF_8));
+        assertThat(reader.held()).isLessThan(50_000);
+        reader.release();
     }
 
     private static boolean refused(RestRequestReader reader, String body) {

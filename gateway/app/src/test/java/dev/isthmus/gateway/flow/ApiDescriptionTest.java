@@ -18,6 +18,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What callers see of the gateway in its OpenAPI documents: what metadata show them. */
@@ -85,6 +86,42 @@ class ApiDescriptionTest {
                             "/v2/repository/{repository}/models/{model}/load")
                     .doesNotContain("/v2/cudasharedmemory/status");
             assertThat(document.has("security")).isFalse();
+        }
+    }
+
+    @Test
+    void names_haveLengthAndPattern() throws Exception {
+        try (Stage stage = Stage.local()) {
+            JsonNode document = described(stage);
+            List<JsonNode> parameters = new ArrayList<>();
+            document.path("paths").findValues("parameters").forEach(list -> list.forEach(parameters::add));
+            parameters.removeIf(parameter -> !parameter.path("in").asText().equals("path"));
+            assertThat(parameters)
+                    .hasSizeGreaterThan(10)
+                    .allSatisfy(parameter -> assertThat(names(parameter.path("schema")))
+                            .containsExactly("type", "minLength", "maxLength", "pattern"));
+            assertThat(document.at("/components/schemas/InferInput/properties/name/maxLength")
+                            .intValue())
+                    .isEqualTo(256);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/openapi.json, ~1v2~1models~1{model}~1infer_stream, InferResponse",
+        "/openapi.json, ~1v2~1models~1{model}~1generate_stream, GenerateResponse",
+        "/v2/models/simple/openapi.json, ~1v2~1models~1simple~1infer_stream, ModelInferResponse",
+    })
+    void events_haveTheirSchema(String of, String path, String response) throws Exception {
+        try (Stage stage = Stage.local()) {
+            JsonNode document = document(stage, of);
+            JsonNode text = document.at("/paths/" + path + "/post/responses/200/content/text~1event-stream/schema");
+            assertThat(text.at("/contentMediaType").asText()).isEqualTo("text/event-stream");
+            assertThat(text.at("/contentSchema/items/$ref").asText())
+                    .isEqualTo("#/components/schemas/" + response + "Event");
+            JsonNode data = document.at("/components/schemas/" + response + "Event/properties/data");
+            assertThat(data.findValuesAsText("$ref"))
+                    .containsExactly("#/components/schemas/" + response, "#/components/schemas/Error");
         }
     }
 

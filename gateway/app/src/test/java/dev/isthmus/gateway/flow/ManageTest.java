@@ -10,6 +10,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
+import dev.isthmus.proto.ModelConfigRequest;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -192,6 +194,54 @@ class ManageTest {
             Http1Client.Response response = client.post(path, body).response();
             assertThat(response.status()).as(response.text()).isEqualTo(400);
             assertThat(server.opened).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"GRPC", "REST"})
+    void restClient_malformedIndex_isRefusedAlikeForEveryServer(UpstreamProtocol protocol) throws Exception {
+        ManageCase index = new ManageCase("POST /v2/repository/index", "", "RepositoryIndex", "", "", "");
+        try (FakeGrpcServer grpc = grpc(new byte[0]);
+                FakeRestServer rest = rest(index, "[]");
+                Stage stage = stage(protocol, protocol == UpstreamProtocol.GRPC ? grpc.endpoint() : rest.endpoint());
+                Http1Client client = stage.http1()) {
+            for (String value : List.of("{}", "1", "\"true\"")) {
+                Http1Client.Response refused = client.post("/v2/repository/index", "{\"ready\":" + value + "}")
+                        .response();
+                assertThat(refused.status()).isEqualTo(400);
+                assertThat(JSON.readTree(refused.text()).path("error").asText())
+                        .isEqualTo("'ready': true or false is expected, got " + value);
+            }
+            for (String body : List.of("{\"ready\":null}", "{\"ready\":true}", "{}", "")) {
+                assertThat(client.post("/v2/repository/index", body).response().text())
+                        .isEqualTo("[]");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            404 | {"detail":"Not Found"}                       | UNIMPLEMENTED
+            404 | {"error":"Not Found"}                        | UNIMPLEMENTED
+            405 | {"detail":"Method Not Allowed"}              | UNIMPLEMENTED
+            404 | {"error":"Request for unknown model: 'm'"}   | NOT_FOUND
+            """)
+    void grpcClient_restServerWithoutThePath_isUnimplemented(int status, String text, Status.Code code)
+            throws Exception {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
+                    String failed =
+                            "HTTP/1.1 " + status + " No\r\nContent-Length: " + text.length() + "\r\n\r\n" + text;
+                    boolean ours = request.head().contains("/config ");
+                    FakeRestServer.write(out, ours ? failed : FakeRestServer.ok("{}"));
+                    return true;
+                });
+                Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
+            byte[] request =
+                    ModelConfigRequest.newBuilder().setName("m").build().toByteArray();
+            assertThat(GrpcClient.ask(stage.channel(), "ModelConfig", new Metadata(), request)
+                            .status()
+                            .getCode())
+                    .isEqualTo(code);
         }
     }
 

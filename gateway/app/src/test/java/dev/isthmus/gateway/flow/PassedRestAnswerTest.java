@@ -372,15 +372,37 @@ class PassedRestAnswerTest {
         }
     }
 
+    @Test
+    void nanBehindTheData_endsTheClientsAnswerShort() throws Exception {
+        String json = latin(json(SOME));
+        String wrong = json.substring(0, json.length() - 1) + ",\"parameters\":{\"p\":[NaN]}}";
+        answer = new Written(Framing.CLOSE, wrong.getBytes(StandardCharsets.US_ASCII), 0);
+        try (Stage stage = stage();
+                Http1Client client = stage.http1()) {
+            client.post(PATH, REQUEST);
+            Http1Client.Head head = client.head();
+            assertThatThrownBy(() -> body(client, head)).isInstanceOf(IOException.class);
+        }
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"\"shape\":[7", "\"datatype\":\"INT9\"", "\"shape\":[-1", "{{"})
+    @ValueSource(
+            strings = {
+                "\"shape\":[7",
+                "\"datatype\":\"INT9\"",
+                "\"shape\":[-1",
+                "{{",
+                "\"parameters\":{\"p\":-Infinity},"
+            })
     void binaryAnswerWithWrongJson_isRefusedBeforeAnyOfIt(String part) throws Exception {
         String json = binaryHead(SOME);
         String wrong = part.startsWith("{")
                 ? part + json.substring(part.length())
                 : part.startsWith("\"shape")
                         ? json.replaceFirst("\"shape\":\\[.", part)
-                        : json.replace("\"datatype\":\"INT8\"", part);
+                        : part.startsWith("\"parameters")
+                                ? "{" + part + json.substring(1)
+                                : json.replace("\"datatype\":\"INT8\"", part);
         byte[] body = Arrays.copyOf(wrong.getBytes(StandardCharsets.US_ASCII), wrong.length() + SOME);
         answer = new Written(Framing.LENGTH, body, wrong.length());
         try (Stage stage = stage();

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.extension.FanOut;
 import dev.isthmus.gateway.extension.ManagementJson;
 import dev.isthmus.gateway.extension.RepositoryJson;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -40,14 +41,12 @@ final class ManageBridge extends ForwardingReply {
 
     /** Sends the request. The body is taken. */
     Subscription send(Call call, ByteBuf body) {
-        if (!converted) {
-            return passed(call, body);
+        boolean index = manage.extension() == Extension.REPOSITORY_INDEX;
+        if (!converted && !(index && manage.json())) {
+            return upstream.manage(call, manage, body, index ? this : delegate());
         }
         try {
-            ByteBuf turned = manage.json()
-                    ? ManagementJson.toProtobuf(manage.extension(), manage.model(), manage.resource(), body)
-                    : ManagementJson.toJson(manage.extension(), body);
-            return upstream.manage(call, manage.as(!manage.json()), turned, this);
+            return converted ? convert(call, body) : index(call, body);
         } catch (JsonProcessingException | InvalidProtocolBufferException e) {
             fail(ManagementJson.malformed(e));
         } catch (IOException e) {
@@ -60,9 +59,16 @@ final class ManageBridge extends ForwardingReply {
         return Subscription.NONE;
     }
 
-    private Subscription passed(Call call, ByteBuf body) {
-        boolean index = manage.extension() == Extension.REPOSITORY_INDEX && !manage.json();
-        return upstream.manage(call, manage, body, index ? this : delegate());
+    private Subscription convert(Call call, ByteBuf body) throws IOException {
+        ByteBuf turned = manage.json()
+                ? ManagementJson.toProtobuf(manage.extension(), manage.model(), manage.resource(), body)
+                : ManagementJson.toJson(manage.extension(), body);
+        return upstream.manage(call, manage.as(!manage.json()), turned, this);
+    }
+
+    /** Sends a valid request for an index between REST client and server: each server refuses others in its own way. */
+    private Subscription index(Call call, ByteBuf body) throws IOException {
+        return upstream.manage(call, manage, ManagementJson.index(body), delegate());
     }
 
     @Override
@@ -85,6 +91,23 @@ final class ManageBridge extends ForwardingReply {
         } finally {
             document.release();
         }
+    }
+
+    /** REST servers say 404 of a path that they do not have, too, as their frameworks do: without a model's name. */
+    @Override
+    public void fail(OipException failure) {
+        boolean single = manage.extension().fanOut() == FanOut.ONE_SERVER
+                || manage.extension().fanOut() == FanOut.ONE_READY_SERVER;
+        boolean noPath = single
+                && converted
+                && !manage.json()
+                && failure.code() == ErrorCode.NOT_FOUND
+                && failure.message().equals("Not Found");
+        super.fail(
+                noPath
+                        ? new OipException(
+                                ErrorCode.UNIMPLEMENTED, "the server does not serve " + manage.extension(), failure)
+                        : failure);
     }
 
     private byte[] turned(byte[] content) throws IOException {

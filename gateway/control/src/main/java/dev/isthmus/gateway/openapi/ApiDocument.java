@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.settings.NameGrammar;
 import java.util.Locale;
 
 /** An OpenAPI 3.1 document that is being written. Schemas are added when something refers to them. */
@@ -124,14 +125,14 @@ final class ApiDocument {
             return this;
         }
 
-        /** Server-sent events whose data are JSON. */
-        ApiOperation answersEvents() {
+        /** Server-sent events, as {@link ApiDocument#events} describes them. */
+        ApiOperation answersEvents(JsonNode events) {
             content(
                     responses
                             .putObject("200")
                             .put("description", "Server-sent events; the data of each one is a response in JSON."),
                     EVENTS_TYPE,
-                    JSON.objectNode().put("type", "string"));
+                    events);
             return this;
         }
 
@@ -144,6 +145,21 @@ final class ApiDocument {
         private ArrayNode parameters() {
             return node.withArray("parameters");
         }
+    }
+
+    /** The text of server-sent events whose data are this response (a reference), or an error, in JSON. */
+    ObjectNode events(ObjectNode response) {
+        String of = response.path("$ref").asText();
+        ObjectNode event = JSON.objectNode().put("type", "object");
+        event.putArray("required").add("data");
+        ObjectNode data = event.putObject("properties").putObject("data");
+        data.put("type", "string").put("contentMediaType", JSON_TYPE);
+        data.putObject("contentSchema").putArray("anyOf").add(response).add(schema("Error"));
+        ObjectNode text = JSON.objectNode().put("type", "string").put("contentMediaType", EVENTS_TYPE);
+        text.putObject("contentSchema")
+                .put("type", "array")
+                .set("items", schema(of.substring(of.lastIndexOf('/') + 1) + "Event", event));
+        return text;
     }
 
     private static ObjectNode binary() {
@@ -181,6 +197,12 @@ final class ApiDocument {
                 .put("name", name)
                 .put("in", "path")
                 .put("required", true)
-                .set("schema", JSON.objectNode().put("type", "string").put("minLength", 1));
+                .set(
+                        "schema",
+                        JSON.objectNode()
+                                .put("type", "string")
+                                .put("minLength", 1)
+                                .put("maxLength", NameGrammar.MAX_BYTES)
+                                .put("pattern", NameGrammar.PATTERN));
     }
 }

@@ -82,7 +82,7 @@ final class GatewayApi {
             case INFER_STREAM ->
                 operation(action, path, id, "inference", "An inference with any number of responses")
                         .inference(document.schema("InferRequest"))
-                        .answersEvents();
+                        .answersEvents(document.events(document.schema("InferResponse")));
             case GENERATE ->
                 operation(action, path, id, "inference", "Generates text")
                         .body(document.schema("GenerateRequest"), true)
@@ -90,7 +90,7 @@ final class GatewayApi {
             case GENERATE_STREAM ->
                 operation(action, path, id, "inference", "Generates text, in parts")
                         .body(document.schema("GenerateRequest"), true)
-                        .answersEvents();
+                        .answersEvents(document.events(document.schema("GenerateResponse")));
             case OPENAPI ->
                 operation(action, path, "model" + upper(id), "metadata", "The description of a model, with an example")
                         .answers(anything());

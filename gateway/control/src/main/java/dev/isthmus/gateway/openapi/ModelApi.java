@@ -36,7 +36,7 @@ final class ModelApi {
                 .answers(document.schema("ModelReady"));
         infer(ModelAction.INFER, "infer", "An inference", request, example).answersInference(response);
         infer(ModelAction.INFER_STREAM, "inferStream", "An inference with any number of responses", request, example)
-                .answersEvents();
+                .answersEvents(document.events(response));
     }
 
     private ApiDocument.ApiOperation infer(

@@ -36,12 +36,14 @@ public sealed interface ReplyMessage {
      *
      * @param id the request's id, to be set on the response because it was not sent to the server; null if the response
      *     has its own
+     * @param last whether it is the only response to a request of a stream and is to be marked as its last, as Triton
+     *     does
      */
-    record Inference(InferMessage message, @Nullable String id) implements ReplyMessage {
+    record Inference(InferMessage message, @Nullable String id, boolean last) implements ReplyMessage {
 
         /** A response with its own id. */
         public Inference(InferMessage message) {
-            this(message, null);
+            this(message, null, false);
         }
     }
 

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.buffer.SmallParts;
@@ -58,6 +60,7 @@ final class PassThroughJson {
         try {
             reader.feed(part.bytes());
             memory.source(reader.held() + (held == null ? 0 : held.readableBytes()));
+            requireJson();
         } catch (RuntimeException e) {
             part.release();
             throw e;
@@ -76,6 +79,15 @@ final class PassThroughJson {
         ByteBuf bytes =
                 before == null ? part.bytes() : SmallParts.complete(SmallParts.join(allocator, before, part.bytes()));
         return new ReplyMessage.Part(bytes, part.length(), jsonLength);
+    }
+
+    /** A whole response with such words is written anew; this one has gone on in part. */
+    private void requireJson() {
+        if (reader.hasStrayWord()) {
+            throw new OipException(
+                    ErrorCode.BAD_UPSTREAM_ANSWER,
+                    "the model's server sent NaN or an infinity outside the data of tensors, where JSON is expected");
+        }
     }
 
     /**

@@ -4,6 +4,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.StreamParameters;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestRequest;
@@ -33,6 +34,7 @@ final class PassThroughRule {
                 || read.contestedInputs()
                 || (read.base64Inputs() && !peer.dialect().base64())
                 || !outputs.base64().isEmpty()
+                || read.request().parameters().containsKey(StreamParameters.EMPTY_FINAL)
                 || !peer.dialect().acceptsId(read.request().id())
                 || (read.foreignParameter() != null && !peer.anyParameter())
                 || (!peer.sharedMemory() && inSharedMemory(read.request()))) {

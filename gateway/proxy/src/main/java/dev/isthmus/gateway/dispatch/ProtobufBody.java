@@ -118,7 +118,6 @@ final class ProtobufBody implements RequestBody {
     }
 
     private ResponseForm form(ServerFeatures peer, ModelRef model) {
-        boolean typed = !outline.raw() && !peer.dialect().alwaysRaw();
         boolean unchanged = peer.dialect().acceptsId(outline.id());
         String responseModel = model.name().equals(outline.model().name())
                 ? null
@@ -127,10 +126,14 @@ final class ProtobufBody implements RequestBody {
                 Wire.PROTOBUF,
                 unchanged,
                 OutputForms.JSON,
-                typed,
+                typed(peer),
                 sharedOutputs(peer, unchanged),
                 outline.id(),
                 responseModel);
+    }
+
+    private boolean typed(ServerFeatures peer) {
+        return !outline.raw() && !peer.dialect().alwaysRaw() && message != null && ProtobufReader.typed(message);
     }
 
     /** A message that is received in parts has none. */

@@ -330,8 +330,9 @@ final class StreamCallFlow implements RequestSink {
                         Map.of(),
                         inference.id(),
                         key.responseModel());
-                client.message(
-                        new ReplyMessage.Inference(transcoder.response(call.allocator(), inference.message(), form)));
+                InferMessage response = transcoder.response(call.allocator(), inference.message(), form);
+                client.message(new ReplyMessage.Inference(
+                        inference.last() ? Transcoder.last(call.allocator(), response) : response));
             } catch (OipException e) {
                 client.message(new ReplyMessage.StreamError(e, ""));
             }

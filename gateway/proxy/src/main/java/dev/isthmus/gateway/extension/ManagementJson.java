@@ -7,6 +7,7 @@ import com.google.protobuf.Message;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryModelLoadRequest;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufInputStream;
@@ -45,14 +46,31 @@ public final class ManagementJson {
             extension.request().name(message, model, resource);
             return LoadRequests.toProtobuf((RepositoryModelLoadRequest.Builder) message, content);
         }
+        extension.requestForm().reader().read(document(content), message);
+        extension.request().name(message, model, resource);
+        return Unpooled.wrappedBuffer(message.build().toByteArray());
+    }
+
+    /**
+     * A REST client's request for a repository index (borrowed), as all REST servers read it, owned by the caller: as
+     * it came, or empty if it has null for what is not set, which Triton refuses.
+     *
+     * @throws IOException if the body is not JSON
+     * @throws OipException INVALID_ARGUMENT if the JSON is not a valid request
+     */
+    public static ByteBuf index(ByteBuf content) throws IOException {
+        JsonNode json = document(content);
+        Extension.REPOSITORY_INDEX.requestForm().reader().read(json, RepositoryIndexRequest.newBuilder());
+        return json.path("ready").isNull() ? Unpooled.EMPTY_BUFFER : content.retain();
+    }
+
+    private static JsonNode document(ByteBuf content) throws IOException {
         InputStream in = new ByteBufInputStream(content.slice());
         JsonNode json = content.isReadable() ? ProtobufJson.JSON.readTree(in) : ProtobufJson.object();
         if (!json.isObject()) {
             throw OipException.invalid("the body: an object is expected");
         }
-        extension.requestForm().reader().read(json, message);
-        extension.request().name(message, model, resource);
-        return Unpooled.wrappedBuffer(message.build().toByteArray());
+        return json;
     }
 
     /** The JSON body of a request (borrowed) for a REST server, owned by the caller; names are in the path. */

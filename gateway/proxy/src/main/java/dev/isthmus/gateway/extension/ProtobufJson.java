@@ -12,14 +12,18 @@ import com.google.protobuf.Message;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Protobuf messages in Triton's JSON, which differs from protobuf's JSON mapping: names with underscores, 64-bit
- * integers as numbers, default values written.
+ * integers as numbers except in two fields, default values written.
  */
 final class ProtobufJson {
     static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
     private static final BigInteger UINT64 = BigInteger.ONE.shiftLeft(64);
+    /** The 64-bit integers that Triton writes as protobuf's JSON mapping does, as strings. */
+    private static final Set<String> STRINGS = Set.of(
+            "triton.ModelInstanceGroup.SecondaryDevice.device_id", "triton.ModelSequenceBatching.InitialState.dims");
 
     private ProtobufJson() {}
 
@@ -58,6 +62,9 @@ final class ProtobufJson {
             case MESSAGE -> write((Message) value);
             case LONG -> {
                 long number = (Long) value;
+                if (STRINGS.contains(field.getFullName())) {
+                    yield JSON.getNodeFactory().textNode(Long.toString(number));
+                }
                 boolean wraps = field.getType() == FieldDescriptor.Type.UINT64 && number < 0;
                 yield wraps
                         ? JSON.getNodeFactory()

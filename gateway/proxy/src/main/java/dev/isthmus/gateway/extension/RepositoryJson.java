@@ -16,8 +16,7 @@ import java.io.IOException;
 /** The JSON of the model repository extensions. */
 public final class RepositoryJson {
     static final JsonForm INDEX_REQUEST = new JsonForm(
-            (json, into) -> ((RepositoryIndexRequest.Builder) into)
-                    .setReady(json.path("ready").asBoolean()),
+            (json, into) -> ((RepositoryIndexRequest.Builder) into).setReady(ready(json.path("ready"))),
             message -> ProtobufJson.object().put("ready", ((RepositoryIndexRequest) message).getReady()));
 
     /** An array of models, without empty members. */
@@ -47,6 +46,14 @@ public final class RepositoryJson {
             message -> ProtobufJson.write(ModelConfig.parseFrom(((ModelConfigResponse) message).getConfig())));
 
     private RepositoryJson() {}
+
+    /** MLServer's clients write null for what is not set. */
+    private static boolean ready(JsonNode value) {
+        if (value.isBoolean() || value.isMissingNode() || value.isNull()) {
+            return value.asBoolean();
+        }
+        throw OipException.invalid("'ready': true or false is expected, got " + value);
+    }
 
     private static JsonNode index(Message message) {
         ArrayNode models = ProtobufJson.array();

@@ -9,6 +9,8 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.StreamParameters;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -20,7 +22,7 @@ import java.util.Map;
  */
 public final class UnaryStream implements UpstreamStream {
     private static final int MAX_WAITING = 16;
-    private static final Map<String, Parameter> FINAL = Map.of("triton_final_response", new Parameter.Bool(true));
+    private static final Map<String, Parameter> FINAL = Map.of(StreamParameters.FINAL, new Parameter.Bool(true));
 
     private record PendingMessage(ModelRef model, String id, boolean emptyFinal, InferMessage message, long bytes) {}
 
@@ -127,15 +129,23 @@ public final class UnaryStream implements UpstreamStream {
         public void message(ReplyMessage response) {
             if (closed) {
                 response.release();
-            } else if (response instanceof ReplyMessage.Inference inference
-                    && !upstream.peer().dialect().acceptsId(request.id())) {
-                reply.message(new ReplyMessage.Inference(inference.message(), request.id()));
+            } else if (response instanceof ReplyMessage.Inference inference) {
+                reply.message(inStream(inference));
             } else if (response instanceof ReplyMessage.StreamError error
                     && error.id().isEmpty()) {
                 reply.message(new ReplyMessage.StreamError(error.failure(), request.id()));
             } else {
                 reply.message(response);
             }
+        }
+
+        private ReplyMessage.Inference inStream(ReplyMessage.Inference response) {
+            Dialect dialect = upstream.peer().dialect();
+            boolean marked = request.emptyFinal() || dialect == Dialect.TRITON;
+            return new ReplyMessage.Inference(
+                    response.message(),
+                    dialect.acceptsId(request.id()) ? response.id() : request.id(),
+                    marked && upstream.peer().singleResponses());
         }
 
         @Override
@@ -145,7 +155,7 @@ public final class UnaryStream implements UpstreamStream {
 
         @Override
         public void complete() {
-            if (!closed && request.emptyFinal()) {
+            if (!closed && request.emptyFinal() && !upstream.peer().singleResponses()) {
                 InferResponse last = new InferResponse(request.model(), request.id(), FINAL, List.of());
                 reply.message(new ReplyMessage.Inference(new InferMessage.Response(last)));
             }

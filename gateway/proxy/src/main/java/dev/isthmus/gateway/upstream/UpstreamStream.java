@@ -33,8 +33,8 @@ public interface UpstreamStream extends Subscription {
      * Sends a request.
      *
      * @param id of the request, for reporting its failure
-     * @param emptyFinal whether a final response without tensors must follow the last response; if the server sends it
-     *     itself, the message says so
+     * @param emptyFinal whether the last response must be marked as such, and a response without tensors must follow if
+     *     there may be several; if the server does so itself, the message says so
      * @param message on the upstream's wire, taken
      */
     void send(ModelRef model, String id, boolean emptyFinal, InferMessage message);

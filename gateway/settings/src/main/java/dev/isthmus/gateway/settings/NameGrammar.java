@@ -11,7 +11,13 @@ import java.util.HexFormat;
  * sent to a REST server (docs/explanation/decisions.md).
  */
 public final class NameGrammar {
-    private static final int MAX_BYTES = 255;
+    /** The maximum length in bytes of UTF-8. */
+    public static final int MAX_BYTES = 255;
+
+    /** A regular expression (ECMA 262) for valid names, except that it does not count bytes. */
+    public static final String PATTERN =
+            "^(?!\\.{1,2}$)(?!.*%[0-9A-Fa-f]{2})" + "[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$";
+
     private static final int SHOWN = 64;
     private static final String EXPECTED = "1 to " + MAX_BYTES
             + " bytes are expected, without '/', '\\', control characters and percent escapes, and not '.' or '..'";

@@ -15,6 +15,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
@@ -170,6 +171,19 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("dev.isthmus.gateway.fleet..", "dev.isthmus.gateway.upstream.(*)..")
+                .check(CLASSES);
+    }
+
+    /** So that no kind of inference can leave out a route's policies. */
+    @Test
+    void targets_areChosenByRouteCallOnly() {
+        noClasses()
+                .that()
+                .areNotAssignableTo(Route.class)
+                .and()
+                .doNotHaveSimpleName("RouteCall")
+                .should()
+                .callMethodWhere(target(name("pick")).and(target(owner(assignableTo(Route.class)))))
                 .check(CLASSES);
     }
 

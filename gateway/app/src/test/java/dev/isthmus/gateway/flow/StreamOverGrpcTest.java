@@ -2,9 +2,11 @@ package dev.isthmus.gateway.flow;
 
 import static dev.isthmus.gateway.upstream.FakeGrpcServer.next;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelStreamInferResponse;
@@ -12,6 +14,7 @@ import io.grpc.CallOptions;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
+import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,6 +66,12 @@ class StreamOverGrpcTest {
         assertThat(response.getModelName()).isEqualTo(model);
         assertThat(response.getId()).isEqualTo(id);
         assertThat(Infer.value(response)).isEqualTo(value);
+    }
+
+    private static void expectError(GrpcClient client, String id, String text) throws Exception {
+        ModelStreamInferResponse error = Infer.envelope(client.answer());
+        assertThat(error.getErrorMessage()).startsWith(text);
+        assertThat(error.getInferResponse().getId()).isEqualTo(id);
     }
 
     @ParameterizedTest
@@ -209,31 +218,117 @@ class StreamOverGrpcTest {
     }
 
     @Test
-    void server_failsMidStream_statusReachesTheClient_andOtherBranchesEnd() throws Exception {
+    void serversStream_endsWithAStatus_isOneFailedResponse_andTheNextRequestOpensANewOne() throws Exception {
         try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
-                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+                FakeGrpcServer other = new FakeGrpcServer(new Counting(true));
+                Stage stage = new Stage(
+                        Map.of(
+                                "one", Stage.grpc(server, ServerDialect.GENERIC),
+                                "other", Stage.grpc(other, ServerDialect.TRITON)),
+                        Map.of("m", "one", "o", "other"),
+                        null)) {
             GrpcClient client = open(stage);
-            client.send(request("other", "a", 1));
-            expectEnvelope(client, "other", "a", 0);
+            client.send(request("o", "a", 1));
+            expectEnvelope(client, "o", "a", 0);
+            client.send(request("m", "die", 1));
+            expectError(client, "die", "no more of that");
             client.send(request("m", "b", 1));
             expectEnvelope(client, "m", "b", 0);
-            client.send(request("m", "die", 1));
-            assertThat(client.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-            assertThat(client.status().getDescription()).isEqualTo("no more of that");
-            assertThat(next(server.cancelled)).isEqualTo(STREAM);
+            client.send(request("o", "c", 1));
+            expectEnvelope(client, "o", "c", 0);
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(server.opened).hasSize(2);
+            assertThat(other.opened).hasSize(1);
         }
     }
 
     @Test
-    void server_vanishesMidStream_isUnavailable() throws Exception {
+    void serversStream_endsWithAStatus_failsEachRequestThatWaitsOnIt() throws Exception {
         try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(request("m", "a", 1));
             expectEnvelope(client, "m", "a", 0);
+            client.send(request("m", "silent", 1)).send(request("m", "die", 1));
+            expectError(client, "silent", "no more of that");
+            expectError(client, "die", "no more of that");
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(client.answers).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"triton_grpc_error, true", "isthmus-stream-form, oip"})
+    void serversStream_endsWithAStatus_forAClientThatWantsAStatus_endsTheStream(String header, String value)
+            throws Exception {
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage, header, value);
+            client.send(request("other", "a", 1));
+            client.answer();
+            client.send(request("m", "silent", 1)).send(request("m", "die", 1));
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+            assertThat(client.status().getDescription()).isEqualTo("no more of that");
+            assertThat(next(server.cancelled)).isEqualTo(STREAM);
+            assertThat(client.answers).isEmpty();
+        }
+    }
+
+    /** Marks its only response as the last one, and ends the stream when it gets the request "die". */
+    private static final class Marking implements FakeGrpcServer.Script {
+        @Override
+        public void message(ServerCall<byte[], byte[]> call, byte[] message) {
+            ModelInferRequest request = Infer.request(message);
+            InferParameter last = InferParameter.newBuilder().setBoolParam(true).build();
+            call.sendMessage(Infer.enveloped(Infer.answer(request, 1).toBuilder()
+                    .putParameters("triton_final_response", last)
+                    .build()));
+            call.close(Status.UNAVAILABLE.withDescription("gone"), new Metadata());
+        }
+    }
+
+    @Test
+    void serversStream_endsBetweenRequests_isNotNoticed() throws Exception {
+        try (FakeGrpcServer server = new FakeGrpcServer(new Marking());
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage);
+            for (int i = 0; i < 3; i++) {
+                client.send(request("m", "a" + i, 1));
+                expectEnvelope(client, "m", "a" + i, 1);
+                int opened = i + 1;
+                await().atMost(Duration.ofSeconds(20))
+                        .until(() -> stage.gateway()
+                                        .meters()
+                                        .get("isthmus.upstream.under.way")
+                                        .gauge()
+                                        .value()
+                                == 0);
+                assertThat(server.opened).hasSize(opened);
+            }
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(client.answers).isEmpty();
+        }
+    }
+
+    @Test
+    void server_vanishesMidStream_isUnavailable_andTheStreamGoesOn() throws Exception {
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage);
+            client.send(request("m", "a", 1));
+            expectEnvelope(client, "m", "a", 0);
+            client.send(request("m", "silent", 1));
+            next(server.messages);
+            next(server.messages);
             server.stop();
-            assertThat(client.status().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
-            assertThat(client.status().getDescription()).startsWith("upstream 'server' ");
+            expectError(client, "silent", "upstream 'server' ");
+            client.send(request("m", "b", 1));
+            expectError(client, "b", "upstream 'server' ");
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         }
     }
 
@@ -241,14 +336,17 @@ class StreamOverGrpcTest {
     @EnumSource(
             value = ServerDialect.class,
             names = {"TRITON", "GENERIC"})
-    void server_sendsWhatIsNoMessage_endsTheStream(ServerDialect dialect) throws Exception {
+    void server_sendsWhatIsNoMessage_failsTheRequest(ServerDialect dialect) throws Exception {
         try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, dialect))) {
             GrpcClient client = open(stage);
             client.send(request("m", "malformed", 1));
-            assertThat(client.status().getCode()).isEqualTo(Status.Code.INTERNAL);
-            assertThat(client.status().getDescription()).contains("violates the protocol");
+            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            assertThat(error.getErrorMessage()).contains("violates the protocol");
+            assertThat(error.getInferResponse().getId()).isEqualTo("malformed");
             assertThat(next(server.cancelled)).isEqualTo(STREAM);
+            client.send(request("m", "a", 1));
+            expectEnvelope(client, "m", "a", 0);
         }
     }
 }

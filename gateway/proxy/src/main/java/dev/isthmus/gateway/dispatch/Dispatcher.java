@@ -7,18 +7,12 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
-import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.json.JsonCheck;
-import java.util.Map;
 
 /**
  * The layer that selects the route. Requests about the gateway itself are answered here, requests about the whole fleet
@@ -108,39 +102,17 @@ final class Dispatcher implements Service {
     }
 
     private RequestSink inference(Call call, Operation.Infer infer, Route route, Reply reply) {
-        RouteCall routed = new RouteCall(call, route, infer.model(), policies, access);
+        RouteCall routed = new RouteCall(call, route, infer.model(), policies, access, reply);
         return HeldRequest.of(
                 routed.undecided(),
                 call.loop(),
-                reply,
-                () -> IncomingRequest.of(call, infer, routed, reply, transcoder, rules));
+                routed,
+                () -> IncomingRequest.of(call, infer, routed, transcoder, rules));
     }
 
     private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
-        RouteCall routed = new RouteCall(call, route, generate.model(), policies, access);
-        return HeldRequest.of(routed.undecided(), call.loop(), reply, () -> admitted(call, generate, routed, reply));
-    }
-
-    private RequestSink admitted(Call call, Operation.Generate generate, RouteCall routed, Reply reply) {
-        TargetSelection selection = routed.selectTarget(new RequestAttributes(call.client(), Map.of(), ""));
-        Target target = selection.target();
-        Operation.Generate forTarget = new Operation.Generate(target.model(), generate.stream());
-        Call withAffinity = call.withAffinity(selection.affinity());
-        return new PassThroughBody(call.allocator(), JsonCheck.passed(rules.limits()), reply, body -> {
-            routed.received(body.readableBytes());
-            try {
-                routed.complete();
-            } catch (OipException limited) {
-                body.release();
-                reply.fail(limited);
-                return Subscription.NONE;
-            }
-            return HeldBody.of(
-                    routed.undecided(),
-                    call.loop(),
-                    body,
-                    complete -> target.upstream().generate(withAffinity, forTarget, complete, reply),
-                    reply::fail);
-        });
+        RouteCall routed = new RouteCall(call, route, generate.model(), policies, access, reply);
+        return HeldRequest.of(
+                routed.undecided(), call.loop(), routed, () -> GenerateCall.of(call, generate, routed, rules.limits()));
     }
 }

@@ -3,7 +3,6 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.TargetSelection;
@@ -41,14 +40,13 @@ final class IncomingRequest implements RequestSink {
     }
 
     /** Creates the sink of a new call. */
-    static RequestSink of(
-            Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, InferRules rules) {
+    static RequestSink of(Call call, Operation.Infer infer, RouteCall routed, Transcoder transcoder, InferRules rules) {
         RequestBody body = switch (infer.form()) {
             case BodyForm.RestForm rest -> restBody(call, infer, rest, routed, transcoder, rules);
             case BodyForm.ProtobufForm protobuf ->
                 new ProtobufBody(transcoder, call.allocator(), protobuf.outline(), protobuf.inParts());
         };
-        InferCall flow = new InferCall(call, infer, routed, client, transcoder, body);
+        InferCall flow = new InferCall(call, infer, routed, transcoder, body);
         // The length of a protobuf message is not known before its first part.
         long maxLength = infer.form() instanceof BodyForm.RestForm rest ? rest.bodyLength() : Long.MAX_VALUE;
         // A request that may have to be sent again is gathered.
@@ -169,7 +167,7 @@ final class IncomingRequest implements RequestSink {
             return;
         }
         try {
-            routed.complete();
+            routed.bodyComplete();
             RateWait.then(routed.undecided(), call.loop(), this::complete);
         } catch (RuntimeException | OutOfMemoryError e) {
             flow.abort(e);

@@ -33,7 +33,6 @@ final class InferCall implements Reply {
 
     private final Operation.Infer infer;
     private final RouteCall routed;
-    private final Reply client;
     private final RequestBody body;
     private final OutgoingResponse response;
     private Call call;
@@ -42,13 +41,11 @@ final class InferCall implements Reply {
     private boolean callEnded;
 
     /** @param body the client's request, released when it is not needed any more */
-    InferCall(
-            Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, RequestBody body) {
+    InferCall(Call call, Operation.Infer infer, RouteCall routed, Transcoder transcoder, RequestBody body) {
         this.call = CallTimeouts.within(call, routed.route().config().timeout());
         this.infer = infer;
         this.routed = routed;
-        this.client = client;
-        this.response = new OutgoingResponse(call.context(), routed, transcoder, client);
+        this.response = new OutgoingResponse(call.context(), routed, transcoder);
         this.fallback = routed.route().fallback(infer.model());
         this.body = body;
     }
@@ -200,12 +197,12 @@ final class InferCall implements Reply {
 
     @Override
     public void onReady() {
-        client.onReady();
+        routed.onReady();
     }
 
     @Override
     public boolean isReady() {
-        return client.isReady();
+        return routed.isReady();
     }
 
     @Override
@@ -216,14 +213,14 @@ final class InferCall implements Reply {
     @Override
     public void headers(Map<String, String> headers) {
         if (!callEnded) {
-            client.headers(headers);
+            routed.headers(headers);
         }
     }
 
     @Override
     public void message(ReplyMessage message) {
         if (!callEnded && message instanceof ReplyMessage.StreamError) {
-            client.message(message);
+            routed.message(message);
             return;
         }
         if (callEnded || !(message instanceof ReplyMessage.Part || message instanceof ReplyMessage.Inference)) {
@@ -266,9 +263,8 @@ final class InferCall implements Reply {
             return;
         }
         callEnded = true;
-        routed.ended(null);
         releaseIfUnused();
-        client.complete();
+        routed.complete();
     }
 
     @Override
@@ -277,9 +273,8 @@ final class InferCall implements Reply {
             return;
         }
         Target nextTarget = fallback;
-        if (nextTarget != null && shouldFallBack(failure)) {
-            routed.failedOver(failure);
-            call.context().sentTo(nextTarget.upstream().name(), nextTarget.model());
+        if (nextTarget != null && RouteCall.fallsBack(call, failure)) {
+            routed.failedOver(failure, nextTarget);
             fallback = null;
             inFlight = Subscription.NONE;
             send(nextTarget, false);
@@ -287,18 +282,8 @@ final class InferCall implements Reply {
         }
         callEnded = true;
         boolean sends = inFlight instanceof RequestUpload upload && upload.waitsForClient();
-        routed.failed(failure, sends, !client.isReady());
         releaseIfUnused();
-        client.fail(failure);
-    }
-
-    /** Whether the failure is one of the server and not of the request, and time is left. */
-    private boolean shouldFallBack(OipException failure) {
-        return switch (failure.code()) {
-            case UNAVAILABLE, OVERLOADED, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
-                !failure.isResponseDropped() && (!call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0);
-            default -> false;
-        };
+        routed.fail(failure, sends);
     }
 
     /** Releases the request, unless copies of it are still to be made or parts of it still to be received. */

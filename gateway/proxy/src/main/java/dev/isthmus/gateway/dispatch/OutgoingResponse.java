@@ -19,18 +19,16 @@ final class OutgoingResponse {
     private final CallContext context;
     private final RouteCall routed;
     private final Transcoder transcoder;
-    private final Reply client;
     private ResponseForm form = ResponseForm.DECODED;
     private @Nullable PassThroughJson passThrough;
     private @Nullable JsonResponseWriter text;
     /** Whether the server's response is complete. */
     private boolean received;
 
-    OutgoingResponse(CallContext context, RouteCall routed, Transcoder transcoder, Reply client) {
+    OutgoingResponse(CallContext context, RouteCall routed, Transcoder transcoder) {
         this.context = context;
         this.routed = routed;
         this.transcoder = transcoder;
-        this.client = client;
     }
 
     /** Sets the form of the response to the request that is about to be sent. */
@@ -40,7 +38,7 @@ final class OutgoingResponse {
 
     /** Whether it may arrive in parts, see {@link Reply#acceptsParts}. */
     boolean acceptsParts(Wire wire, long length) {
-        return form.passesParts(wire) && !routed.compared() && client.acceptsParts(wire, length);
+        return form.passesParts(wire) && !routed.compared() && routed.acceptsParts(wire, length);
     }
 
     /**
@@ -55,21 +53,21 @@ final class OutgoingResponse {
         if (streamed || !Transcoder.writesText(message, form)) {
             InferMessage converted = transcoder.response(context.allocator(), message, form, context.memory()::source);
             context.memory().source(0);
-            client.message(new ReplyMessage.Inference(converted));
+            routed.message(new ReplyMessage.Inference(converted));
         } else {
             text(transcoder.text(context.allocator(), message, form, context.memory()::source));
         }
     }
 
     private void text(JsonResponseText json) {
-        if (json.inParts() && client.acceptsParts(Wire.REST, json.bytes())) {
+        if (json.inParts() && routed.acceptsParts(Wire.REST, json.bytes())) {
             routed.responseStarted();
-            text = new JsonResponseWriter(json, context.memory(), client);
+            text = new JsonResponseWriter(json, context.memory(), routed);
             text.begin();
         } else {
             RestBody whole = json.whole();
             context.memory().source(0);
-            client.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
+            routed.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
         }
     }
 
@@ -81,9 +79,8 @@ final class OutgoingResponse {
      *     memory
      */
     void part(ReplyMessage.Part part) {
-        routed.responseStarted();
         if (form.wire() != Wire.REST) {
-            client.message(part);
+            routed.message(part);
             return;
         }
         if (passThrough == null) {
@@ -92,7 +89,7 @@ final class OutgoingResponse {
         }
         ReplyMessage.Part checked = passThrough.add(part);
         if (checked != null) {
-            client.message(checked);
+            routed.message(checked);
         }
     }
 

@@ -22,9 +22,10 @@ import java.util.function.LongSupplier;
  *   <li>{@link ReloadablePayloadLog}: requests and responses of the calls that are logged, if so configured
  *   <li>{@link AdmissionControl}: concurrency permits, memory of requests
  *   <li>{@link Dispatcher}: selects the route; passes requests about the fleet to its service
- *   <li>{@link RouteCall}: rate limits, shadows and ramps of the route. They need the request's parameters, so
- *       {@link InferCall} reports each step to it instead of passing the call through it
- *   <li>{@link InferCall}: the target, transcoding, the fallback. A {@link StreamCallFlow} does this for each message
+ *   <li>{@link RouteCall}: rate limits, target, shadows and ramps of the route, for every kind of inference. They need the
+ *       request's parameters, so the flows report each step of a request to it; their replies pass through it
+ *   <li>{@link InferCall}: transcoding, the fallback. A {@link StreamCallFlow} does this for each message; a
+ *       {@link GenerateCall} passes the body through
  *   <li>{@link dev.isthmus.gateway.fleet.Cluster}: circuit breaker, retries, balancing
  *   <li>{@link dev.isthmus.gateway.upstream.Upstream}: one server, over gRPC, REST or in this process
  * </ol>

@@ -2,11 +2,15 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.limit.RateLimits;
 import dev.isthmus.gateway.metrics.TargetMeters;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.PrimaryCallObserver;
@@ -22,10 +26,13 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies a route's policies to one inference: counts it on the rate limits, copies it to the shadows, reports it to
- * the ramp.
+ * One inference on its route, and the reply to its client. It applies the route's policies: counts the inference on the
+ * rate limits, chooses its target, copies it to the shadows, reports its end to the target's meters and to the ramp.
+ *
+ * <p>Every kind of inference passes it in both directions: no flow reaches a target but through {@link #selectTarget},
+ * and a flow that answers its client through this reply has reported the end of the inference.
  */
-final class RouteCall {
+final class RouteCall extends ForwardingReply {
     private final Route route;
     private final ModelRef model;
     private final CallContext call;
@@ -38,16 +45,27 @@ final class RouteCall {
 
     private PrimaryCallObserver observation = PrimaryCallObserver.NONE;
     private long bytes;
-    private String arm = "";
+    /** Until its outcome is reported, or the fallback takes over. */
     private @Nullable Target target;
+    /** Of a request whose response has begun. */
+    private @Nullable OipException errorInResponse;
+
     private boolean copying;
 
     /**
      * Counts the call; whether it is admitted may be {@link #undecided()}.
      *
+     * @param client receives what the flow replies here
      * @throws OipException RESOURCE_EXHAUSTED if a limit is exceeded
      */
-    RouteCall(Call call, Route route, ModelRef model, RoutePolicyTable policies, Authorization.CallRules access) {
+    RouteCall(
+            Call call,
+            Route route,
+            ModelRef model,
+            RoutePolicyTable policies,
+            Authorization.CallRules access,
+            Reply client) {
+        super(client);
         this.route = route;
         this.model = model;
         this.call = call.context();
@@ -97,18 +115,36 @@ final class RouteCall {
     }
 
     /** Counts the complete body, unless its length was counted before. */
-    void complete() {
+    void bodyComplete() {
         if (charge != null) {
             charge.body(bytes);
         }
     }
 
+    /**
+     * Chooses the target.
+     *
+     * @throws OipException NOT_FOUND for a version that no target serves
+     */
     TargetSelection selectTarget(RequestAttributes attributes) {
-        TargetSelection selection = route.pick(model, attributes);
+        return selectTarget(attributes, null);
+    }
+
+    /** @param stream the random choices of its stream so far; null for a request of its own */
+    TargetSelection selectTarget(RequestAttributes attributes, @Nullable StreamSelections stream) {
+        TargetSelection selection = route.pick(model, attributes, stream);
         target = selection.target();
-        arm = target.arm();
-        call.sentTo(target.upstream().name(), target.model());
+        call.sentTo(selection.target().upstream().name(), selection.target().model());
         return selection;
+    }
+
+    /** Whether a failure is one of the server and not of the request, so that the fallback takes over. */
+    static boolean fallsBack(Call call, OipException failure) {
+        return switch (failure.code()) {
+            case UNAVAILABLE, OVERLOADED, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
+                !failure.isResponseDropped() && (!call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0);
+            default -> false;
+        };
     }
 
     /** The last part of a request is sent: the time that its client took to send it is not the target's. */
@@ -122,6 +158,15 @@ final class RouteCall {
     void sending() {
         if (time != null) {
             time.sending();
+        }
+    }
+
+    /** The request, which is of a kind that is never copied, is sent. */
+    void sendingUncopied(Call call) {
+        sending();
+        if (shadowed()) {
+            observation =
+                    routePolicies.shadows().begin(call, model, Objects.requireNonNull(target), RequestSource.NONE);
         }
     }
 
@@ -164,57 +209,86 @@ final class RouteCall {
     }
 
     /** The first target failed, and the fallback takes over. */
-    void failedOver(OipException failure) {
-        record(failure);
-        observation.ended();
-        arm = "";
+    void failedOver(OipException failure, Target fallback) {
+        ended(failure);
+        call.sentTo(fallback.upstream().name(), fallback.model());
     }
 
     boolean failedOver() {
-        return arm.isEmpty();
+        return target == null;
     }
 
-    /** The call has ended. */
-    void ended(@Nullable OipException failure) {
-        record(failure);
-        observation.ended();
+    /** The response says that the request failed, after it has begun; only the first error counts. */
+    void failsInResponse(OipException failure) {
+        errorInResponse = errorInResponse == null ? failure : errorInResponse;
+    }
+
+    @Override
+    public void message(ReplyMessage message) {
+        responseStarted();
+        if (message instanceof ReplyMessage.StreamError error) {
+            failsInResponse(error.failure());
+        }
+        super.message(message);
+    }
+
+    @Override
+    public void complete() {
+        ended(errorInResponse);
+        super.complete();
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        fail(failure, false);
     }
 
     /**
      * The call has failed without a fallback.
      *
-     * @param sends whether the client has not sent all of its request, so that the elapsed time is its own
-     * @param waiting whether the client does not read the pending response: likewise
+     * @param sends whether the client has not sent all of its request, so that the elapsed time is its own; likewise if
+     *     it does not read the pending response
      */
-    void failed(OipException failure, boolean sends, boolean waiting) {
-        boolean passing = time != null && time.isKnown();
-        if ((sends || (waiting && passing)) && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
+    void fail(OipException failure, boolean sends) {
+        boolean unread = time != null && time.isKnown() && !isReady();
+        if ((sends || unread) && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
             cancelled();
         } else {
             ended(failure);
         }
+        super.fail(failure);
     }
 
-    /** The client disconnected. */
+    /** The client disconnected: nothing is reported, unless the request had failed already. */
     void cancelled() {
+        if (errorInResponse == null) {
+            target = null;
+        }
+        ended(errorInResponse);
+    }
+
+    private void ended(@Nullable OipException failure) {
+        if (target != null) {
+            record(target.arm(), failure);
+            target = null;
+        }
         observation.ended();
     }
 
-    private void record(@Nullable OipException failure) {
-        TargetMeters.TargetMeter target = arm.isEmpty() || routePolicies.targets() == null
-                ? null
-                : routePolicies.targets().of(arm);
-        if (target != null) {
-            target.ended(failure == null ? null : failure.code());
+    private void record(String arm, @Nullable OipException failure) {
+        TargetMeters meters = routePolicies.targets();
+        TargetMeters.TargetMeter meter = meters == null ? null : meters.of(arm);
+        if (meter != null) {
+            meter.ended(failure == null ? null : failure.code());
         }
-        if (time == null || arm.isEmpty()) {
+        if (time == null) {
             return;
         }
         time.responded();
         if (time.isKnown()) {
             boolean failed = failure != null && Ramps.counts(failure.code());
-            if (target != null && !failed) {
-                target.responded(time.nanos());
+            if (meter != null && !failed) {
+                meter.responded(time.nanos());
             }
             policies.ramps().record(route.key(), arm, failed, time.nanos());
         }

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
@@ -37,8 +38,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A stream of inference requests. Each is sent to the target of its model, over one stream per target and server, so
- * that requests to one model stay in order; random choices are made once per stream. A rejected request is answered in
- * the stream, which continues.
+ * that requests to one model stay in order; random choices are made once per stream. A request that fails, alone or with
+ * the stream to its server, is answered in the stream, which continues.
  */
 final class StreamCallFlow implements RequestSink {
     private static final Logger LOG = LoggerFactory.getLogger(StreamCallFlow.class);
@@ -118,37 +119,39 @@ final class StreamCallFlow implements RequestSink {
 
     /** Counts the message (taken), and sends it when it is admitted. Messages behind it wait, so that order is kept. */
     private void charge(ProtobufReader.Outline outline, ByteBuf message) {
+        StreamedCall request = new StreamedCall(outline.id(), client);
         RouteCall routed;
         try {
             rules.check(call.context(), Permission.STREAM, NameGrammar.checked(outline.model()));
             Route route = routes.route(outline.model());
-            routed = new RouteCall(call, route, outline.model(), policies, rules);
+            routed = new RouteCall(call, route, outline.model(), policies, rules, request);
             routed.received(message.readableBytes());
-            routed.complete();
+            routed.bodyComplete();
         } catch (OipException unknown) {
             message.release();
             throw unknown;
         }
+        request.routed(routed);
         if (routed.undecided() == null) {
-            send(outline, routed, message);
+            send(outline, request, message);
             return;
         }
         undecided = message;
-        RateWait.then(routed.undecided(), call.loop(), refusal -> decided(outline, routed, message, refusal));
+        RateWait.then(routed.undecided(), call.loop(), refusal -> decided(outline, request, message, refusal));
     }
 
     private void decided(
-            ProtobufReader.Outline outline, RouteCall routed, ByteBuf message, @Nullable OipException refusal) {
+            ProtobufReader.Outline outline, StreamedCall request, ByteBuf message, @Nullable OipException refusal) {
         undecided = null;
         if (callEnded) {
             message.release();
             return;
         }
         if (refusal == null) {
-            guarded(outline, () -> send(outline, routed, message));
+            guarded(outline, () -> send(outline, request, message));
         } else {
             message.release();
-            client.message(new ReplyMessage.StreamError(refusal, outline.id()));
+            request.routed().fail(refusal);
         }
         while (undecided == null && !held.isEmpty() && !callEnded) {
             accept(held.remove());
@@ -161,41 +164,47 @@ final class StreamCallFlow implements RequestSink {
     }
 
     /** Sends the message (taken). */
-    private void send(ProtobufReader.Outline outline, RouteCall routed, ByteBuf message) {
+    private void send(ProtobufReader.Outline outline, StreamedCall streamed, ByteBuf message) {
+        RouteCall routed = streamed.routed();
+        ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
+        body.add(message);
         TargetSelection selection;
         InferMessage request;
         try {
-            selection = routed.route().pick(outline.model(), attributes(outline), selections);
-        } catch (OipException unknown) {
-            message.release();
-            throw unknown;
-        }
-        Target target = selection.target();
-        call.context().sentTo(target.upstream().name(), target.model());
-        ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
-        body.add(message);
-        try {
+            selection = routed.selectTarget(attributes(outline), selections);
+            Target target = selection.target();
             request = body.prepare(routed.features(target.upstream()), target.model())
                     .message();
+        } catch (OipException refused) {
+            routed.fail(refused);
+            return;
         } finally {
             body.release();
         }
         Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
-        StreamTarget key = new StreamTarget(
-                target,
-                target.upstream().server(withAffinity, target.model()),
-                outline.model().name());
-        ModelSubstream substream = substreams.get(key);
-        if (substream == null) {
-            substream = new ModelSubstream(key);
-            substreams.put(key, substream);
-            substream.stream = stream(withAffinity, target, substream);
-        }
-        substream.stream.send(target.model(), outline.id(), outline.emptyFinal(), request);
+        routed.sendingUncopied(call);
+        substream(withAffinity, selection.target(), outline.model(), streamed)
+                .send(selection.target().model(), outline.id(), outline.emptyFinal(), request);
     }
 
     private RequestAttributes attributes(ProtobufReader.Outline outline) {
         return new RequestAttributes(call.client(), outline.parameters(), outline.id());
+    }
+
+    /** The stream for a request, opened if there is none. */
+    private UpstreamStream substream(Call withAffinity, Target target, ModelRef requested, StreamedCall request) {
+        Object server = target.upstream().server(withAffinity, target.model());
+        StreamTarget key = new StreamTarget(target, server, requested.name());
+        ModelSubstream existing = substreams.get(key);
+        if (existing != null) {
+            existing.add(request);
+            return existing.stream();
+        }
+        ModelSubstream opened = new ModelSubstream(this, key);
+        substreams.put(key, opened);
+        opened.add(request);
+        opened.stream(stream(withAffinity, target, opened));
+        return opened.stream();
     }
 
     /**
@@ -204,7 +213,7 @@ final class StreamCallFlow implements RequestSink {
      * @param server one of the target's servers; any for requests without affinity
      * @param requested the model as the client names it
      */
-    private record StreamTarget(Target target, Object server, String requested) {
+    record StreamTarget(Target target, Object server, String requested) {
         /** The model name to set in responses; null for the server's. */
         @Nullable
         String responseModel() {
@@ -229,7 +238,8 @@ final class StreamCallFlow implements RequestSink {
             return;
         }
         ended = true;
-        new ArrayList<>(substreams.values()).forEach(substream -> substream.stream.end());
+        new ArrayList<>(substreams.values())
+                .forEach(substream -> substream.stream().end());
         completeIfDone();
     }
 
@@ -247,7 +257,8 @@ final class StreamCallFlow implements RequestSink {
         // response.
         return undecided == null
                 && client.isReady()
-                && substreams.values().stream().allMatch(substream -> substream.stream.isReady());
+                && substreams.values().stream()
+                        .allMatch(substream -> substream.stream().isReady());
     }
 
     @Override
@@ -255,18 +266,19 @@ final class StreamCallFlow implements RequestSink {
         long bytes = undecided == null ? 0 : undecided.readableBytes();
         bytes += held.stream().mapToLong(ByteBuf::readableBytes).sum();
         for (ModelSubstream substream : substreams.values()) {
-            bytes += substream.stream.keptBytes();
+            bytes += substream.stream().keptBytes();
         }
         return bytes;
     }
 
     @Override
     public void onReady() {
-        new ArrayList<>(substreams.values()).forEach(substream -> substream.stream.onReady());
+        new ArrayList<>(substreams.values())
+                .forEach(substream -> substream.stream().onReady());
         resumeReading();
     }
 
-    private void resumeReading() {
+    void resumeReading() {
         if (!callEnded && isReady()) {
             client.onReady();
         }
@@ -277,7 +289,7 @@ final class StreamCallFlow implements RequestSink {
         substreams.clear();
         held.forEach(ByteBuf::release);
         held.clear();
-        remaining.forEach(substream -> substream.stream.cancel());
+        remaining.forEach(ModelSubstream::cancel);
     }
 
     private void completeIfDone() {
@@ -287,7 +299,7 @@ final class StreamCallFlow implements RequestSink {
         }
     }
 
-    private void fail(OipException failure) {
+    void fail(OipException failure) {
         if (!callEnded) {
             callEnded = true;
             cancelSubstreams();
@@ -295,71 +307,31 @@ final class StreamCallFlow implements RequestSink {
         }
     }
 
-    /** The requests to one model, and their responses. */
-    private final class ModelSubstream implements Reply {
-        private final StreamTarget key;
-        private UpstreamStream stream = UpstreamStream.ENDED;
+    boolean callEnded() {
+        return callEnded;
+    }
 
-        ModelSubstream(StreamTarget key) {
-            this.key = key;
-        }
+    Call call() {
+        return call;
+    }
 
-        @Override
-        public void headers(Map<String, String> headers) {
-            if (!callEnded) {
-                client.headers(headers);
-            }
-        }
+    Reply client() {
+        return client;
+    }
 
-        @Override
-        public void message(ReplyMessage message) {
-            if (callEnded) {
-                message.release();
-                return;
-            }
-            if (!(message instanceof ReplyMessage.Inference inference)) {
-                client.message(message);
-                return;
-            }
-            try {
-                ResponseForm form = new ResponseForm(
-                        Wire.PROTOBUF,
-                        inference.id() == null,
-                        OutputForms.JSON,
-                        false,
-                        Map.of(),
-                        inference.id(),
-                        key.responseModel());
-                InferMessage response = transcoder.response(call.allocator(), inference.message(), form);
-                client.message(new ReplyMessage.Inference(
-                        inference.last() ? Transcoder.last(call.allocator(), response) : response));
-            } catch (OipException e) {
-                client.message(new ReplyMessage.StreamError(e, ""));
-            }
-        }
+    /** A message from a server in the form of the client (owned by the caller). */
+    InferMessage converted(ReplyMessage.Inference response, StreamTarget key) {
+        String id = response.id();
+        ResponseForm form =
+                new ResponseForm(Wire.PROTOBUF, id == null, OutputForms.JSON, false, Map.of(), id, key.responseModel());
+        InferMessage converted = transcoder.response(call.allocator(), response.message(), form);
+        return response.last() ? Transcoder.last(call.allocator(), converted) : converted;
+    }
 
-        @Override
-        public boolean isReady() {
-            return client.isReady();
-        }
-
-        @Override
-        public void onReady() {
-            StreamCallFlow.this.resumeReading();
-        }
-
-        @Override
-        public void complete() {
-            substreams.remove(key, this);
-            completeIfDone();
-            // Requests that it held back are sent to a new substream.
-            StreamCallFlow.this.resumeReading();
-        }
-
-        @Override
-        public void fail(OipException failure) {
-            substreams.remove(key, this);
-            StreamCallFlow.this.fail(failure);
-        }
+    /** A substream has ended; the next request opens a new one. */
+    void ended(StreamTarget key, ModelSubstream substream) {
+        substreams.remove(key, substream);
+        completeIfDone();
+        resumeReading();
     }
 }

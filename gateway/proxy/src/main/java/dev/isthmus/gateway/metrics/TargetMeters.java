@@ -96,16 +96,16 @@ public final class TargetMeters implements AutoCloseable {
     private Counter counter(Tags tags, String outcome) {
         return meters.add(Counter.builder("isthmus.target.requests")
                 .description(
-                        "Inferences by the target that they were sent to first, those of streams included, cancelled ones"
-                                + " excluded. A ramp is judged by server_error")
+                        "Inferences by the target that they were sent to first: unary, each request of a stream, generate;"
+                                + " cancelled ones excluded. A ramp is judged by server_error")
                 .tags(tags.and("outcome", outcome))::register);
     }
 
     private Timer timer(Tags tags) {
         return meters.add(Timer.builder("isthmus.target.answer")
                 .description(
-                        "Response time of a target of a route with a ramp, without server errors; a ramp is judged by its"
-                                + " 95th percentile")
+                        "Response time of a target of a route with a ramp, without server errors: of a stream until the"
+                                + " first response; a ramp is judged by its 95th percentile")
                 .tags(tags)
                 .serviceLevelObjectives(BUCKETS)::register);
     }

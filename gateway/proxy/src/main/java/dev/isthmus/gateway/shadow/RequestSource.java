@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
@@ -8,6 +9,22 @@ import java.util.Map;
 
 /** A request that was sent and can be encoded again for another server. Used on the call's event loop. */
 public interface RequestSource {
+
+    /** A request that is never copied. */
+    RequestSource NONE = new RequestSource() {
+        @Override
+        public Map<String, Parameter> parameters() {
+            return Map.of();
+        }
+
+        @Override
+        public InferMessage prepare(ServerFeatures peer, ModelRef model) {
+            throw OipException.invalid("requests of this kind are not copied");
+        }
+
+        @Override
+        public void release() {}
+    };
 
     /** The request's own parameters. */
     Map<String, Parameter> parameters();

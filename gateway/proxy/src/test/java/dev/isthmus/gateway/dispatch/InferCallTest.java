@@ -72,14 +72,9 @@ class InferCallTest {
                 routes.route(MODEL),
                 MODEL,
                 policies,
-                new Authorization.CallRules(AccessPolicy.of(GatewayConfig.DEFAULT), new AccessMetrics(meters)));
-        return IncomingRequest.of(
-                call,
-                infer,
-                routed,
-                new DiscardingReply(),
-                transcoder,
-                new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN));
+                new Authorization.CallRules(AccessPolicy.of(GatewayConfig.DEFAULT), new AccessMetrics(meters)),
+                new DiscardingReply());
+        return IncomingRequest.of(call, infer, routed, transcoder, new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN));
     }
 
     @AfterEach

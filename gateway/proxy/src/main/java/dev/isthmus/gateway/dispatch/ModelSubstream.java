@@ -1,0 +1,150 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.protobuf.StreamedResponse;
+import java.util.Map;
+
+/**
+ * The requests of a client's stream to one model, and their responses. If the server's stream fails, so does each
+ * request on it that may have responses to come; the client's stream continues.
+ */
+final class ModelSubstream implements Reply {
+    private final StreamCallFlow flow;
+    private final StreamCallFlow.StreamTarget key;
+    private final PendingRequests pending = new PendingRequests();
+    private UpstreamStream stream = UpstreamStream.ENDED;
+    private boolean ended;
+
+    ModelSubstream(StreamCallFlow flow, StreamCallFlow.StreamTarget key) {
+        this.flow = flow;
+        this.key = key;
+    }
+
+    /** The stream to the server. */
+    UpstreamStream stream() {
+        return stream;
+    }
+
+    /** Sets the stream that was opened, which may have ended already. */
+    void stream(UpstreamStream opened) {
+        if (!ended) {
+            stream = opened;
+        }
+    }
+
+    /** A request is sent. */
+    void add(StreamedCall request) {
+        pending.add(request);
+    }
+
+    @Override
+    public void headers(Map<String, String> headers) {
+        if (!flow.callEnded()) {
+            flow.client().headers(headers);
+        }
+    }
+
+    @Override
+    public void message(ReplyMessage message) {
+        if (flow.callEnded()) {
+            message.release();
+            return;
+        }
+        switch (message) {
+            case ReplyMessage.Inference inference -> respond(inference);
+            case ReplyMessage.StreamError error -> failed(error.failure(), error.id());
+            default -> flow.client().message(message);
+        }
+    }
+
+    private void respond(ReplyMessage.Inference inference) {
+        InferMessage response = null;
+        StreamedResponse place;
+        try {
+            response = flow.converted(inference, key);
+            place = place(response);
+        } catch (OipException invalid) {
+            if (response != null) {
+                response.release();
+            }
+            failed(invalid, "");
+            return;
+        }
+        StreamedCall request = pending.responding(place.id());
+        ReplyMessage reply = new ReplyMessage.Inference(response);
+        if (request == null) {
+            flow.client().message(reply);
+            return;
+        }
+        request.routed().message(reply);
+        if (place.last()) {
+            pending.remove(request);
+            request.routed().complete();
+        }
+    }
+
+    private static StreamedResponse place(InferMessage response) {
+        return response instanceof InferMessage.ProtobufMessage protobuf
+                ? StreamedResponse.of(protobuf.message())
+                : StreamedResponse.UNKNOWN;
+    }
+
+    /** A request has failed by itself. */
+    private void failed(OipException failure, String id) {
+        StreamedCall request = pending.failing(id);
+        if (request == null) {
+            flow.client().message(new ReplyMessage.StreamError(failure, id));
+        } else {
+            request.routed().fail(failure);
+        }
+    }
+
+    @Override
+    public boolean isReady() {
+        return flow.client().isReady();
+    }
+
+    @Override
+    public void onReady() {
+        flow.resumeReading();
+    }
+
+    @Override
+    public void complete() {
+        ended = true;
+        stream = UpstreamStream.ENDED;
+        pending.end();
+        flow.ended(key, this);
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        ended = true;
+        stream = UpstreamStream.ENDED;
+        if (late()) {
+            // The deadline holds for the whole stream.
+            flow.fail(failure);
+            return;
+        }
+        for (StreamedCall request : pending.unfinished()) {
+            if (!flow.callEnded()) {
+                request.routed().fail(failure);
+            }
+        }
+        flow.ended(key, this);
+    }
+
+    private boolean late() {
+        return flow.call().hasDeadline() && System.nanoTime() - flow.call().deadlineNanos() >= 0;
+    }
+
+    /** The client's stream has ended. */
+    void cancel() {
+        pending.end();
+        stream.cancel();
+    }
+}

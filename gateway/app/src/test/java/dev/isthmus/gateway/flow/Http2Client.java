@@ -92,6 +92,11 @@ public final class Http2Client implements AutoCloseable {
             return String.join("", parts);
         }
 
+        /** The bytes of the body that have arrived. */
+        int received() {
+            return String.join("", parts).length();
+        }
+
         private static String utf8(String latin) {
             return new String(latin.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
         }

@@ -254,17 +254,21 @@ final class InferCall implements Reply {
     }
 
     private void completeIfSent() {
+        if (callEnded || !response.isComplete()) {
+            return;
+        }
         try {
-            if (callEnded || !response.isComplete()) {
-                return;
-            }
-        } catch (RuntimeException e) {
+            response.end();
+        } catch (RuntimeException | OutOfMemoryError e) {
             fail(failure(e));
             return;
         }
-        callEnded = true;
-        releaseIfUnused();
-        routed.complete();
+        // The client may have cancelled the call as it received the last part.
+        if (!callEnded) {
+            callEnded = true;
+            releaseIfUnused();
+            routed.complete();
+        }
     }
 
     @Override

@@ -110,19 +110,21 @@ final class OutgoingResponse {
         received = true;
     }
 
+    /** Whether all of it was received, and, if it is written as fast as the client reads, written. */
+    boolean isComplete() {
+        return received && (text == null || text.written());
+    }
+
     /**
-     * Whether all of it was received and sent.
+     * Forwards what was held until the response was complete.
      *
      * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if parts of it were sent and it is not complete
      */
-    boolean isComplete() {
-        if (!received || (text != null && !text.written())) {
-            return false;
+    void end() {
+        ReplyMessage.Part last = passThrough == null ? null : passThrough.end();
+        if (last != null) {
+            client.message(last);
         }
-        if (passThrough != null) {
-            passThrough.end();
-        }
-        return true;
     }
 
     /** Releases everything. Idempotent. */

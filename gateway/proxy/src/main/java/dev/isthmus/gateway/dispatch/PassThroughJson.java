@@ -14,8 +14,9 @@ import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A REST response that is forwarded while it arrives: each part is validated first, and nothing of a binary response is
- * forwarded before all of its JSON is valid. If something later is invalid, the client gets a partial response.
+ * A REST response that is forwarded while it arrives: each part is validated first, nothing of a binary response is
+ * forwarded before all of its JSON is valid, and the part that completes an announced length is held until the whole is
+ * valid. So if something later is invalid, the client gets a response that is shorter than its length.
  */
 final class PassThroughJson {
     /** Longer JSON in front of binary data is forwarded while it arrives, in bytes. */
@@ -26,6 +27,7 @@ final class PassThroughJson {
     private final MemoryBudget.MemoryReservation memory;
     private final boolean holds;
     private long jsonLength;
+    private long received;
     private boolean started;
     private @Nullable ByteBuf held;
 
@@ -57,6 +59,7 @@ final class PassThroughJson {
      *     memory
      */
     ReplyMessage.@Nullable Part add(ReplyMessage.Part part) {
+        received += part.bytes().readableBytes();
         try {
             reader.feed(part.bytes());
             memory.source(reader.held() + (held == null ? 0 : held.readableBytes()));
@@ -65,20 +68,26 @@ final class PassThroughJson {
             part.release();
             throw e;
         }
-        if (holds && !reader.complete()) {
-            held = held == null ? part.bytes() : SmallParts.join(allocator, held, part.bytes());
+        held = held == null ? part.bytes() : SmallParts.join(allocator, held, part.bytes());
+        boolean last = received == part.length();
+        if (last || (holds && !reader.complete())) {
             return null;
         }
+        return forwarded(part.length());
+    }
+
+    private ReplyMessage.@Nullable Part forwarded(long length) {
+        ByteBuf bytes = held;
+        if (bytes == null) {
+            return null;
+        }
+        held = null;
         if (!started && reader.complete() && reader.binarySize() == 0) {
             // KServe sends the length of its JSON even if no binary data follows.
             jsonLength = RestBody.ALL_JSON;
         }
         started = true;
-        ByteBuf before = held;
-        held = null;
-        ByteBuf bytes =
-                before == null ? part.bytes() : SmallParts.complete(SmallParts.join(allocator, before, part.bytes()));
-        return new ReplyMessage.Part(bytes, part.length(), jsonLength);
+        return new ReplyMessage.Part(SmallParts.complete(bytes), length, jsonLength);
     }
 
     /** A whole response with such words is written anew; this one has gone on in part. */
@@ -93,10 +102,12 @@ final class PassThroughJson {
     /**
      * Checks that the response is complete.
      *
+     * @return the last part; null if it was forwarded, because its length was not announced
      * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it is not complete
      */
-    void end() {
+    ReplyMessage.@Nullable Part end() {
         reader.finish().release();
+        return forwarded(received);
     }
 
     /** Releases everything. Idempotent. */

@@ -92,11 +92,11 @@ class AdminAccessTest {
         "127.0.0.1.evil.example:PORT,421",
         "10.0.0.1,421",
         "[2001:db8::1]:PORT,421",
-        "::1,421",
-        "localhost:PORT:1,421",
-        "localhost:x,421",
+        "::1,400",
+        "localhost:PORT:1,400",
+        "localhost:x,400",
         "'127.0.0.1,evil.example',421",
-        "user@localhost,421",
+        "user@localhost,400",
         "'',421",
     })
     void host_onLoopback_isOfLoopback(String host, int status) throws Exception {

@@ -166,9 +166,13 @@ kube-apiserver() {
 
 # The definitions of resources of KServe and of the Gateway API, whose repositories are Go modules.
 crds() {
-  local kserve=github.com/kserve/kserve@v0.15.2 gateway=sigs.k8s.io/gateway-api@v1.3.0
-  (cd "$1" && GOFLAGS=-modcacherw GOMODCACHE=$1/modules go mod download "$kserve" "$gateway") >&2
-  cp "$1/modules/$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml" "$1/inferenceservices.yaml"
+  local kserve=github.com/kserve/kserve gateway=sigs.k8s.io/gateway-api@v1.3.0 version kind
+  for version in 0.15.2 0.20.0; do # 0.20 has canaries without Knative
+    (cd "$1" && GOFLAGS=-modcacherw GOMODCACHE=$1/modules go mod download "$kserve@v$version") >&2
+    cp "$1/modules/$kserve@v$version/config/crd/full/serving.kserve.io_inferenceservices.yaml" \
+      "$1/inferenceservices-$version.yaml"
+  done
+  (cd "$1" && GOFLAGS=-modcacherw GOMODCACHE=$1/modules go mod download "$gateway") >&2
   for kind in httproutes grpcroutes; do
     cp "$1/modules/$gateway/config/crd/standard/gateway.networking.k8s.io_$kind.yaml" "$1/$kind.yaml"
   done

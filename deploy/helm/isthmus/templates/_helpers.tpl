@@ -43,9 +43,25 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- without $namespaces "" | uniq | sortAlpha | join " " }}
 {{- end }}
 
+{{/* The listeners, on all addresses unless they say otherwise; the probes and the Service must reach the first one. */}}
+{{- define "isthmus.listeners" -}}
+{{- $listeners := list }}
+{{- range $i, $listener := .Values.config.listeners }}
+{{- $listener = merge (dict) $listener (dict "host" "0.0.0.0") }}
+{{- $loopback := or (hasPrefix "127." $listener.host) (has $listener.host (list "localhost" "::1")) }}
+{{- if and (eq $i 0) $loopback }}{{ fail (printf "config.listeners[0].host: an address that the probes reach is expected, got '%s'" $listener.host) }}{{ end }}
+{{- if not (or $loopback $.Values.config.authentication (eq ($listener.access | default "") "open")) }}
+{{- fail (printf "config.listeners[%d]: a section 'authentication' or 'access: open' is expected" $i) }}
+{{- end }}
+{{- $listeners = append $listeners $listener }}
+{{- end }}
+{{- toYaml $listeners }}
+{{- end }}
+
 {{/* The configuration, with what the chart sets. */}}
 {{- define "isthmus.config" -}}
 {{- $config := deepCopy .Values.config }}
+{{- $_ := set $config "listeners" (include "isthmus.listeners" . | fromYamlArray) }}
 {{- if $config.drain }}{{ fail "config.drain: set 'drain' of the chart, from which the pod's grace period follows" }}{{ end }}
 {{- $_ := set $config "drain" (dict "delay" (printf "%vs" .Values.drain.delaySeconds) "timeout" (printf "%vs" .Values.drain.timeoutSeconds)) }}
 {{- $_ := set $config "ramps" (merge (dict) ($config.ramps | default dict) (dict "state_file" "/var/lib/isthmus/ramps.json")) }}

@@ -1,5 +1,7 @@
 package dev.isthmus.oip;
 
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -9,6 +11,7 @@ import java.util.Map;
  * @param versions the versions that can be requested; empty if the server lists none
  * @param platform empty if the server sends none
  * @param parameters an extension of MLServer; empty for other servers
+ * @param properties those of the Open Inference Protocol, which few servers send
  */
 public record ModelMetadata(
         String name,
@@ -16,13 +19,31 @@ public record ModelMetadata(
         String platform,
         List<TensorMetadata> inputs,
         List<TensorMetadata> outputs,
-        Map<String, Parameter> parameters) {
+        Map<String, Parameter> parameters,
+        Map<String, String> properties) {
 
     public ModelMetadata {
         versions = List.copyOf(versions);
         inputs = List.copyOf(inputs);
         outputs = List.copyOf(outputs);
         parameters = Parameter.copyOf(parameters);
+        properties = Collections.unmodifiableMap(new LinkedHashMap<>(properties));
+    }
+
+    /** Without properties. */
+    public ModelMetadata(
+            String name,
+            List<String> versions,
+            String platform,
+            List<TensorMetadata> inputs,
+            List<TensorMetadata> outputs,
+            Map<String, Parameter> parameters) {
+        this(name, versions, platform, inputs, outputs, parameters, Map.of());
+    }
+
+    /** The same under another name, with other versions and another platform. */
+    public ModelMetadata with(String newName, List<String> newVersions, String newPlatform) {
+        return new ModelMetadata(newName, newVersions, newPlatform, inputs, outputs, parameters, properties);
     }
 
     /**

@@ -22,12 +22,17 @@ final class ModelDiscovery implements AutoCloseable {
     /** How long a start or reload waits for the API server. */
     private static final Duration FIRST_LIST = Duration.ofSeconds(5);
 
-    private static final Duration SETTLE = Duration.ofSeconds(1);
+    /** Between two applications. The first change after it is applied at once: KServe may delete servers with it. */
+    private static final Duration PAUSE = Duration.ofSeconds(1);
 
     private final ScheduledExecutorService scheduler;
     private final Runnable apply;
     private final InferenceServiceDiscovery services;
     private final AtomicBoolean scheduled = new AtomicBoolean();
+
+    /** When the last application began or ended, as {@link System#nanoTime}. */
+    private volatile long applied = System.nanoTime() - PAUSE.toNanos();
+
     private volatile GatewayConfig written = GatewayConfig.DEFAULT;
     private volatile boolean started;
 
@@ -77,18 +82,22 @@ final class ModelDiscovery implements AutoCloseable {
             return;
         }
         try {
-            scheduler.schedule(this::applyNow, SETTLE.toMillis(), TimeUnit.MILLISECONDS);
+            long wait = applied + PAUSE.toNanos() - System.nanoTime();
+            scheduler.schedule(this::applyNow, Math.max(0, wait), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             LOG.debug("the gateway is shutting down", e);
         }
     }
 
     private void applyNow() {
+        applied = System.nanoTime();
         scheduled.set(false);
         try {
             apply.run();
         } catch (RuntimeException fault) {
             LOG.error("internal error; discovered models stay as they were; please report it", fault);
+        } finally {
+            applied = System.nanoTime();
         }
     }
 

@@ -127,6 +127,14 @@ public enum Dialect {
         return this == MLSERVER;
     }
 
+    /**
+     * Whether a gRPC server's requests to load and unload name the model in their first field, where others have the
+     * repository.
+     */
+    public boolean modelIsFirst() {
+        return this == KSERVE;
+    }
+
     /** Whether a gRPC server supports ModelStreamInfer. */
     public boolean streams() {
         return this != KSERVE;

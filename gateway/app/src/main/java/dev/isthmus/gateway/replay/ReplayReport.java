@@ -62,6 +62,13 @@ public final class ReplayReport {
         }
     }
 
+    /** The file has become longer than what was read of it. */
+    synchronized void grew(long read) {
+        problems.add(settings.file() + ": grew while it was replayed, what came after its first " + read
+                + " bytes was not sent; if " + settings.connection().to()
+                + " writes its payload log into it, replay a copy");
+    }
+
     /** A request was recorded without all of its data. */
     synchronized void skipped() {
         skipped++;
@@ -167,7 +174,7 @@ public final class ReplayReport {
         return badLines > 0;
     }
 
-    /** Bad lines and failures, each with file and line. */
+    /** Bad lines and failures, each with file and line, and whether the file grew. */
     public synchronized List<String> problems() {
         return List.copyOf(problems);
     }

@@ -34,6 +34,9 @@ public final class ReplayRun {
     private long startNanos;
     private long sent;
 
+    /** How many bytes of the file were read. */
+    private long position;
+
     private ReplayRun(ReplaySettings settings) {
         this.settings = settings;
         this.report = new ReplayReport(settings);
@@ -41,27 +44,35 @@ public final class ReplayRun {
     }
 
     /**
-     * Sends everything. Blocks until the last response.
+     * Sends everything that the file has now: the server may write these requests into the same file. Blocks until the
+     * last response.
      *
      * @throws IOException if the file cannot be read, or the host has no address
      * @throws OipException if the server does not respond
      */
     public static ReplayReport of(ReplaySettings settings) throws IOException, InterruptedException {
         ReplayRun run = new ReplayRun(settings);
+        // A pipe has no length, and nobody appends to what was read of it.
+        boolean regular = Files.isRegularFile(settings.file());
+        long length = regular ? Files.size(settings.file()) : Long.MAX_VALUE;
         try (InputStream in = new BufferedInputStream(Files.newInputStream(settings.file()));
                 ReplayClient client = new ReplayClient(settings.connection())) {
             client.connect();
             run.startNanos = System.nanoTime();
-            run.readAll(in, client);
+            run.readAll(in, length, client);
             run.permits.acquire(settings.connection().concurrency());
             run.report.ended(System.nanoTime() - run.startNanos);
+            if (regular && Files.size(settings.file()) > run.position) {
+                run.report.grew(run.position);
+            }
         }
         return run.report;
     }
 
-    private void readAll(InputStream in, ReplayClient client) throws IOException, InterruptedException {
+    /** @param length a line that begins behind it is not read */
+    private void readAll(InputStream in, long length, ReplayClient client) throws IOException, InterruptedException {
         long number = 1;
-        for (byte[] line = line(in); line != null; line = line(in)) {
+        for (byte[] line = line(in); line != null; line = position < length ? line(in) : null) {
             if (line.length > 0) {
                 try {
                     for (RecordedEvent event : RecordedEvent.parse(number, line)) {
@@ -79,7 +90,7 @@ public final class ReplayRun {
     }
 
     /** The next line; null at the end of the file. */
-    private static byte @Nullable [] line(InputStream in) throws IOException {
+    private byte @Nullable [] line(InputStream in) throws IOException {
         int next = in.read();
         if (next < 0) {
             return null;
@@ -88,6 +99,7 @@ public final class ReplayRun {
         for (; next >= 0 && next != '\n'; next = in.read()) {
             line.write(next);
         }
+        position += line.size() + (next < 0 ? 0 : 1);
         return line.toByteArray();
     }
 

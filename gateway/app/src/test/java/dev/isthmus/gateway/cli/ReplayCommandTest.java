@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import static java.nio.file.StandardOpenOption.APPEND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -7,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -21,8 +23,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -97,6 +101,41 @@ class ReplayCommandTest {
         post(gateway, "none", SIMPLE, 404);
         gateway.close();
         assertThat(Files.readAllLines(file())).hasSize(events);
+    }
+
+    /** The gateway writes the requests that it is sent into the file of which they are read. */
+    @ParameterizedTest
+    @CsvSource({"both, 6", "combined, 3"})
+    void fileOfTheServerItself_isReadOnce(String events, int lines) throws Exception {
+        record(", events: " + events, lines);
+        Gateway gateway = embedded(", payload_log: {file: payloads.jsonl, events: " + events + "}");
+        assertThat(replay("--to", url(gateway))).isEqualTo(1);
+        assertThat(out.toString()).contains("sent 3: 2 answered, 1 failed");
+    }
+
+    @Test
+    void fileThatGrows_isSaid() throws Exception {
+        record("");
+        byte[] recorded = Files.readAllBytes(file());
+        // The last line has no end, as if it were written at this moment.
+        Files.write(file(), Arrays.copyOf(recorded, recorded.length - 10));
+        AtomicBoolean grown = new AtomicBoolean();
+        try (FakeRestServer server = FakeRestServer.that((request, target) -> {
+            if (request.head().startsWith("POST") && grown.compareAndSet(false, true)) {
+                Files.write(file(), Arrays.copyOfRange(recorded, recorded.length - 10, recorded.length), APPEND);
+                Files.write(file(), recorded, APPEND);
+            }
+            FakeRestServer.write(target, FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[]}"));
+            return true;
+        })) {
+            String to = "http://127.0.0.1:" + server.endpoint().port();
+            assertThat(replay("--to", to)).as(err.toString()).isZero();
+            assertThat(out.toString()).contains("sent 3: 3 answered, 0 failed", " 0 bad lines");
+            assertThat(err.toString())
+                    .isEqualTo(file() + ": grew while it was replayed, what came after its first " + recorded.length
+                            + " bytes was not sent; if " + to
+                            + " writes its payload log into it, replay a copy" + System.lineSeparator());
+        }
     }
 
     private int replay(String... arguments) {

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The Helm chart: its text, and what a real Kubernetes API server says of it. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -86,6 +87,13 @@ class HelmChartTest {
                 "drain.timeoutSeconds=soon|timeoutSeconds",
                 "replica=3|replica",
                 "config.listeners=null|listeners",
+                "config.listeners[0].prot=8080|prot",
+                "config.upstrems.triton.protocol=grpc|upstrems",
+                "config.upstreams.triton.protocol=grcp|protocol",
+                "config.health.warm_up=soon|warm_up",
+                "config.listeners[0].host=127.0.0.1|config.listeners[0].host: an address that the probes reach is expected",
+                "config.listeners[0].port=8080|config.listeners[0]: a section 'authentication' or 'access: open'",
+                "autoscaling.enabled=true,autoscaling.minReplicas=5,autoscaling.maxReplicas=2|at least minReplicas, 5",
                 "config.drain.delay=1s|config.drain: set 'drain' of the chart",
                 "metrics.enabled=true|metrics.token.secretName: a Secret with the admin token is expected",
                 "metrics.serviceMonitor.enabled=true|metrics.enabled is expected"
@@ -96,9 +104,18 @@ class HelmChartTest {
         assertThat(outcome.text()).contains(name);
     }
 
-    @Test
-    void configuration_isValid() throws Exception {
-        String text = template("--show-only", "templates/configmap.yaml").text();
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "replicas=2",
+                // On all addresses, so that the probes reach it.
+                "config.listeners[0].port=8081,config.listeners[0].access=open",
+                "config.listeners[0].host=::,config.listeners[0].access=open"
+            })
+    void configuration_isValid(String value) throws Exception {
+        String text = template("--show-only", "templates/configmap.yaml", "--set", value)
+                .text();
+        assertThat(text).containsAnyOf("host: 0.0.0.0", "host: '::'");
         Path file = folder.resolve("isthmus.yaml");
         Files.writeString(
                 file, text.substring(text.indexOf("isthmus.yaml: |") + 15).replaceAll("(?m)^ {4}", ""));

@@ -11,9 +11,12 @@ import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelConfigRequest;
+import dev.isthmus.proto.RepositoryModelLoadRequest;
+import dev.isthmus.proto.RepositoryModelLoadResponse;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -127,6 +130,61 @@ class ManageTest {
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
             assertThat(FakeGrpcServer.next(server.messages)).isEqualTo(request);
         }
+    }
+
+    private static byte[] kserves(String model) {
+        return RepositoryModelLoadRequest.newBuilder()
+                .setRepositoryName(model)
+                .build()
+                .toByteArray();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Load", "Unload"})
+    void kservesClient_isUnderstood_andAnswered(String verb) throws Exception {
+        try (FakeGrpcServer server = grpc(new byte[0]);
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
+            GrpcClient client = GrpcClient.ask(stage.channel(), "RepositoryModel" + verb, new Metadata(), kserves("m"));
+            assertThat(RepositoryModelLoadResponse.parseFrom(client.answer()))
+                    .isEqualTo(RepositoryModelLoadResponse.newBuilder()
+                            .setModelName("m")
+                            .setIsLoaded(true)
+                            .build());
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            // What Triton reads: it refuses a request with a repository.
+            assertThat(RepositoryModelLoadRequest.parseFrom(FakeGrpcServer.next(server.messages)))
+                    .isEqualTo(RepositoryModelLoadRequest.newBuilder()
+                            .setModelName("m")
+                            .build());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Load", "Unload"})
+    void kservesServer_getsTheNameInTheFirstField(String verb) throws Exception {
+        byte[] tritons = RepositoryModelLoadRequest.newBuilder()
+                .setModelName("m")
+                .build()
+                .toByteArray();
+        try (FakeGrpcServer server = grpc(new byte[0]);
+                Stage stage = new Stage(
+                        Map.of("server", Stage.grpc(server, ServerDialect.KSERVE)), Map.of("m", "server"), null);
+                Http1Client rest = stage.http1()) {
+            String method = "RepositoryModel" + verb;
+            GrpcClient.ask(stage.channel(), method, new Metadata(), tritons).answer();
+            assertThat(nameForKServe(server)).isEqualTo("m");
+            GrpcClient.ask(stage.channel(), method, new Metadata(), kserves("m"))
+                    .answer();
+            assertThat(nameForKServe(server)).isEqualTo("m");
+            rest.post("/v2/repository/models/m/" + verb.toLowerCase(Locale.ROOT), "{}")
+                    .response();
+            assertThat(nameForKServe(server)).isEqualTo("m");
+        }
+    }
+
+    private static String nameForKServe(FakeGrpcServer server) throws Exception {
+        return RepositoryModelLoadRequest.parseFrom(FakeGrpcServer.next(server.messages))
+                .getRepositoryName();
     }
 
     @Test

@@ -12,7 +12,7 @@ import java.util.Optional;
 /**
  * One model as described by its replicas and targets together.
  *
- * @param metadata the tensors and parameters of one of the servers, the most frequent platform, the versions of all
+ * @param metadata the tensors, parameters and properties of one of the servers, the most frequent platform, the versions of all
  * @param drift where servers with the same model name and version differ; at most 256 differences
  */
 public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
@@ -37,9 +37,7 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
     }
 
     private static ModelMetadata merged(String name, List<ModelDescription> sources) {
-        ModelMetadata form = form(sources).metadata();
-        return new ModelMetadata(
-                name, versions(sources), platform(sources), form.inputs(), form.outputs(), form.parameters());
+        return form(sources).metadata().with(name, versions(sources), platform(sources));
     }
 
     /** Compares only replicas with each other; targets with other names or versions differ on purpose. */

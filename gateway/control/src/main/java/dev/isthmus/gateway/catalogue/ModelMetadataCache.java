@@ -222,13 +222,7 @@ final class ModelMetadataCache {
 
         /** The description of a single server is returned under the client's name, otherwise unchanged. */
         private static ModelMetadata named(ModelMetadata metadata, String name) {
-            return new ModelMetadata(
-                    name,
-                    metadata.versions(),
-                    metadata.platform(),
-                    metadata.inputs(),
-                    metadata.outputs(),
-                    metadata.parameters());
+            return metadata.with(name, metadata.versions(), metadata.platform());
         }
     }
 }

@@ -4,7 +4,6 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -207,7 +206,7 @@ public final class ManageCall {
         List<Target> targets = locations.of(manage.model()).targets();
         List<FanOutTarget> servers = servers(targets, RepositoryUpstreams::loads);
         Set<Upstream> upstreams = targets.stream().map(Target::upstream).collect(Collectors.toUnmodifiableSet());
-        Reply hooked = new CompletionHook(reply, () -> catalogue.changed(upstreams));
+        Reply hooked = new ChangeReply(manage, reply, () -> catalogue.changed(upstreams));
         if (isSingleServer(servers, manage)) {
             return passed(call, manage, servers.getFirst().member().server(), manage.model(), hooked);
         }
@@ -371,27 +370,5 @@ public final class ManageCall {
             }
             return Subscription.NONE;
         });
-    }
-
-    /** Runs an action when the reply ends, before the client is notified. */
-    private static final class CompletionHook extends ForwardingReply {
-        private final Runnable ended;
-
-        CompletionHook(Reply reply, Runnable ended) {
-            super(reply);
-            this.ended = ended;
-        }
-
-        @Override
-        public void complete() {
-            ended.run();
-            super.complete();
-        }
-
-        @Override
-        public void fail(OipException failure) {
-            ended.run();
-            super.fail(failure);
-        }
     }
 }

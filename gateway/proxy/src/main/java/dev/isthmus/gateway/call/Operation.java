@@ -125,8 +125,10 @@ public sealed interface Operation {
      * @param resource the name of a repository or a shared memory region; empty for none or all
      * @param change whether it changes something, which REST requests with POST
      * @param json whether the client speaks REST, so that the body is JSON; otherwise it is a protobuf message
+     * @param modelFirst whether the message is KServe's, with the model's name in the field of the repository
      */
-    record Manage(Extension extension, ModelRef model, String resource, boolean change, boolean json)
+    record Manage(
+            Extension extension, ModelRef model, String resource, boolean change, boolean json, boolean modelFirst)
             implements Operation {
         public Manage {
             if (extension.ofOneModel() || !model.name().isEmpty()) {
@@ -134,14 +136,19 @@ public sealed interface Operation {
             }
         }
 
+        /** Not KServe's message. */
+        public Manage(Extension extension, ModelRef model, String resource, boolean change, boolean json) {
+            this(extension, model, resource, change, json, false);
+        }
+
         /** Returns the same operation on another model. */
         public Manage to(ModelRef other) {
-            return new Manage(extension, other, resource, change, json);
+            return new Manage(extension, other, resource, change, json, modelFirst);
         }
 
         /** Returns the same operation for an upstream of the other protocol. */
         public Manage as(boolean asJson) {
-            return new Manage(extension, model, resource, change, asJson);
+            return new Manage(extension, model, resource, change, asJson, modelFirst);
         }
     }
 }

@@ -321,8 +321,9 @@ public enum Extension {
      * @param model empty if the operation is about the server
      * @param resource the name of a repository or a shared memory region; empty for none or all
      * @param change whether it changes something
+     * @param modelFirst whether it is KServe's, with the model's name in the field of the repository
      */
-    public record GrpcRequest(ModelRef model, String resource, boolean change) {}
+    public record GrpcRequest(ModelRef model, String resource, boolean change, boolean modelFirst) {}
 
     /**
      * Reads what a gRPC request (borrowed) asks for, without reading its payload, which may be large.
@@ -332,12 +333,17 @@ public enum Extension {
     public GrpcRequest read(ByteBuf message) throws InvalidProtocolBufferException {
         RequestMessage.NamedRequest named = rpc.request.read(toString(), message);
         boolean change = rest.changes && (!rest.reads || named.settings());
-        return new GrpcRequest(named.model(), named.resource(), change);
+        return new GrpcRequest(named.model(), named.resource(), change, named.modelFirst());
     }
 
     /** The gRPC request (borrowed) with another model name, owned by the caller. */
     public ByteBuf renamed(ByteBuf message, ModelRef model) {
         return rpc.request.renamed(message, model);
+    }
+
+    /** The gRPC request (borrowed) with other names, owned by the caller. */
+    public ByteBuf renamed(ByteBuf message, ModelRef model, String resource) {
+        return rpc.request.renamed(message, model, resource);
     }
 
     RequestMessage request() {
@@ -374,6 +380,11 @@ public enum Extension {
     /** Whether its request may contain the files of a model, and so be large. */
     public boolean carriesFiles() {
         return body.request.equals(JsonForm.FILES);
+    }
+
+    /** Whether it loads or unloads a model. */
+    public boolean changesRepository() {
+        return fanOut == FanOut.EVERY_SERVER;
     }
 
     /** Whether it concerns memory that client and server share. */

@@ -100,8 +100,9 @@ final class RequestMessage {
      * The names in a request.
      *
      * @param settings whether it contains anything but names
+     * @param modelFirst whether the model was named in the field of the resource
      */
-    record NamedRequest(ModelRef model, String resource, boolean settings) {}
+    record NamedRequest(ModelRef model, String resource, boolean settings, boolean modelFirst) {}
 
     /**
      * Reads the names of a request (borrowed). Other fields are not kept.
@@ -116,7 +117,7 @@ final class RequestMessage {
                 DiscardUnknownFieldsParser.wrap(type.getParserForType()).parseFrom(message.nioBuffer());
         ModelRef requested = new ModelRef(text(request, model), text(request, version));
         boolean settings = request.getAllFields().keySet().stream().anyMatch(field -> !isName(field));
-        return new NamedRequest(requested, text(request, resource), settings);
+        return new NamedRequest(requested, text(request, resource), settings, false);
     }
 
     private static String text(Message request, @Nullable FieldDescriptor field) {
@@ -147,7 +148,10 @@ final class RequestMessage {
         } catch (IOException e) {
             throw new InvalidProtocolBufferException(e);
         }
-        return new NamedRequest(ModelRef.of(named), resourceName, true);
+        // KServe's requests have no repository, and the model in its field.
+        return named.isEmpty()
+                ? new NamedRequest(ModelRef.of(resourceName), "", true, true)
+                : new NamedRequest(ModelRef.of(named), resourceName, true, false);
     }
 
     /** The tag of a field; 0, which is not a valid tag, for none. */
@@ -178,10 +182,21 @@ final class RequestMessage {
         }
         byte[] name = encoded(model, other.name());
         byte[] number = version == null ? new byte[0] : encoded(version, other.version());
+        return appended(MessageSplice.retained(message), name, number);
+    }
+
+    /** As the other one, with a resource, too. */
+    ByteBuf renamed(ByteBuf message, ModelRef other, String otherResource) {
+        ByteBuf named = renamed(message, other);
+        return resource == null ? named : appended(named, encoded(resource, otherResource));
+    }
+
+    /** @param message taken */
+    private static ByteBuf appended(ByteBuf message, byte[]... fields) {
         return message.alloc()
                 .compositeBuffer(Integer.MAX_VALUE)
-                .addFlattenedComponents(true, MessageSplice.retained(message))
-                .addComponent(true, Unpooled.wrappedBuffer(name, number));
+                .addFlattenedComponents(true, message)
+                .addComponent(true, Unpooled.wrappedBuffer(fields));
     }
 
     private static byte[] encoded(FieldDescriptor field, String text) {

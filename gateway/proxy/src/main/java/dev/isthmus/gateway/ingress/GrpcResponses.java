@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.coding.ContentCoding;
@@ -13,6 +14,7 @@ import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ServerLiveResponse;
 import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyResponse;
+import dev.isthmus.proto.metadata.RawModelMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
@@ -80,14 +82,24 @@ final class GrpcResponses {
                 .build();
     }
 
-    private static ModelMetadataResponse model(ModelMetadata metadata) {
-        ModelMetadataResponse.Builder response = ModelMetadataResponse.newBuilder()
+    /** Of a server with both, which only REST allows, properties become parameters: their field is one. */
+    private static RawModelMetadata model(ModelMetadata metadata) {
+        RawModelMetadata.Builder response = RawModelMetadata.newBuilder()
                 .setName(metadata.name())
                 .addAllVersions(metadata.versions())
                 .setPlatform(metadata.platform());
         metadata.inputs().forEach(input -> response.addInputs(tensor(input)));
         metadata.outputs().forEach(output -> response.addOutputs(tensor(output)));
-        metadata.parameters().forEach((name, value) -> response.putParameters(name, parameter(value)));
+        boolean plain = metadata.parameters().isEmpty();
+        metadata.properties()
+                .forEach((name, value) -> response.putExtension(
+                        name,
+                        plain
+                                ? ByteString.copyFromUtf8(value)
+                                : parameter(new Parameter.Text(value)).toByteString()));
+        metadata.parameters()
+                .forEach((name, value) ->
+                        response.putExtension(name, parameter(value).toByteString()));
         return response.build();
     }
 

@@ -184,7 +184,8 @@ final class GrpcRoutes {
 
     private static Operation manage(Extension extension, ByteBuf message) throws InvalidProtocolBufferException {
         Extension.GrpcRequest request = extension.read(message);
-        return new Operation.Manage(extension, request.model(), request.resource(), request.change(), false);
+        return new Operation.Manage(
+                extension, request.model(), request.resource(), request.change(), false, request.modelFirst());
     }
 
     /** Discards unknown fields. */

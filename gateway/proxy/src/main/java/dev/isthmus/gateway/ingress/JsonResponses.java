@@ -58,6 +58,9 @@ final class JsonResponses {
         tensors(node.putArray("inputs"), metadata.inputs());
         tensors(node.putArray("outputs"), metadata.outputs());
         parameters(node, metadata.parameters());
+        if (!metadata.properties().isEmpty()) {
+            metadata.properties().forEach(node.putObject("properties")::put);
+        }
         return bytes(node);
     }
 

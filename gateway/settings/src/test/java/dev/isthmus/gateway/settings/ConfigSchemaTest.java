@@ -2,8 +2,11 @@ package dev.isthmus.gateway.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import com.networknt.schema.Error;
 import com.networknt.schema.Schema;
@@ -30,6 +33,22 @@ class ConfigSchemaTest {
     @Test
     void committedSchema_isTheGeneratedOne() throws IOException {
         Generated.check(Generated.ROOT.resolve("config/isthmus.schema.json"), ConfigSchema.text());
+    }
+
+    /** With the other values of the chart as they are. */
+    @Test
+    void chartsSchema_hasThisOneForItsConfig() throws IOException {
+        Path file = Generated.ROOT.resolve("deploy/helm/isthmus/values.schema.json");
+        ObjectMapper json = new ObjectMapper();
+        // Helm's regular expressions have no look-ahead.
+        ObjectNode config = (ObjectNode) json.readTree(ConfigSchema.text().replace("(?=.*[1-9])", ""));
+        ObjectNode values = (ObjectNode) json.readTree(file.toFile());
+        values.set("$defs", config.remove("$defs"));
+        config.remove(List.of("$schema", "title"));
+        config.put("type", "object").putArray("required").add("listeners");
+        ((ObjectNode) values.get("properties")).set("config", config);
+        DefaultPrettyPrinter lines = new DefaultPrettyPrinter().withObjectIndenter(new DefaultIndenter("  ", "\n"));
+        Generated.check(file, json.writer(lines).writeValueAsString(values) + "\n");
     }
 
     @Test

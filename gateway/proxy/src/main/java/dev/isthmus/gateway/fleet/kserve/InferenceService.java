@@ -1,52 +1,45 @@
 package dev.isthmus.gateway.fleet.kserve;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What counts of an InferenceService, {@code serving.kserve.io/v1beta1}.
  *
  * @param known whether it is ready, or has been
- * @param protocol of its predictor: v2, grpc-v2, or one that is not the Open Inference Protocol
+ * @param stable the predictor that gets the calls that no canary gets
+ * @param canaries that are ready and get calls; since KServe 0.20, and not with Knative
  * @param revisions of Knative that get calls, with their percentages; empty if Knative does not deploy the predictor
- * @param port name of the first of several ports that the resource gives its predictor; null if there are not several
  */
 record InferenceService(
-        String name,
-        boolean known,
-        String protocol,
-        Map<String, Integer> revisions,
-        @Nullable String port) {
-    private static final String V2 = "v2";
-    private static final String V1 = "v1";
-    private static final String CONTAINER = "kserve-container";
-
-    /** Runtimes for which KServe's controller takes v2 as the default. */
-    private static final Set<String> V2_RUNTIMES = Set.of("kserve-mlserver", "kserve-tritonserver");
-
+        String name, boolean known, Predictor stable, List<Canary> canaries, Map<String, Integer> revisions) {
     private static final Set<String> KNATIVE = Set.of("Serverless", "Knative");
 
+    /** A predictor that gets a percentage of the calls. */
+    record Canary(Predictor predictor, int percent) {}
+
     InferenceService {
+        canaries = List.copyOf(canaries);
         revisions = Collections.unmodifiableMap(new LinkedHashMap<>(revisions));
     }
 
     static InferenceService of(JsonNode resource) {
         JsonNode status = resource.path("status");
         JsonNode predictor = status.path("components").path("predictor");
-        JsonNode server = server(resource.path("spec").path("predictor"));
+        Predictor stable = Predictor.of(resource.path("spec").path("predictor"), status);
         return new InferenceService(
                 resource.path("metadata").path("name").asText(),
                 // KServe sets the URL when the predictor is ready for the first time, and leaves it.
                 isReady(status) || predictor.hasNonNull("url"),
-                protocol(server, status),
-                revisions(resource, predictor),
-                server.path("ports").size() > 1
-                        ? server.path("ports").path(0).path("name").textValue()
-                        : null);
+                stable,
+                canaries(stable, resource.path("spec"), status),
+                revisions(resource, predictor));
     }
 
     private static boolean isReady(JsonNode status) {
@@ -58,33 +51,24 @@ record InferenceService(
         return false;
     }
 
-    /** The specification of the container that serves the model. */
-    private static JsonNode server(JsonNode predictor) {
-        if (predictor.path("model").isObject()) {
-            return predictor.path("model");
-        }
-        for (JsonNode container : predictor.path("containers")) {
-            if (container.path("name").asText().equals(CONTAINER)) {
-                return container;
+    /** As KServe does it, those that are not ready get no calls: the stable predictor gets them. */
+    private static List<Canary> canaries(Predictor stable, JsonNode spec, JsonNode status) {
+        Set<String> ready = new HashSet<>();
+        for (JsonNode canary : status.path("canaryStatuses")) {
+            if (canary.path("ready").asBoolean()) {
+                ready.add(canary.path("name").asText());
             }
         }
-        return predictor.path("containers").path(0);
-    }
-
-    private static String protocol(JsonNode server, JsonNode status) {
-        if (server.hasNonNull("protocolVersion")) {
-            return server.path("protocolVersion").asText();
-        }
-        for (JsonNode variable : server.path("env")) {
-            if (variable.path("name").asText().equals("PROTOCOL")) {
-                return variable.path("value").asText(V1);
+        ready.remove(stable.name());
+        List<Canary> canaries = new ArrayList<>();
+        for (JsonNode canary : spec.path("canary")) {
+            Predictor predictor = Predictor.ofCanary(spec.path("predictor"), canary.path("predictor"), status);
+            int percent = canary.path("trafficPercent").asInt();
+            if (percent > 0 && ready.remove(predictor.name())) {
+                canaries.add(new Canary(predictor, percent));
             }
         }
-        boolean v2 = server.path("modelFormat").path("name").asText().equals("triton")
-                || V2_RUNTIMES.contains(server.path("runtime").asText())
-                || V2_RUNTIMES.contains(status.path("servingRuntimeName").asText())
-                || V2_RUNTIMES.contains(status.path("clusterServingRuntimeName").asText());
-        return v2 ? V2 : V1;
+        return canaries;
     }
 
     private static Map<String, Integer> revisions(JsonNode resource, JsonNode predictor) {

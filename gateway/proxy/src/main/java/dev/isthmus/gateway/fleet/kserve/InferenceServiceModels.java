@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet.kserve;
 
+import dev.isthmus.gateway.fleet.kserve.InferenceService.Canary;
 import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -71,11 +72,10 @@ final class InferenceServiceModels {
 
     private void add(KServeConfig settings, InferenceService service) {
         String what = "InferenceService '" + settings.namespace() + "/" + service.name() + "'";
-        UpstreamProtocol protocol = settings.protocol() == null ? protocol(service) : settings.protocol();
+        UpstreamProtocol protocol = protocol(settings, service.stable());
         String owner = owners.get(service.name());
         if (protocol == null) {
-            String why = " is no model: protocol v2 or grpc-v2 is expected, got '" + service.protocol() + "'";
-            omitted.add(new OmittedService(what + why, false));
+            omitted.add(new OmittedService(what + " is no model: " + expected(service.stable()), false));
         } else if (owner != null) {
             omitted.add(new OmittedService(what + " is no model: " + owner, true));
         } else {
@@ -84,27 +84,67 @@ final class InferenceServiceModels {
         }
     }
 
-    private static @Nullable UpstreamProtocol protocol(InferenceService service) {
-        return switch (service.protocol()) {
-            case "v2" -> UpstreamProtocol.REST;
-            case "grpc-v2" -> UpstreamProtocol.GRPC;
-            default -> null;
-        };
+    private static @Nullable UpstreamProtocol protocol(KServeConfig settings, Predictor predictor) {
+        return settings.protocol() != null
+                ? settings.protocol()
+                : switch (predictor.protocol()) {
+                    case "v2" -> UpstreamProtocol.REST;
+                    case "grpc-v2" -> UpstreamProtocol.GRPC;
+                    default -> null;
+                };
+    }
+
+    private static String expected(Predictor predictor) {
+        return "protocol v2 or grpc-v2 is expected, got '" + predictor.protocol() + "'";
     }
 
     private ModelConfig model(KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
-        if (service.revisions().isEmpty()) {
-            String port = settings.port() == null ? service.port() : settings.port();
-            String predictor = service.name() + "-predictor";
-            return ModelConfig.of(upstream(settings, predictor, predictor, port, protocol));
+        List<TargetConfig> targets = service.revisions().isEmpty()
+                ? predictors(settings, service, protocol)
+                : revisions(settings, service, protocol);
+        return targets.size() == 1 ? ModelConfig.of(targets.getFirst().upstream()) : ModelConfig.of(targets);
+    }
+
+    /** The stable predictor gets what the canaries leave. */
+    private List<TargetConfig> predictors(KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
+        List<TargetConfig> targets = new ArrayList<>();
+        int left = 100;
+        for (Canary canary : service.canaries()) {
+            UpstreamProtocol ofCanary = protocol(settings, canary.predictor());
+            if (ofCanary == null) {
+                String what = "Canary '" + canary.predictor().name() + "' of InferenceService '" + settings.namespace()
+                        + "/" + service.name() + "' gets no calls: ";
+                omitted.add(new OmittedService(what + expected(canary.predictor()), true));
+            } else {
+                left -= canary.percent();
+                targets.add(target(settings, service, canary.predictor(), ofCanary, canary.percent()));
+            }
         }
+        if (left > 0) {
+            targets.addFirst(target(settings, service, service.stable(), protocol, left));
+        }
+        return targets;
+    }
+
+    private TargetConfig target(
+            KServeConfig settings,
+            InferenceService service,
+            Predictor predictor,
+            UpstreamProtocol protocol,
+            int percent) {
+        String name = predictor.service(service.name());
+        String port = settings.port() == null ? predictor.port() : settings.port();
+        return new TargetConfig(name, upstream(settings, name, name, port, protocol), null, null, percent);
+    }
+
+    private List<TargetConfig> revisions(KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
         List<TargetConfig> targets = new ArrayList<>();
         service.revisions().forEach((revision, percent) -> {
             String port = protocol == UpstreamProtocol.GRPC ? "http2" : "http";
             String upstream = upstream(settings, revision, podsOf(revision), port, protocol);
             targets.add(new TargetConfig(revision, upstream, null, null, percent));
         });
-        return targets.size() == 1 ? ModelConfig.of(targets.getFirst().upstream()) : ModelConfig.of(targets);
+        return targets;
     }
 
     /** Adds an upstream, and returns its name. */

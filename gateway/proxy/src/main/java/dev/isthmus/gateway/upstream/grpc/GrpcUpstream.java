@@ -23,13 +23,13 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelMetadataRequest;
-import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ModelReadyRequest;
 import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ServerMetadataRequest;
 import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
+import dev.isthmus.proto.metadata.RawModelMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
@@ -170,7 +170,21 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return send(call, methods.extension(manage.extension()), body, ReplyMessage.Document::new, reply);
+        return send(
+                call, methods.extension(manage.extension()), named(manage, body), ReplyMessage.Document::new, reply);
+    }
+
+    /** With the names in the fields in which the server expects them. The body is taken. */
+    private ByteBuf named(Operation.Manage manage, ByteBuf body) {
+        boolean modelFirst =
+                capabilities.dialect().modelIsFirst() && manage.extension().changesRepository();
+        if (!modelFirst && !manage.modelFirst()) {
+            return body;
+        }
+        String first = modelFirst ? manage.model().name() : manage.resource();
+        ByteBuf named = manage.extension().renamed(body, manage.model(), first);
+        body.release();
+        return named;
     }
 
     @Override
@@ -202,7 +216,7 @@ public final class GrpcUpstream implements Upstream {
     @Override
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         GrpcResponseReader reader =
-                message -> new ReplyMessage.Model(MetadataReader.model(parse(ModelMetadataResponse.parser(), message)));
+                message -> new ReplyMessage.Model(MetadataReader.model(parse(RawModelMetadata.parser(), message)));
         var request = ModelMetadataRequest.newBuilder()
                 .setName(model.name())
                 .setVersion(model.version())

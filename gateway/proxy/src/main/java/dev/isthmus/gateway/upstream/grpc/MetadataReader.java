@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.ServerMetadata;
@@ -7,6 +9,7 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ServerMetadataResponse;
+import dev.isthmus.proto.metadata.RawModelMetadata;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,14 +23,49 @@ final class MetadataReader {
         return new ServerMetadata(message.getName(), message.getVersion(), message.getExtensionsList());
     }
 
-    static ModelMetadata model(ModelMetadataResponse message) {
+    static ModelMetadata model(RawModelMetadata message) {
+        Map<String, ByteString> extension = message.getExtensionMap();
+        Map<String, InferParameter> parameters = asParameters(extension);
         return new ModelMetadata(
                 message.getName(),
                 message.getVersionsList(),
                 message.getPlatform(),
                 tensors(message.getInputsList()),
                 tensors(message.getOutputsList()),
-                parameters(message.getParametersMap()));
+                parameters(parameters),
+                parameters.isEmpty() ? asProperties(extension) : Map.of());
+    }
+
+    /** MLServer's parameters; empty if any value is not one, and so all are the protocol's properties. */
+    private static Map<String, InferParameter> asParameters(Map<String, ByteString> extension) {
+        Map<String, InferParameter> parameters = new LinkedHashMap<>();
+        boolean valued = false;
+        for (Map.Entry<String, ByteString> each : extension.entrySet()) {
+            try {
+                InferParameter parameter = InferParameter.parseFrom(each.getValue());
+                if (!parameter.getUnknownFields().asMap().isEmpty()) {
+                    return Map.of();
+                }
+                valued |= parameter.getParameterChoiceCase()
+                        != InferParameter.ParameterChoiceCase.PARAMETERCHOICE_NOT_SET;
+                parameters.put(each.getKey(), parameter);
+            } catch (InvalidProtocolBufferException e) {
+                return Map.of();
+            }
+        }
+        // Empty texts are parameters without a value, too.
+        return valued ? parameters : Map.of();
+    }
+
+    /** Leaves out a value that is no text. */
+    private static Map<String, String> asProperties(Map<String, ByteString> extension) {
+        Map<String, String> properties = new LinkedHashMap<>();
+        extension.forEach((name, value) -> {
+            if (value.isValidUtf8()) {
+                properties.put(name, value.toStringUtf8());
+            }
+        });
+        return properties;
     }
 
     private static List<ModelMetadata.TensorMetadata> tensors(List<ModelMetadataResponse.TensorMetadata> messages) {

@@ -48,7 +48,18 @@ final class MetadataJson {
                 text(json, "platform"),
                 tensors(json, "inputs"),
                 tensors(json, "outputs"),
-                parameters(json.path("parameters")));
+                parameters(json.path("parameters")),
+                properties(json.path("properties")));
+    }
+
+    private static Map<String, String> properties(JsonNode json) {
+        Map<String, String> properties = new LinkedHashMap<>();
+        json.properties().stream()
+                .filter(property -> property.getValue().isValueNode()
+                        && !property.getValue().isNull())
+                .forEach(property ->
+                        properties.put(property.getKey(), property.getValue().asText()));
+        return properties;
     }
 
     private static JsonNode object(ByteBuf body) throws IOException {

@@ -169,6 +169,99 @@ class InferenceServiceModelsTest {
                 .containsExactly("k8s:ml/iris-predictor-00001-private:http");
     }
 
+    /** With a stable predictor of this name, and canaries. */
+    private static InferenceService withCanaries(String stable, List<String> canaries, String... statuses)
+            throws Exception {
+        return InferenceService.of(new JsonMapper()
+                .readTree("""
+                        {'metadata': {'name': 'iris'},
+                         'spec': {'predictor': {'name': '%s', 'minReplicas': 2, 'model': {'modelFormat': {'name': 'onnx'},
+                                    'protocolVersion': 'v2', 'ports': [{'name': 'rest'}, {'name': 'metrics'}]}},
+                                  'canary': [%s]},
+                         'status': {%s, 'canaryStatuses': [%s]}}
+                        """.formatted(stable, String.join(", ", canaries), READY, String.join(", ", statuses))
+                        .replace('\'', '"')));
+    }
+
+    private static String canary(String name, int percent, String more) {
+        return "{'predictor': {'name': '" + name + "', 'model': {'storageUri': 's3://m'" + more
+                + "}}, 'trafficPercent': " + percent + "}";
+    }
+
+    private static String ready(String name) {
+        return "{'name': '" + name + "', 'ready': true, 'trafficPercent': 1}";
+    }
+
+    private static List<TargetConfig> targets(InferenceServiceModels models) {
+        return requireNonNull(models.config().models().get("iris")).allTargets();
+    }
+
+    private static TargetConfig share(String service, int percent) {
+        return new TargetConfig(service, "ml/" + service, null, null, percent);
+    }
+
+    @Test
+    void canariesOfDeployments_getTheirPercentages() throws Exception {
+        List<String> canaries = List.of(canary("v2", 20, ""), canary("v3", 5, ", 'protocolVersion': 'grpc-v2'"));
+        InferenceServiceModels models = models(DISCOVER, withCanaries("", canaries, ready("v2"), ready("v3")));
+        assertThat(targets(models))
+                .containsExactly(
+                        share("iris-predictor", 75), share("iris-v2-predictor", 20), share("iris-v3-predictor", 5));
+        // What a canary does not set is the stable predictor's.
+        assertThat(endpoints(models.config(), "ml/iris-predictor")).containsExactly("k8s:ml/iris-predictor:rest");
+        assertThat(endpoints(models.config(), "ml/iris-v2-predictor")).containsExactly("k8s:ml/iris-v2-predictor:rest");
+        assertThat(upstream(models.config(), "ml/iris-v2-predictor").protocol()).isEqualTo(UpstreamProtocol.REST);
+        assertThat(upstream(models.config(), "ml/iris-v3-predictor").protocol()).isEqualTo(UpstreamProtocol.GRPC);
+    }
+
+    @Test
+    void canary_thatIsNotReadyOrHasNoShare_getsNoCalls() throws Exception {
+        List<String> canaries = List.of(canary("v2", 20, ""), canary("v3", 0, ""), canary("v4", 10, ""));
+        String notReady = "{'name': 'v2', 'ready': false, 'trafficPercent': 20}";
+        InferenceServiceModels models =
+                models(DISCOVER, withCanaries("", canaries, notReady, ready("v3"), ready("v4")));
+        assertThat(targets(models)).containsExactly(share("iris-predictor", 90), share("iris-v4-predictor", 10));
+        assertThat(models.config().upstreams()).containsOnlyKeys("ml/iris-predictor", "ml/iris-v4-predictor");
+        // Without a status, which 0.20 writes with the canary's Deployment, none is ready.
+        assertThat(models(DISCOVER, withCanaries("", canaries)).config().models())
+                .containsValue(ModelConfig.of("ml/iris-predictor"));
+    }
+
+    @Test
+    void promotedCanary_keepsItsServers() throws Exception {
+        GatewayConfig before = models(DISCOVER, withCanaries("", List.of(canary("v2", 20, "")), ready("v2")))
+                .config();
+        GatewayConfig all = models(DISCOVER, withCanaries("v1", List.of(canary("v2", 100, "")), ready("v2")))
+                .config();
+        GatewayConfig after = models(DISCOVER, withCanaries("v2", List.of())).config();
+        assertThat(after.models()).containsValue(ModelConfig.of("ml/iris-v2-predictor"));
+        assertThat(all.models()).isEqualTo(after.models());
+        assertThat(upstream(after, "ml/iris-v2-predictor")).isEqualTo(upstream(before, "ml/iris-v2-predictor"));
+    }
+
+    @Test
+    void canaryOfAnotherProtocol_leavesItsShare() throws Exception {
+        List<String> canaries = List.of(canary("v2", 20, ", 'protocolVersion': 'v1'"));
+        InferenceServiceModels models = models(DISCOVER, withCanaries("", canaries, ready("v2")));
+        assertThat(models.config().models()).containsValue(ModelConfig.of("ml/iris-predictor"));
+        assertThat(models.omitted())
+                .containsExactly(new OmittedService(
+                        "Canary 'v2' of InferenceService 'ml/iris' gets no calls: protocol v2 or grpc-v2 is expected,"
+                                + " got 'v1'",
+                        true));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"'', v2, v2", "v2, v2, v3", "'', x%26watch=1, v3", "'', '', v3"})
+    void nameOfACanary_isCheckedAndUnique(String stable, String first, String second) throws Exception {
+        List<String> canaries = List.of(canary(first, 20, ""), canary(first, 20, ""), canary(second, 10, ""));
+        InferenceServiceModels models = models(DISCOVER, withCanaries(stable, canaries, ready(first), ready(second)));
+        assertThat(targets(models))
+                .hasSize(2)
+                .extracting(TargetConfig::weight)
+                .contains(first.equals(second) ? 20 : 10);
+    }
+
     @Test
     void revisionOverGrpc_hasKnativesPort() throws Exception {
         String traffic = revisions(target("iris-predictor-00002", 100));

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
@@ -24,8 +25,11 @@ import dev.isthmus.proto.ModelReadyRequest;
 import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyResponse;
+import dev.isthmus.proto.metadata.RawModelMetadata;
 import io.grpc.Status;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
@@ -186,6 +190,56 @@ class GrpcMetadataTest {
                         "d", new Parameter.Float64(0.5),
                         "u", new Parameter.Uint64(-1),
                         "small", new Parameter.Int64(1)));
+    }
+
+    /** Recorded from MLServer 1.7.1: a model whose settings have a content type. */
+    @Test
+    void parametersOfMlserver_areRead() throws Exception {
+        String recorded = "CglkZXNjcmliZWQyFAoMY29udGVudF90eXBlEgQaAm5w";
+        try (var server = FakeGrpcServer.answering(Base64.getDecoder().decode(recorded))) {
+            var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
+            assertThat(reply.answer())
+                    .isEqualTo(new ReplyMessage.Model(new ModelMetadata(
+                            "described",
+                            List.of(),
+                            "",
+                            List.of(),
+                            List.of(),
+                            Map.of("content_type", new Parameter.Text("np")))));
+        }
+    }
+
+    /** Metadata with this map in field 6, whose values are bytes. */
+    private static ModelMetadata extended(Map<String, String> latin1) throws Exception {
+        RawModelMetadata.Builder message = RawModelMetadata.newBuilder().setName("iris");
+        latin1.forEach(
+                (name, value) -> message.putExtension(name, ByteString.copyFrom(value, StandardCharsets.ISO_8859_1)));
+        try (var server = answering(message.build())) {
+            var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
+            return ((ReplyMessage.Model) reply.answer()).metadata();
+        }
+    }
+
+    @Test
+    void propertiesOfTheDocument_areTexts() throws Exception {
+        Map<String, String> properties = Map.of("framework", "sklearn", "empty", "", "umlaut", "\u00c3\u00bc");
+        ModelMetadata metadata = extended(properties);
+        assertThat(metadata.properties())
+                .containsExactlyInAnyOrderEntriesOf(Map.of("framework", "sklearn", "empty", "", "umlaut", "\u00fc"));
+        assertThat(metadata.parameters()).isEmpty();
+    }
+
+    /** Bytes are parameters only if all of them are. */
+    @Test
+    void textThatIsAParameterToo_isReadLikeTheOthers() throws Exception {
+        String parameter = "\u001a\u0003abc";
+        assertThat(extended(Map.of("a", parameter)).parameters()).isEqualTo(Map.of("a", new Parameter.Text("abc")));
+        assertThat(extended(Map.of("a", parameter, "b", "text")).properties())
+                .isEqualTo(Map.of("a", parameter, "b", "text"));
+        // An unknown field: 7, a varint.
+        assertThat(extended(Map.of("a", "8\u0001")).properties()).isEqualTo(Map.of("a", "8\u0001"));
+        assertThat(extended(Map.of("a", "")).properties()).isEqualTo(Map.of("a", ""));
+        assertThat(extended(Map.of("a", "\u00ff", "b", "text")).properties()).isEqualTo(Map.of("b", "text"));
     }
 
     @Test

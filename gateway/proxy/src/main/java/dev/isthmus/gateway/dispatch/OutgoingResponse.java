@@ -123,7 +123,7 @@ final class OutgoingResponse {
     void end() {
         ReplyMessage.Part last = passThrough == null ? null : passThrough.end();
         if (last != null) {
-            client.message(last);
+            routed.message(last);
         }
     }
 

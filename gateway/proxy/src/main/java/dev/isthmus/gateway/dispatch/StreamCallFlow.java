@@ -210,6 +210,16 @@ final class StreamCallFlow implements RequestSink {
         String responseModel() {
             return target.model().name().equals(requested) ? null : requested;
         }
+
+        /** The failure with the model's name as the client knows it. */
+        OipException named(OipException failure) {
+            return responseModel() == null || !failure.isServersText()
+                    ? failure
+                    : OipException.ofServer(
+                            failure.code(),
+                            RedactedText.renamed(
+                                    failure.message(), target.model().name(), requested));
+        }
     }
 
     private UpstreamStream stream(Call withAffinity, Target target, ModelSubstream substream) {
@@ -317,6 +327,10 @@ final class StreamCallFlow implements RequestSink {
                 message.release();
                 return;
             }
+            if (message instanceof ReplyMessage.StreamError error) {
+                client.message(new ReplyMessage.StreamError(key.named(error.failure()), error.id()));
+                return;
+            }
             if (!(message instanceof ReplyMessage.Inference inference)) {
                 client.message(message);
                 return;
@@ -358,7 +372,7 @@ final class StreamCallFlow implements RequestSink {
         @Override
         public void fail(OipException failure) {
             substreams.remove(key, this);
-            StreamCallFlow.this.fail(failure);
+            StreamCallFlow.this.fail(key.named(failure));
         }
     }
 }

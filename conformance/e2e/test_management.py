@@ -1,10 +1,12 @@
 """Triton's extensions with the official clients, over both protocols, with an upstream of either protocol."""
+import asyncio
 import json
 import os
 
 import pytest
 import tritonclient.grpc as tg
 import tritonclient.http as th
+import tritonclient.http.aio as ta
 from tritonclient.utils import InferenceServerException
 
 PATH = "/v2/models/simple/infer"
@@ -31,6 +33,32 @@ def test_repository_control(fleet_clients):
         assert "explicit model load / unload is not allowed" in refused(lambda call=call: call("simple"), "503")
     for call in (grpc.load_model, grpc.unload_model):
         assert "explicit model load" in refused(lambda call=call: call("simple"), "StatusCode.UNAVAILABLE")
+
+
+def test_asyncio_client(fleet):
+    """It sends other content types than JSON, for each change. Triton was started without model control and tracing."""
+    async def change():
+        async with ta.InferenceServerClient(fleet) as client:
+            level = (await client.get_log_settings())["log_verbose_level"]
+            assert (await client.update_log_settings({"log_verbose_level": level}))["log_verbose_level"] == level
+            outcomes = []
+            for call in (
+                lambda: client.load_model("simple"),
+                lambda: client.load_model("simple", config="{}"),
+                lambda: client.unload_model("simple"),
+                lambda: client.update_trace_settings(settings={"trace_rate": "1000"}),
+                lambda: client.register_system_shared_memory("aio", "/isthmus_aio", 64),
+                lambda: client.unregister_system_shared_memory("aio"),
+            ):
+                try:
+                    outcomes.append(await call())
+                except InferenceServerException as failure:
+                    assert failure.status() != "415", failure
+                    outcomes.append(failure.message())
+            return outcomes
+
+    loads = asyncio.run(change())[:3]
+    assert all("explicit model load" in text for text in loads), loads
 
 
 def test_statistics(fleet_clients):

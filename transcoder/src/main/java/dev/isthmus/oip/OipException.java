@@ -26,7 +26,17 @@ public final class OipException extends RuntimeException {
     private final ErrorCode code;
     private final Processed processed;
     private final @Nullable Duration retryAfter;
-    private final boolean confidential;
+    private final TextSource source;
+
+    /** Where the message comes from. */
+    private enum TextSource {
+        /** The gateway, about the request: for any client. */
+        GATEWAY,
+        /** The gateway, naming what is behind it. */
+        CONFIDENTIAL,
+        /** A server. */
+        SERVER
+    }
 
     public OipException(ErrorCode code, String message) {
         this(code, message, null);
@@ -37,7 +47,7 @@ public final class OipException extends RuntimeException {
     }
 
     public OipException(ErrorCode code, String message, @Nullable Throwable cause, Processed processed) {
-        this(code, message, cause, processed, null, false);
+        this(code, message, cause, processed, null, TextSource.GATEWAY);
     }
 
     private OipException(
@@ -46,18 +56,18 @@ public final class OipException extends RuntimeException {
             @Nullable Throwable cause,
             Processed processed,
             @Nullable Duration retryAfter,
-            boolean confidential) {
+            TextSource source) {
         // Client errors are frequent and the message tells their origin: no stack trace unless there is a cause.
         super(message, cause, false, cause != null);
         this.code = code;
         this.processed = processed;
         this.retryAfter = retryAfter;
-        this.confidential = confidential;
+        this.source = source;
     }
 
     /** A request rejected before processing because a limit is reached, with the delay after which to retry. */
     public static OipException refused(ErrorCode code, String message, Duration retryAfter) {
-        return new OipException(code, message, null, Processed.NO, retryAfter, false);
+        return new OipException(code, message, null, Processed.NO, retryAfter, TextSource.GATEWAY);
     }
 
     /**
@@ -65,7 +75,7 @@ public final class OipException extends RuntimeException {
      * retry.
      */
     public static OipException responseDropped(ErrorCode code, String message, Duration retryAfter) {
-        return new OipException(code, message, null, Processed.YES, retryAfter, false);
+        return new OipException(code, message, null, Processed.YES, retryAfter, TextSource.GATEWAY);
     }
 
     /** A request that violates the protocol or does not match the model. */
@@ -73,22 +83,29 @@ public final class OipException extends RuntimeException {
         return new OipException(ErrorCode.INVALID_ARGUMENT, message);
     }
 
-    /**
-     * The same failure marked confidential: its message was written by a server or names one, and is sent to clients
-     * only if so configured.
-     */
+    /** The same failure marked confidential: its message names a server, and is sent to clients only if so configured. */
     public OipException confidential() {
-        return new OipException(code, message(), getCause(), processed, retryAfter, true);
+        return new OipException(code, message(), getCause(), processed, retryAfter, TextSource.CONFIDENTIAL);
+    }
+
+    /** A failure that a server reports in its own words, which are sent to clients only if so configured. */
+    public static OipException ofServer(ErrorCode code, String text) {
+        return new OipException(code, text, null, Processed.YES, null, TextSource.SERVER);
     }
 
     /** The same failure with a message that may be sent to any client. */
     public OipException withMessage(String other) {
-        return new OipException(code, other, null, processed, retryAfter, false);
+        return new OipException(code, other, null, processed, retryAfter, TextSource.GATEWAY);
     }
 
     /** Whether the message is sent to clients only if so configured. */
     public boolean isConfidential() {
-        return confidential;
+        return source != TextSource.GATEWAY;
+    }
+
+    /** Whether the message was written by a server; it is confidential then. */
+    public boolean isServersText() {
+        return source == TextSource.SERVER;
     }
 
     public ErrorCode code() {

@@ -142,7 +142,7 @@ final class Generation {
             Service stack = ProxyStack.of(
                     observers(),
                     resources.telemetry().payloads(),
-                    config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
+                    config.answers().errors(),
                     config.headers().forwarded().contains("x-request-id"),
                     routes,
                     this::routeKey,

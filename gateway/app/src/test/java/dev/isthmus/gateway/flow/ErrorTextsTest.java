@@ -135,8 +135,8 @@ class ErrorTextsTest {
     }
 
     @Test
-    void serversText_isHidden_byDefault() {
-        assertThat(GatewayConfig.DEFAULT.answers().errors()).isEqualTo(ErrorTexts.GENERIC);
+    void serversTextAboutAMistake_isShown_byDefault() {
+        assertThat(GatewayConfig.DEFAULT.answers().errors()).isEqualTo(ErrorTexts.CLIENT_ERRORS);
     }
 
     @Test

@@ -101,30 +101,68 @@ class ManagementAccessTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b", "a"})
-    void load_withAnotherContentType_isRefused(String type) throws Exception {
+    /** @param fields each ends with a bar */
+    private static Http1Client.Response load(String fields) throws Exception {
         try (FakeGrpcServer server = silent();
                 Stage stage = stage(Stage.MANAGED, server, "server");
                 Http1Client client = stage.http1()) {
-            client.send("POST /v2/repository/models/m/load HTTP/1.1\r\nHost: a\r\nContent-Type: " + type
-                    + "\r\nContent-Length: 2\r\n\r\n{}");
-            Http1Client.Response response = client.response();
-            assertThat(response.status()).isEqualTo(415);
-            assertThat(response.text()).contains("application/json");
+            return client.send("POST /v2/repository/models/m/load HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n"
+                            + fields.replace("|", "\r\n") + "\r\n{}")
+                    .response();
         }
     }
 
+    /** As curl, Triton's C++ client and tritonclient.http.aio send it. */
     @ParameterizedTest
-    @CsvSource({"'', 200", "'Origin: http://elsewhere\r\n', 415", "'Sec-Fetch-Site: cross-site\r\n', 415"})
-    void load_withoutContentType_isRefusedFromBrowsers(String field, int status) throws Exception {
-        try (FakeGrpcServer server = silent();
-                Stage stage = stage(Stage.MANAGED, server, "server");
-                Http1Client client = stage.http1()) {
-            client.send(
-                    "POST /v2/repository/models/m/load HTTP/1.1\r\nHost: a\r\n" + field + "Content-Length: 0\r\n\r\n");
-            assertThat(client.response().status()).isEqualTo(status);
-        }
+    @ValueSource(
+            strings = {
+                "",
+                "Content-Type: application/json|",
+                "Content-Type: application/octet-stream|",
+                "Content-Type: application/x-www-form-urlencoded|",
+                "Content-Type: text/plain; charset=utf-8|",
+                "Content-Type: a|",
+                "Content-Type: text/plain|Sec-Fetch-Site: none|",
+                "Content-Type: text/plain|Sec-Fetch-Site: same-origin|",
+                "Sec-Fetch-Site: none|",
+            })
+    void load_withAnyContentType_isServed(String fields) throws Exception {
+        assertThat(load(fields).status()).isEqualTo(200);
+    }
+
+    /** The browser has asked first, and was told that the page may do this. */
+    @ParameterizedTest
+    @ValueSource(strings = {"application/json", "application/octet-stream", "application/vnd.x+json; charset=utf-8"})
+    void load_ofAPage_withAContentTypeThatBrowsersAskFor_isServed(String type) throws Exception {
+        assertThat(load("Origin: http://elsewhere|Content-Type: " + type + "|").status())
+                .isEqualTo(200);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "text/plain, Origin: http://elsewhere",
+        "text/plain, Origin: null",
+        "text/plain, Sec-Fetch-Site: cross-site",
+        "text/plain, Sec-Fetch-Site: same-site",
+        "Text/PLAIN ; charset=utf-8, Origin: http://elsewhere",
+        "text/html, Origin: http://elsewhere",
+        "application/x-www-form-urlencoded, Origin: http://elsewhere",
+        "Application/X-WWW-Form-Urlencoded;a=b, Sec-Fetch-Site: cross-site",
+        "multipart/form-data; boundary=b, Origin: http://elsewhere",
+        "; charset=utf-8, Origin: http://elsewhere",
+        "'text/plain', 'Origin: http://elsewhere|Sec-Fetch-Site: same-origin'",
+        "'text/plain', 'Sec-Fetch-Site: none|Sec-Fetch-Site: cross-site'",
+    })
+    void load_ofAPage_withTheContentTypeOfAForm_isRefused(String type, String fields) throws Exception {
+        Http1Client.Response response = load("Content-Type: " + type + "|" + fields + "|");
+        assertThat(response.status()).isEqualTo(415);
+        assertThat(response.text()).contains("application/json");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Origin: http://elsewhere|", "Sec-Fetch-Site: cross-site|"})
+    void load_ofAPage_withoutContentType_isRefused(String fields) throws Exception {
+        assertThat(load(fields).status()).isEqualTo(415);
     }
 
     @Test

@@ -10,7 +10,10 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
@@ -21,14 +24,24 @@ import org.slf4j.event.Level;
 /**
  * Hides upstream servers' error texts and upstreams' names from clients: they get a fixed text for each code, and the
  * id of their request, with which the full text is logged. The gateway's own messages about a request are not changed.
+ * If so configured, neither are the servers' texts about a client's mistake, except for what is {@link RedactedText}.
  */
 final class GenericErrorTexts extends ForwardingService {
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
     private static final int MAX_LOGGED = 2000;
     private static final int FIRST_SERVER_ERROR = 500;
 
-    GenericErrorTexts(Service next) {
+    private final boolean showsMistakes;
+    private final RoutingTable routes;
+
+    /**
+     * @param showsMistakes whether clients get a server's text about their own mistake
+     * @param routes know by which names servers know a model
+     */
+    GenericErrorTexts(Service next, boolean showsMistakes, RoutingTable routes) {
         super(next);
+        this.showsMistakes = showsMistakes;
+        this.routes = routes;
     }
 
     @Override
@@ -54,6 +67,52 @@ final class GenericErrorTexts extends ForwardingService {
         };
     }
 
+    /** Whether a server says with it that the request is wrong: 400, 404, 409, 413 and 415. */
+    private static boolean isMistake(ErrorCode code) {
+        return switch (code) {
+            case INVALID_ARGUMENT,
+                    FAILED_PRECONDITION,
+                    OUT_OF_RANGE,
+                    NOT_FOUND,
+                    ALREADY_EXISTS,
+                    ABORTED,
+                    PAYLOAD_TOO_LARGE,
+                    UNSUPPORTED_MEDIA_TYPE -> true;
+            case CANCELLED,
+                    UNKNOWN,
+                    DEADLINE_EXCEEDED,
+                    PERMISSION_DENIED,
+                    RESOURCE_EXHAUSTED,
+                    UNIMPLEMENTED,
+                    INTERNAL,
+                    UNAVAILABLE,
+                    DATA_LOSS,
+                    UNAUTHENTICATED,
+                    METHOD_NOT_ALLOWED,
+                    REQUEST_TIMEOUT,
+                    URI_TOO_LONG,
+                    EXPECTATION_FAILED,
+                    HEADERS_TOO_LARGE,
+                    HTTP_VERSION_NOT_SUPPORTED,
+                    OVERLOADED,
+                    LOOP_DETECTED,
+                    BAD_UPSTREAM_ANSWER -> false;
+        };
+    }
+
+    /** The text with the model's name as the client knows it. */
+    private String withRequestedName(String text, @Nullable ModelRef requested) {
+        Route route = requested == null ? null : routes.find(requested);
+        if (requested == null || route == null) {
+            return text;
+        }
+        String renamed = text;
+        for (String there : route.modelNames(requested)) {
+            renamed = RedactedText.renamed(renamed, there, requested.name());
+        }
+        return renamed;
+    }
+
     private static void log(ErrorCode code, CallContext context, String part, String text) {
         Level level = code.httpStatus() < FIRST_SERVER_ERROR ? Level.INFO : Level.WARN;
         CallLog.of(LOG.atLevel(level), context)
@@ -69,7 +128,7 @@ final class GenericErrorTexts extends ForwardingService {
     }
 
     /** The reply to one call, on its event loop. */
-    private static final class GenericReply extends ForwardingReply {
+    private final class GenericReply extends ForwardingReply {
         private final Call call;
         private @Nullable GenericEventErrors events;
 
@@ -80,13 +139,26 @@ final class GenericErrorTexts extends ForwardingService {
 
         /** @param part the id of the failed message of a stream; empty for the call */
         private OipException generic(OipException failure, String part) {
-            String fixed = fixed(failure);
-            if (fixed == null) {
-                return failure;
+            if (showsMistakes && failure.isServersText() && isMistake(failure.code())) {
+                RedactedText shown = RedactedText.of(failure.message());
+                if (!shown.text().isEmpty()) {
+                    return mistake(failure, shown, part);
+                }
             }
+            String fixed = fixed(failure);
+            return fixed == null ? failure : hidden(failure, fixed, part);
+        }
+
+        private OipException mistake(OipException failure, RedactedText shown, String part) {
+            String text = withRequestedName(
+                    shown.text(), call.operation().requestedModel());
+            return shown.redacted() ? hidden(failure, text, part) : failure.withMessage(text);
+        }
+
+        private OipException hidden(OipException failure, String shown, String part) {
             String requestId = call.context().requestId();
             log(failure.code(), call.context(), part, failure.message());
-            return failure.withMessage(fixed + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
+            return failure.withMessage(shown + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
         }
 
         private GenericEventErrors events() {

@@ -56,7 +56,7 @@ final class ModelSubstream implements Reply {
         }
         switch (message) {
             case ReplyMessage.Inference inference -> respond(inference);
-            case ReplyMessage.StreamError error -> failed(error.failure(), error.id());
+            case ReplyMessage.StreamError error -> failed(key.named(error.failure()), error.id());
             default -> flow.client().message(message);
         }
     }
@@ -127,12 +127,12 @@ final class ModelSubstream implements Reply {
         stream = UpstreamStream.ENDED;
         if (late()) {
             // The deadline holds for the whole stream.
-            flow.fail(failure);
+            flow.fail(key.named(failure));
             return;
         }
         for (StreamedCall request : pending.unfinished()) {
             if (!flow.callEnded()) {
-                request.routed().fail(failure);
+                request.routed().fail(key.named(failure));
             }
         }
         flow.ended(key, this);

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.transcoder.Transcoder;
 import java.util.List;
 import java.util.function.LongSupplier;
@@ -38,7 +39,7 @@ public final class ProxyStack {
      *
      * @param observers notified of each call, in this order
      * @param payloads logs what calls send and get
-     * @param genericErrors whether clients get fixed texts instead of upstream servers' error texts
+     * @param errorTexts which of upstream servers' error texts clients get
      * @param forwardsIds whether servers get the ids of requests
      * @param keys names routes for metrics and logs
      * @param access who may send what
@@ -47,7 +48,7 @@ public final class ProxyStack {
     public static Service of(
             List<CallObserver> observers,
             ReloadablePayloadLog payloads,
-            boolean genericErrors,
+            GatewayConfig.ErrorTexts errorTexts,
             boolean forwardsIds,
             RoutingTable routes,
             RouteKeys keys,
@@ -62,7 +63,11 @@ public final class ProxyStack {
         Service dispatcher = new Dispatcher(routes, keys, policies, fleet, rules, transcoder, gateway, allowed);
         Service admission = new AdmissionControl(dispatcher, policies.admission());
         Service identified = access.layers(payloads.layer(admission), allowed);
-        Service errors = genericErrors ? new GenericErrorTexts(identified) : identified;
+        Service errors = switch (errorTexts) {
+            case PASSED -> identified;
+            case CLIENT_ERRORS -> new GenericErrorTexts(identified, true, routes);
+            case GENERIC -> new GenericErrorTexts(identified, false, routes);
+        };
         return new RequestIds(new CallTracking(errors, observers, nanoTime), forwardsIds);
     }
 }

@@ -219,6 +219,16 @@ final class StreamCallFlow implements RequestSink {
         String responseModel() {
             return target.model().name().equals(requested) ? null : requested;
         }
+
+        /** The failure with the model's name as the client knows it. */
+        OipException named(OipException failure) {
+            return responseModel() == null || !failure.isServersText()
+                    ? failure
+                    : OipException.ofServer(
+                            failure.code(),
+                            RedactedText.renamed(
+                                    failure.message(), target.model().name(), requested));
+        }
     }
 
     private UpstreamStream stream(Call withAffinity, Target target, ModelSubstream substream) {

@@ -8,8 +8,9 @@ import java.util.Locale;
 
 /**
  * Refuses requests that change servers if a web page of another origin could have sent them without the browser asking
- * first: a POST whose content type is not JSON (Fetch Standard, CORS-safelisted request headers). Clients other than
- * browsers may leave the content type out, as Triton's do.
+ * first: a POST without a content type, or with that of a form or a text (Fetch Standard, CORS-safelisted request
+ * headers). Browsers say that they send it for a page: they set {@code Origin} in each POST, and {@code
+ * Sec-Fetch-Site}. Other clients may send any content type, as curl and Triton's clients do.
  */
 final class ManagementContentType {
     private static final String SEC_FETCH_SITE = "sec-fetch-site";
@@ -18,21 +19,36 @@ final class ManagementContentType {
 
     /** @throws OipException UNSUPPORTED_MEDIA_TYPE */
     static void check(Operation operation, RequestHead head) {
-        if (!(operation instanceof Operation.Manage manage) || !manage.change()) {
+        if (!(operation instanceof Operation.Manage manage) || !manage.change() || !isOfPage(head)) {
             return;
         }
         String type = head.value(HttpHeaderNames.CONTENT_TYPE.toString());
-        boolean browser = head.field(HttpHeaderNames.ORIGIN) != null || head.field(SEC_FETCH_SITE) != null;
-        if (type == null ? browser : !isJson(type)) {
+        if (type == null || isOfForm(type)) {
             throw new OipException(
                     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-                    "header Content-Type: application/json is expected" + (type == null ? "" : ", got '" + type + "'"));
+                    "header Content-Type: application/json is expected from web pages"
+                            + (type == null ? "" : ", got '" + type + "'"));
         }
     }
 
-    private static boolean isJson(String type) {
+    private static boolean isOfPage(RequestHead head) {
+        if (head.field(HttpHeaderNames.ORIGIN) != null) {
+            return true;
+        }
+        for (String site : head.all(SEC_FETCH_SITE)) {
+            if (!site.equals("none") && !site.equals("same-origin")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isOfForm(String type) {
         int end = type.indexOf(';');
         String media = (end < 0 ? type : type.substring(0, end)).strip().toLowerCase(Locale.ROOT);
-        return media.equals("application/json") || (media.startsWith("application/") && media.endsWith("+json"));
+        return media.isEmpty()
+                || media.startsWith("text/")
+                || media.startsWith("multipart/")
+                || media.equals("application/x-www-form-urlencoded");
     }
 }

@@ -10,7 +10,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -95,6 +97,13 @@ public final class Route {
                 .filter(arm -> version == null || version.isCandidate(arm))
                 .map(arm -> arm.target(requested))
                 .toList();
+    }
+
+    /** The names by which the targets and the fallback know the requested model. */
+    public Set<String> modelNames(ModelRef requested) {
+        return Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
+                .map(arm -> arm.target(requested).model().name())
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     /** The distinct upstreams of all targets and of the fallback. */

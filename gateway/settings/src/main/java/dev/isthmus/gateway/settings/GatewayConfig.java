@@ -281,13 +281,13 @@ public record GatewayConfig(
             @OneOf({400, 503})
             int notReadyStatus,
 
-            @Doc("Error texts for clients. generic: a fixed text in place of what servers say and of names of "
-                    + "upstreams; the full text is logged. passed: the full text. Texts "
-                    + "about the request itself are "
-                    + "always shown.")
+            @Doc("Error texts for clients. client_errors: what servers say about a client's mistake, without "
+                    + "addresses, paths and stack traces; a fixed text for all other failures and in place of names "
+                    + "of upstreams. generic: fixed texts only. passed: the full text. What is hidden is logged. The "
+                    + "gateway's own texts about the request are always shown.")
             ErrorTexts errors) {
         public static final ResponseConfig DEFAULT = new ResponseConfig(
-                NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
+                NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.CLIENT_ERRORS);
     }
 
     /** When readiness requests report the gateway and its models as ready. */
@@ -331,7 +331,11 @@ public record GatewayConfig(
 
     /** How much of upstream errors clients see. */
     public enum ErrorTexts {
+        /** All. */
         PASSED,
+        /** Servers' texts about a client's mistake, redacted. */
+        CLIENT_ERRORS,
+        /** None. */
         GENERIC
     }
 

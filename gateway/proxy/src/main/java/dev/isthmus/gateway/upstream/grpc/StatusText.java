@@ -17,7 +17,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         if (message.isEmpty()) {
             return failures.failure(code, "returned " + code, null);
         }
-        return new OipException(tooLarge(code, message) ? ErrorCode.PAYLOAD_TOO_LARGE : code, message).confidential();
+        return OipException.ofServer(tooLarge(code, message) ? ErrorCode.PAYLOAD_TOO_LARGE : code, message);
     }
 
     /**

@@ -15,12 +15,18 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.regex.Pattern;
 
 /**
  * One ModelStreamInfer call. The next response is delivered only when the client is ready, and requests are queued
  * while the server is not ready. Used on the event loop of the call.
  */
 final class StreamCall implements UpstreamStream, CallListener {
+    /** The start of Triton's texts about a request that does not fit the model. */
+    private static final Pattern INVALID =
+            Pattern.compile("\\[request id:|unexpected (?:shape|size|inference|additional) |inference (?:request|input) "
+                    + "|input (?:'|byte size)|expected \\d+ ");
+
     private final GrpcCall call;
     private final StatusText texts;
     private final Dialect dialect;
@@ -151,7 +157,7 @@ final class StreamCall implements UpstreamStream, CallListener {
         ByteBuf response = content.response();
         return response == null
                 ? new ReplyMessage.StreamError(
-                        new OipException(code(content.error()), content.error()).confidential(), content.id())
+                        OipException.ofServer(code(content.error()), content.error()), content.id())
                 : new ReplyMessage.Inference(new InferMessage.ProtobufMessage(response));
     }
 
@@ -176,7 +182,7 @@ final class StreamCall implements UpstreamStream, CallListener {
         if (error.contains("Exceeds maximum queue size") || error.contains("Request timeout expired")) {
             return ErrorCode.UNAVAILABLE;
         }
-        return error.startsWith("[request id:") ? ErrorCode.INVALID_ARGUMENT : ErrorCode.UNKNOWN;
+        return INVALID.matcher(error).lookingAt() ? ErrorCode.INVALID_ARGUMENT : ErrorCode.UNKNOWN;
     }
 
     @Override

@@ -50,7 +50,7 @@ final class EventReader implements PartReader {
             JsonNode error =
                     JSON.readTree(data.toString(StandardCharsets.UTF_8)).path("error");
             String text = error.isTextual() ? error.textValue() : error.toString();
-            reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNKNOWN, text).confidential(), ""));
+            reply.message(new ReplyMessage.StreamError(OipException.ofServer(ErrorCode.UNKNOWN, text), ""));
         } catch (IOException e) {
             throw failures.badResponse("sent an event that violates the protocol", e);
         } finally {

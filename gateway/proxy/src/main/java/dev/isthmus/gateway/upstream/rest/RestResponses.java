@@ -121,7 +121,7 @@ record RestResponses(UpstreamFailures failures) {
         ErrorCode code = ErrorCode.ofHttpStatus(status);
         throw text.isEmpty()
                 ? failures.failure(code, "returned status " + status, null)
-                : new OipException(code, text).confidential();
+                : OipException.ofServer(code, text);
     }
 
     /** The receiver that forwards the body of an inference response; null to buffer the body. */

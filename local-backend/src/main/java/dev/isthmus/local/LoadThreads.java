@@ -30,7 +30,7 @@ final class LoadThreads implements AutoCloseable {
 
     private final Duration limit;
     private final Duration grace;
-    private final Set<Attempt<?>> attempts = ConcurrentHashMap.newKeySet();
+    private final Set<StepRun<?>> runs = ConcurrentHashMap.newKeySet();
     private final AtomicInteger abandoned = new AtomicInteger();
     private volatile boolean closed;
 
@@ -84,35 +84,35 @@ final class LoadThreads implements AutoCloseable {
                             + " earlier loads did not end and still run; only a restart of the gateway ends them");
         }
         ProcessEnd.enter();
-        Attempt<T> attempt = new Attempt<>(step);
-        attempts.add(attempt);
-        attempt.start();
+        StepRun<T> run = new StepRun<>(step);
+        runs.add(run);
+        run.start();
         if (closed) {
             step.terminate();
         }
-        return attempt.await();
+        return run.await();
     }
 
     /** Terminates the active steps and abandons those that do not end. Blocks. */
     @Override
     public void close() {
         closed = true;
-        attempts.forEach(attempt -> attempt.step.terminate());
+        runs.forEach(run -> run.step.terminate());
         long start = System.nanoTime();
-        for (Attempt<?> attempt : attempts) {
-            if (!attempt.ended(grace.toNanos() - (System.nanoTime() - start))) {
-                attempt.abandon(new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing"));
+        for (StepRun<?> run : runs) {
+            if (!run.ended(grace.toNanos() - (System.nanoTime() - start))) {
+                run.abandon(new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing"));
             }
         }
     }
 
     /** A step that runs. */
-    private final class Attempt<T> implements Runnable {
+    private final class StepRun<T> implements Runnable {
         private final LoadStep<T> step;
         private final CompletableFuture<T> outcome = new CompletableFuture<>();
         private final AtomicBoolean left = new AtomicBoolean();
 
-        Attempt(LoadStep<T> step) {
+        StepRun(LoadStep<T> step) {
             this.step = step;
         }
 
@@ -134,7 +134,7 @@ final class LoadThreads implements AutoCloseable {
                     late();
                 }
             } finally {
-                attempts.remove(this);
+                runs.remove(this);
                 leave();
             }
         }

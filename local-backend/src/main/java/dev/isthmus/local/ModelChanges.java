@@ -31,7 +31,7 @@ final class ModelChanges implements AutoCloseable {
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("isthmus-local-changes").factory());
     /** The queued changes of each model that has a running or queued one. */
-    private final Map<String, Deque<Change>> byModel = new HashMap<>();
+    private final Map<String, Deque<ModelChange>> byModel = new HashMap<>();
     /** The models without a running change that have queued ones. */
     private final Deque<String> startable = new ArrayDeque<>();
 
@@ -58,13 +58,13 @@ final class ModelChanges implements AutoCloseable {
     }
 
     /** A change of a model; guarded by the lock of the outer object. */
-    private final class Change implements Runnable {
+    private final class ModelChange implements Runnable {
         private final String model;
         private final BackgroundTask<?> task;
         private boolean placed = true;
         private @Nullable ScheduledFuture<?> patience;
 
-        Change(String model, BackgroundTask<?> task) {
+        ModelChange(String model, BackgroundTask<?> task) {
             this.model = model;
             this.task = task;
         }
@@ -90,17 +90,17 @@ final class ModelChanges implements AutoCloseable {
     }
 
     private void add(String model, BackgroundTask<?> task, int capacity) {
-        if (!queue(new Change(model, task), capacity)) {
+        if (!queue(new ModelChange(model, task), capacity)) {
             task.refused("the local backend is closed, or has " + queueSize + " loads and unloads in its queue");
         }
     }
 
-    private synchronized boolean queue(Change change, int capacity) {
+    private synchronized boolean queue(ModelChange change, int capacity) {
         if (closed || queued >= capacity) {
             return false;
         }
         queued++;
-        Deque<Change> ofModel = byModel.get(change.model);
+        Deque<ModelChange> ofModel = byModel.get(change.model);
         if (ofModel == null) {
             ofModel = new ArrayDeque<>();
             byModel.put(change.model, ofModel);
@@ -113,11 +113,11 @@ final class ModelChanges implements AutoCloseable {
 
     private void startNext() {
         while (running - slow < atOnce && !startable.isEmpty()) {
-            Deque<Change> ofModel = byModel.get(startable.removeFirst());
+            Deque<ModelChange> ofModel = byModel.get(startable.removeFirst());
             if (ofModel == null || ofModel.isEmpty()) {
                 throw new IllegalStateException("a model without queued changes cannot be startable");
             }
-            Change next = ofModel.removeFirst();
+            ModelChange next = ofModel.removeFirst();
             queued--;
             running++;
             next.patience = timer.schedule(() -> giveUpPlace(next), slowAfter.toMillis(), TimeUnit.MILLISECONDS);
@@ -125,7 +125,7 @@ final class ModelChanges implements AutoCloseable {
         }
     }
 
-    private synchronized void giveUpPlace(Change change) {
+    private synchronized void giveUpPlace(ModelChange change) {
         if (change.placed && slow < MAX_SLOW && !closed) {
             change.placed = false;
             slow++;
@@ -133,14 +133,14 @@ final class ModelChanges implements AutoCloseable {
         }
     }
 
-    private synchronized void ended(Change change) {
+    private synchronized void ended(ModelChange change) {
         if (change.patience != null) {
             change.patience.cancel(false);
         }
         running--;
         slow -= change.placed ? 0 : 1;
         change.placed = false;
-        Deque<Change> ofModel = byModel.get(change.model);
+        Deque<ModelChange> ofModel = byModel.get(change.model);
         if (ofModel == null || ofModel.isEmpty()) {
             byModel.remove(change.model);
         } else {
@@ -165,9 +165,9 @@ final class ModelChanges implements AutoCloseable {
         timer.shutdownNow();
     }
 
-    private synchronized List<Change> drained() {
+    private synchronized List<ModelChange> drained() {
         closed = true;
-        List<Change> left = new ArrayList<>();
+        List<ModelChange> left = new ArrayList<>();
         byModel.values().forEach(changes -> {
             left.addAll(changes);
             changes.clear();

@@ -72,6 +72,7 @@ class AdminServerTest {
                 Map.of("models", Map.of("digits", ModelConfig.of("local"))));
         source.set(() -> config);
         gateway = Gateway.start(() -> source.get().load());
+        gateway.awaitLocalModels();
     }
 
     @AfterEach

@@ -71,10 +71,10 @@ class LoadingModelsTest {
 
     @Test
     void warmUpThatDoesNotEnd_failsInTheEnd_withItsReason() throws Exception {
-        try (Gateway gateway = Gateway.start(config("load_timeout: 300ms"))) {
+        try (Gateway gateway = Gateway.start(config("load_timeout: 5s"))) {
             assertThat(infer(gateway, "endless")).isEqualTo(404);
             assertThat(index(gateway).get(0).path("reason").asText())
-                    .isEqualTo("its warm-up did not end within 300 ms, the load_timeout");
+                    .isEqualTo("its warm-up did not end within 5 s, the load_timeout");
             assertThat(infer(gateway, "good")).isEqualTo(200);
         }
     }
@@ -84,7 +84,10 @@ class LoadingModelsTest {
         try (Gateway gateway = Gateway.start(config("model_control: explicit, load: [good]"))) {
             ReloadResult result = gateway.reload(config("model_control: explicit, load: [good], queue_size: 7"));
             assertThat(infer(gateway, "good")).isEqualTo(200);
-            assertThat(gateway.config().local().queueSize()).as("%s", result).isEqualTo(7);
+            assertThat(gateway.config().local())
+                    .as("%s", result)
+                    .extracting("queueSize")
+                    .isEqualTo(7);
         }
     }
 }

@@ -24,10 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
 /** Equal requests to a local model have equal results, wherever their bytes lie in the message. */
 class LocalAlignmentTest {
     private static final Path MODEL = Path.of("../../local-backend/src/test/resources/execution/sums.onnx");
-    private static final String HEAD = """
-            {"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,%d],"parameters":{"binary_data_size":%d}}],
-             "outputs":[{"name":"SUM","parameters":{"binary_data":true}}]}""";
-
     private Stage stage;
 
     @BeforeEach
@@ -52,8 +48,10 @@ class LocalAlignmentTest {
     }
 
     private String overRest(byte[] numbers, int spaces) throws Exception {
-        byte[] head = (HEAD.formatted(numbers.length / Float.BYTES, numbers.length) + " ".repeat(spaces))
-                .getBytes(StandardCharsets.US_ASCII);
+        String json = """
+                {"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,%d],"parameters":{"binary_data_size":%d}}],
+                 "outputs":[{"name":"SUM","parameters":{"binary_data":true}}]}""".formatted(numbers.length / Float.BYTES, numbers.length);
+        byte[] head = (json + " ".repeat(spaces)).getBytes(StandardCharsets.US_ASCII);
         byte[] body = ByteBuffer.allocate(head.length + numbers.length)
                 .put(head)
                 .put(numbers)

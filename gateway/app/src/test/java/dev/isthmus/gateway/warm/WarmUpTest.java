@@ -64,7 +64,10 @@ class WarmUpTest {
         AtomicBoolean warm = new AtomicBoolean();
         try (Gateway gateway = Gateway.start(() -> config, warm::get);
                 HttpClient client = HttpClient.newHttpClient()) {
+            gateway.awaitLocalModels();
             await().until(() -> gateway.catalogue().settled());
+            await().until(() ->
+                    gateway.catalogue().membersDocument().path("missing").isEmpty());
             assertThat(gateway.ready()).isFalse();
             assertThat(ready(client, gateway)).isEqualTo(400);
             JsonNode servers = gateway.catalogue().membersDocument();

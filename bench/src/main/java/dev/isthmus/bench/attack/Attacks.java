@@ -29,7 +29,9 @@ public final class Attacks {
             new IdleConnections(
                     "half-heads",
                     IDLE,
-                    Http1.text("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nX-"), NOTHING, false),
+                    Http1.text("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nX-"),
+                    NOTHING,
+                    false),
             new IdleConnections(
                     "half-bodies",
                     IDLE,
@@ -38,9 +40,7 @@ public final class Attacks {
                     false),
             new IdleConnections("idle-http2", IDLE, FrameBytes.hello(65_535), NOTHING, true),
             new IdleConnections(
-                    "dripping-heads",
-                    IDLE,
-                    Http1.text("GET /v2 HTTP/1.1\r\nHost: a\r\nX-"), Http1.text("a"), false),
+                    "dripping-heads", IDLE, Http1.text("GET /v2 HTTP/1.1\r\nHost: a\r\nX-"), Http1.text("a"), false),
             new IdleConnections("large-heads", 9_500, Http1.text(largeHead()), NOTHING, false),
             new IdleConnections("large-header-blocks", 4_700, largeHeaderBlock(), NOTHING, true),
             new UnendedCalls("incomplete-messages", 16, 15, MIB - 1_024, MIB, 3),

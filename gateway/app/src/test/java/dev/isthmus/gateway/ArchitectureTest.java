@@ -37,7 +37,7 @@ class ArchitectureTest {
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
             // Test fixtures shared between modules.
-            .withImportOption(location -> !location.contains("-tests.jar"))
+            .withImportOption(location -> !location.contains("-tests.jar") && !location.contains("/test-classes/"))
             .importPackages("dev.isthmus");
 
     private static final Path ROOT = Path.of(System.getProperty("isthmus.root", ".."));

@@ -108,7 +108,9 @@ class ClientErrorTextsTest {
     void otherText_isHidden(int status) throws Exception {
         try (FakeRestServer server = saying(status, WRONG_SHAPE);
                 Stage stage = stage(Stage.rest(server, ServerDialect.TRITON), "m")) {
-            assertThat(infer(stage, "X-Request-Id: r-1")).contains(" (request id r-1)").doesNotContain("INPUT0");
+            assertThat(infer(stage, "X-Request-Id: r-1"))
+                    .contains(" (request id r-1)")
+                    .doesNotContain("INPUT0");
             assertThat(inferOverGrpc(stage).getDescription()).doesNotContain("INPUT0");
             assertThat(lines()).hasSize(2);
         }

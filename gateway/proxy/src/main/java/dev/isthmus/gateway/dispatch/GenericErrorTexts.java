@@ -150,8 +150,7 @@ final class GenericErrorTexts extends ForwardingService {
         }
 
         private OipException mistake(OipException failure, RedactedText shown, String part) {
-            String text = withRequestedName(
-                    shown.text(), call.operation().requestedModel());
+            String text = withRequestedName(shown.text(), call.operation().requestedModel());
             return shown.redacted() ? hidden(failure, text, part) : failure.withMessage(text);
         }
 

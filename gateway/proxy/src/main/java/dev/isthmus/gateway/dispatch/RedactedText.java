@@ -74,8 +74,9 @@ record RedactedText(String text, boolean redacted) {
             new Replacement("\\b0x[0-9A-Fa-f]{6,16}\\b", "[address]"),
             // Hosts.
             new Replacement(
-                    "(?<![\\w.-])(?:(?:" + LABEL + "\\.)+(?:internal|local|localdomain|lan|corp|intranet|home|arpa|com|net"
-                            + "|org|cloud)|" + LABEL + "\\." + LABEL + "\\.svc|localhost|ip(?:-\\d{1,3}){4})(?![\\w-])",
+                    "(?<![\\w.-])(?:(?:" + LABEL
+                            + "\\.)+(?:internal|local|localdomain|lan|corp|intranet|home|arpa|com|net" + "|org|cloud)|"
+                            + LABEL + "\\." + LABEL + "\\.svc|localhost|ip(?:-\\d{1,3}){4})(?![\\w-])",
                     "[host]"));
 
     private record Replacement(Pattern pattern, String placeholder) {

@@ -23,8 +23,8 @@ import java.util.regex.Pattern;
  */
 final class StreamCall implements UpstreamStream, CallListener {
     /** The start of Triton's texts about a request that does not fit the model. */
-    private static final Pattern INVALID =
-            Pattern.compile("\\[request id:|unexpected (?:shape|size|inference|additional) |inference (?:request|input) "
+    private static final Pattern INVALID = Pattern.compile(
+            "\\[request id:|unexpected (?:shape|size|inference|additional) |inference (?:request|input) "
                     + "|input (?:'|byte size)|expected \\d+ ");
 
     private final GrpcCall call;

@@ -83,7 +83,7 @@ public class AccessLogBenchmark {
         call.identified("0af7651916cd43dd8448eb211c80319c");
         call.began(operation);
         call.routed("simple");
-        call.sentTo("triton", model);
+        call.sentTo("triton", "triton", model);
         call.attempted("127.0.0.1:8001");
         call.received(180);
         call.requestComplete(40_000);

@@ -26,6 +26,7 @@ record CallTimeline(
         String listener,
         String caller,
         String route,
+        String target,
         String upstream,
         @Nullable ModelRef served,
         String server,
@@ -51,6 +52,7 @@ record CallTimeline(
                 call.listener(),
                 call.principal().name(),
                 call.route(),
+                call.target(),
                 call.upstream(),
                 call.served(),
                 call.server(),
@@ -73,6 +75,7 @@ record CallTimeline(
                 .put("listener", listener)
                 .put("caller", caller)
                 .put("route", route)
+                .put("target", target)
                 .put("upstream", upstream)
                 .put("model", served == null ? "" : served.name())
                 .put("version", served == null ? "" : served.version())

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.flow;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -157,6 +158,7 @@ class AccessLogTest {
         assertThat(line.path("model").asText()).isEqualTo("m");
         assertThat(line.has("version")).isFalse();
         assertThat(line.path("route").asText()).isEqualTo("m");
+        assertThat(line.path("target").asText()).isEqualTo("alive");
         assertThat(line.path("upstream").asText()).isEqualTo("alive");
         assertThat(line.path("server").asText()).isEqualTo("127.0.0.1:" + server.port());
         assertThat(line.path("attempts").asInt()).isEqualTo(1);
@@ -188,6 +190,12 @@ class AccessLogTest {
         assertThat(line.path("grpc_status").asInt()).isEqualTo(14);
         assertThat(line.path("attempts").asInt()).isEqualTo(line.path("retries").size() + 1);
         assertThat(line.path("reason").asText()).contains("gone");
+        assertThat(line.path("target").asText()).isEqualTo("gone");
+        double phases = line.path("request_ms").asDouble()
+                + line.path("upstream_ms").asDouble()
+                + line.path("response_ms").asDouble();
+        assertThat(line.path("upstream_ms").isNumber()).isTrue();
+        assertThat(phases).isCloseTo(line.path("duration_ms").asDouble(), within(0.01));
     }
 
     @Test

@@ -317,8 +317,8 @@ class PassedAnswerTest {
     }
 
     private Stage shadowed(FakeGrpcServer shadow, boolean compare) throws Exception {
-        ModelConfig.ShadowConfig copies =
-                new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, compare, Duration.ofSeconds(20), 16);
+        ModelConfig.ShadowConfig copies = new ModelConfig.ShadowConfig(
+                "next", "shadow", null, null, 1, compare, 0, 0, Duration.ofSeconds(20), 16);
         ModelConfig model = TestConfigs.with(ModelConfig.of("server"), Map.of("shadow", List.of(copies)));
         return Stage.taking(
                 LIMIT,

@@ -33,7 +33,7 @@ final class ShadowedGateway implements AutoCloseable {
 
     ShadowedGateway(UpstreamConfig main, UpstreamConfig shadow, Duration timeout) throws Exception {
         ModelConfig.ShadowConfig config =
-                new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, true, timeout, 16);
+                new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, true, 0, 0, timeout, 16);
         ModelConfig model = TestConfigs.with(ModelConfig.of("main"), Map.of("shadow", List.of(config)));
         gateway = Gateway.start(TestConfigs.with(
                 GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0)),

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.HealthConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
@@ -267,6 +268,32 @@ class StreamedTrafficTest {
                                             .mapToDouble(Counter::count)
                                             .sum())
                                     .isEqualTo(3));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Flow.class,
+            names = {"UNARY", "INFER_EVENTS", "GENERATE", "GENERATE_EVENTS"})
+    void fallback_takesOver(Flow flow) throws Exception {
+        ModelConfig broken = TestConfigs.with(
+                ModelConfig.of("gone"),
+                Map.of("fallback", TestConfigs.with(ModelConfig.Fallback.DEFAULT, Map.of("upstream", "server"))));
+        UpstreamConfig server =
+                flow.rest ? Stage.rest(rest, ServerDialect.TRITON) : Stage.grpc(grpc, ServerDialect.TRITON);
+        UpstreamConfig gone = TestConfigs.upstream(server.protocol(), TestConfigs.unusedEndpoint());
+        try (Stage stage =
+                Stage.fleet(Map.of("server", server, "gone", gone), Map.of("m", broken), HealthConfig.DEFAULT, null)) {
+            flow.send(stage, "good", 1);
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(stage.gateway()
+                                    .meters()
+                                    .find("isthmus.requests")
+                                    .tag("model", "m")
+                                    .timers())
+                            .singleElement()
+                            .satisfies(timer ->
+                                    assertThat(timer.getId().getTag("code")).isEqualTo("OK")));
         }
     }
 

@@ -30,6 +30,7 @@ record EndedCall(
         String listener,
         @Nullable ModelRef model,
         String route,
+        String target,
         String upstream,
         @Nullable ModelRef served,
         String server,
@@ -62,6 +63,7 @@ record EndedCall(
                 call.listener(),
                 operation == null ? null : operation.requestedModel(),
                 call.route(),
+                call.target(),
                 call.upstream(),
                 call.served(),
                 call.server(),
@@ -91,6 +93,7 @@ record EndedCall(
         document.put("model", model == null ? "" : cut(model.name()));
         document.put("version", model == null ? "" : cut(model.version()));
         document.put("route", route);
+        document.put("target", target);
         document.put("upstream", upstream);
         document.put("served_model", served == null ? "" : served.name());
         document.put("served_version", served == null ? "" : served.version());

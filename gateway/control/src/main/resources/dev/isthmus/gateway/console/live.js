@@ -27,7 +27,7 @@ function details(call) {
     ['Operation', `${call.operation} over ${call.protocol}, listener ${call.listener}`],
     ['Requested', versioned(call.model, call.version)],
     ['Route', call.route],
-    ['Sent to', call.upstream ? `upstream ${call.upstream}, model ${versioned(call.served_model, call.served_version)}` : 'no server'],
+    ['Sent to', call.upstream ? `target ${call.target}, upstream ${call.upstream}, model ${versioned(call.served_model, call.served_version)}` : 'no server'],
     ['Tries', call.retries.length ? `${call.attempts}; repeated because: ${call.retries.join(', ')}` : String(call.attempts)],
     ['Last server', call.server],
     ['Reading the request', millis(call.request_ms)],

@@ -41,7 +41,7 @@ class LiveCallsTest {
         call.began(new Operation.ReadModelMetadata(new ModelRef(model, "3")));
         call.identified("r-1");
         call.routed("route-" + model);
-        call.sentTo("triton", ModelRef.of("there"));
+        call.sentTo("canary", "triton", ModelRef.of("there"));
         call.attempted("10.0.0.1:1");
         call.retried("unavailable");
         call.attempted("10.0.0.2:1");
@@ -77,6 +77,7 @@ class LiveCallsTest {
                         .containsEntry("model", "m")
                         .containsEntry("version", "3")
                         .containsEntry("route", "route-m")
+                        .containsEntry("target", "canary")
                         .containsEntry("upstream", "triton")
                         .containsEntry("served_model", "there")
                         .containsEntry("server", "10.0.0.2:1")

@@ -45,6 +45,7 @@ final class AccessLogLine {
     private final RepeatedText model = new RepeatedText("model");
     private final RepeatedText version = new RepeatedText("version");
     private final RepeatedText route = new RepeatedText("route");
+    private final RepeatedText target = new RepeatedText("target");
     private final RepeatedText upstream = new RepeatedText("upstream");
     private final RepeatedText servedModel = new RepeatedText("served_model");
     private final RepeatedText servedVersion = new RepeatedText("served_version");
@@ -119,6 +120,7 @@ final class AccessLogLine {
         if (!call.route().equals(CallContext.NO_ROUTE)) {
             out.text(route, call.route());
         }
+        out.text(target, call.target());
         out.text(upstream, call.upstream());
         ModelRef served = call.served();
         if (served != null) {

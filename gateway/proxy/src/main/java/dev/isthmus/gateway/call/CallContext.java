@@ -36,6 +36,7 @@ public final class CallContext {
     private TraceSpan span = TraceSpan.NONE;
     private @Nullable Operation operation;
     private String route = NO_ROUTE;
+    private String target = "";
     private String upstream = "";
     private @Nullable ModelRef served;
     private String server = "";
@@ -207,10 +208,20 @@ public final class CallContext {
         return route;
     }
 
-    /** A target was chosen. With a fallback or in a stream there may be several: the last one counts. */
-    public void sentTo(String chosen, ModelRef model) {
+    /**
+     * A target was chosen. With a fallback or in a stream there may be several: the last one counts.
+     *
+     * @param name of the target on its route
+     */
+    public void sentTo(String name, String chosen, ModelRef model) {
+        target = name;
         upstream = chosen;
         served = model;
+    }
+
+    /** The name of the target that the call was sent to, as routing calls it; empty if it was sent to none. */
+    public String target() {
+        return target;
     }
 
     /** The upstream that the call was sent to; empty if it was sent to none. */
@@ -295,8 +306,8 @@ public final class CallContext {
     }
 
     /**
-     * Nanoseconds from the end of the request to the start of the response; {@link #NOT_YET} if either is missing or
-     * the response started first.
+     * Nanoseconds from the end of the request to the start of the response, which may be an error; {@link #NOT_YET} if
+     * either is missing or the response started first.
      */
     public long upstreamNanos() {
         return requestNanos < 0 || responseNanos < requestNanos ? NOT_YET : responseNanos - requestNanos;

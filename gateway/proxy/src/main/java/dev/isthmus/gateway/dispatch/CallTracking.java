@@ -128,6 +128,8 @@ final class CallTracking extends ForwardingService {
         @Override
         public void fail(OipException failure) {
             context.failed(failure);
+            // The error is the response.
+            context.responseBegan(nanoTime.getAsLong());
             try {
                 super.fail(failure);
             } finally {

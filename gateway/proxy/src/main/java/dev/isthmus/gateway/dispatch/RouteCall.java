@@ -134,7 +134,7 @@ final class RouteCall extends ForwardingReply {
     TargetSelection selectTarget(RequestAttributes attributes, @Nullable StreamSelections stream) {
         TargetSelection selection = route.pick(model, attributes, stream);
         target = selection.target();
-        call.sentTo(selection.target().upstream().name(), selection.target().model());
+        sentTo(selection.target());
         return selection;
     }
 
@@ -211,7 +211,11 @@ final class RouteCall extends ForwardingReply {
     /** The first target failed, and the fallback takes over. */
     void failedOver(OipException failure, Target fallback) {
         ended(failure);
-        call.sentTo(fallback.upstream().name(), fallback.model());
+        sentTo(fallback);
+    }
+
+    private void sentTo(Target chosen) {
+        call.sentTo(chosen.arm(), chosen.upstream().name(), chosen.model());
     }
 
     boolean failedOver() {

@@ -6,6 +6,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.compare.FloatTolerance;
 import dev.isthmus.transcoder.compare.TensorComparison;
 import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +22,7 @@ final class ResponsePair implements Runnable {
 
     private final ShadowFigures figures;
     private final Transcoder transcoder;
+    private final FloatTolerance tolerance;
     private final ByteBufAllocator allocator;
     private final InferMessage primary;
     private final InferMessage shadow;
@@ -36,12 +38,14 @@ final class ResponsePair implements Runnable {
     ResponsePair(
             ShadowFigures figures,
             Transcoder transcoder,
+            FloatTolerance tolerance,
             ByteBufAllocator allocator,
             InferMessage primary,
             InferMessage shadow,
             Runnable release) {
         this.figures = figures;
         this.transcoder = transcoder;
+        this.tolerance = tolerance;
         this.allocator = allocator;
         this.primary = primary;
         this.shadow = shadow;
@@ -69,7 +73,8 @@ final class ResponsePair implements Runnable {
             } else if (second == null) {
                 figures.unreadable();
             } else {
-                figures.compared(TensorComparison.of(first, second));
+                figures.compared(
+                        TensorComparison.of(first, second), output -> tolerance.accepts(output, first, second));
             }
         } finally {
             if (first != null) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.compare.FloatTolerance;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** One shadow of a route. Thread-safe. */
@@ -11,6 +12,7 @@ final class Shadow implements AutoCloseable {
     private final Transcoder transcoder;
     private final ShadowRuntime runtime;
     private final ShadowFigures figures;
+    private final FloatTolerance tolerance;
     private final AtomicInteger inFlight = new AtomicInteger();
 
     Shadow(ShadowName name, ModelConfig.ShadowConfig config, Transcoder transcoder, ShadowRuntime runtime) {
@@ -19,6 +21,7 @@ final class Shadow implements AutoCloseable {
         this.transcoder = transcoder;
         this.runtime = runtime;
         this.figures = runtime.figures(name);
+        this.tolerance = new FloatTolerance(config.rtol(), config.atol());
     }
 
     ModelConfig.ShadowConfig config() {
@@ -27,6 +30,11 @@ final class Shadow implements AutoCloseable {
 
     Transcoder transcoder() {
         return transcoder;
+    }
+
+    /** Of comparisons. */
+    FloatTolerance tolerance() {
+        return tolerance;
     }
 
     ShadowRuntime runtime() {

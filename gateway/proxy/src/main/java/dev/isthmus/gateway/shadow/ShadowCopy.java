@@ -214,6 +214,7 @@ final class ShadowCopy implements Reply {
                     .take(new ResponsePair(
                             shadow.figures(),
                             shadow.transcoder(),
+                            shadow.tolerance(),
                             call.allocator(),
                             primary,
                             shadowResponse,

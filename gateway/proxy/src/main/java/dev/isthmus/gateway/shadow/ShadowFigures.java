@@ -15,6 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /** The statistics of one shadow of one model; survives reloads. Thread-safe. */
 final class ShadowFigures implements AutoCloseable {
@@ -85,12 +86,14 @@ final class ShadowFigures implements AutoCloseable {
         return counter;
     }
 
-    void compared(List<OutputComparison> results) {
+    /** @param accepts whether an output is equal within the tolerance */
+    void compared(List<OutputComparison> results, Predicate<OutputComparison> accepts) {
         double largest = 0;
         boolean equal = true;
         for (OutputComparison result : results) {
-            largest = Math.max(largest, record(result));
-            equal &= result.equal();
+            boolean accepted = accepts.test(result);
+            largest = Math.max(largest, record(result, accepted));
+            equal &= accepted;
         }
         count(equal ? ComparisonResult.EQUAL : ComparisonResult.DIFFERENT);
         reportDifference(largest);
@@ -109,7 +112,7 @@ final class ShadowFigures implements AutoCloseable {
     }
 
     /** Records an output; returns its difference. */
-    private double record(OutputComparison result) {
+    private double record(OutputComparison result, boolean accepted) {
         return switch (result) {
             case OutputComparison.Unlike unlike -> {
                 mismatch(unlike.name(), unlike.reason().name().toLowerCase(Locale.ROOT));
@@ -117,7 +120,7 @@ final class ShadowFigures implements AutoCloseable {
             }
             case OutputComparison.Numbers numbers -> {
                 meters(numbers.name()).record(numbers);
-                numbers(numbers);
+                numbers(numbers, accepted);
                 yield numbers.maxDifference();
             }
             case OutputComparison.Elements elements -> {
@@ -130,10 +133,10 @@ final class ShadowFigures implements AutoCloseable {
         };
     }
 
-    private void numbers(OutputComparison.Numbers numbers) {
+    private void numbers(OutputComparison.Numbers numbers, boolean accepted) {
         if (Double.isInfinite(numbers.maxDifference())) {
             mismatch(numbers.name(), "not_finite");
-        } else if (!numbers.equal()) {
+        } else if (!accepted) {
             keep(new ResponseMismatch(numbers.name(), "difference", numbers.maxDifference(), nanoTime.getAsLong()));
         }
     }

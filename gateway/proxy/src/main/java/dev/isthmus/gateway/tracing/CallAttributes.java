@@ -152,6 +152,7 @@ final class CallAttributes {
             AttemptAttributes.generative(all, generate.model());
         }
         put(all, "isthmus.route", call.route().equals(CallContext.NO_ROUTE) ? "" : call.route());
+        put(all, "isthmus.target", call.target());
         put(all, "isthmus.upstream", call.upstream());
         ModelRef served = call.served();
         if (served != null) {

@@ -158,6 +158,26 @@ class CallTrackingTest {
     }
 
     @Test
+    void failedCall_isTimedInItsPhases() {
+        RequestSink sink = open(infer("m"));
+        pass(2);
+        sink.end();
+        pass(30);
+        dispatch.reply().fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
+        assertThat(phase("read")).isEqualTo(2);
+        assertThat(phase("upstream")).isEqualTo(30);
+        assertThat(phase("write")).isZero();
+    }
+
+    @Test
+    void callThatFailsBeforeItsRequestIsComplete_waitedForNoServer() {
+        open(infer("m"));
+        pass(30);
+        dispatch.reply().fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
+        assertThat(phase("upstream")).isZero();
+    }
+
+    @Test
     void end_afterTheEnd_isNotCountedAgain() {
         RequestSink sink = open(infer("m"));
         sink.end();

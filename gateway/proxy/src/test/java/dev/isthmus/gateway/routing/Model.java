@@ -83,7 +83,7 @@ final class Model {
     Model shadow(String upstream, @Nullable String model) {
         ModelConfig.ShadowConfig some = ModelConfig.ShadowConfig.DEFAULT;
         shadows.add(new ModelConfig.ShadowConfig(
-                null, upstream, model, null, some.sample(), false, some.timeout(), some.maxInFlight()));
+                null, upstream, model, null, some.sample(), false, 0, 0, some.timeout(), some.maxInFlight()));
         return this;
     }
 

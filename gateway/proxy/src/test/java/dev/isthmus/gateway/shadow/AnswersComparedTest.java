@@ -12,9 +12,11 @@ import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.transcoder.InferMessage;
 import io.micrometer.core.instrument.DistributionSummary;
 import java.time.Duration;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -56,6 +58,30 @@ class AnswersComparedTest {
         assertThat(summary("cosine", "a").max()).isCloseTo(0.96, within(1e-9));
         assertThat(summary("argmax.agreement", "a").max()).isZero();
         assertThat(stage.differences).containsExactly(1.0);
+    }
+
+    @Test
+    void floats_withinTheTolerance_areEqual_andMeasuredAllTheSame() {
+        stage.close();
+        stage = new ShadowStage(TestConfigs.with(SHADOW, Map.of("atol", 0.003, "rtol", 0.0)), ShadowLimits.DEFAULT);
+        compare(floats("a", 1, 2), floats("a", 1.0025f, 2));
+        stage.awaitComparison("equal");
+        assertThat(stage.runtime.reports().get(0).lastMismatch()).isEmpty();
+        assertThat(stage.differences)
+                .singleElement()
+                .satisfies(by -> assertThat(by).isCloseTo(0.0025, within(1e-6)));
+        compare(floats("a", 1, 2), floats("a", 1, 2.0035f));
+        stage.awaitComparison("different");
+    }
+
+    @Test
+    void floats_withinTheRelativeTolerance_areEqual() {
+        stage.close();
+        stage = new ShadowStage(TestConfigs.with(SHADOW, Map.of("atol", 0.0, "rtol", 0.01)), ShadowLimits.DEFAULT);
+        compare(floats("a", 1000, 2), floats("a", 1009, 2));
+        stage.awaitComparison("equal");
+        compare(floats("a", 1000, 2), floats("a", 1000, 2.1f));
+        stage.awaitComparison("different");
     }
 
     @Test

@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
 /** One shadow of model "m" on the upstream "next", a loop that runs on demand, and a manual clock. */
 final class ShadowStage implements AutoCloseable {
     static final ModelConfig.ShadowConfig SHADOW =
-            new ModelConfig.ShadowConfig(null, "next", null, null, 1, true, Duration.ofSeconds(5), 2);
+            new ModelConfig.ShadowConfig(null, "next", null, null, 1, true, 1e-5, 1e-8, Duration.ofSeconds(5), 2);
     private static final int REQUEST_BYTES = 100;
     private static final int PATIENCE_SECONDS = 20;
 

@@ -38,7 +38,7 @@ class ShadowsTest {
 
     private static ModelConfig.ShadowConfig shadow(double sample, boolean compare, int maxInFlight) {
         return new ModelConfig.ShadowConfig(
-                null, "next", null, null, sample, compare, Duration.ofSeconds(5), maxInFlight);
+                null, "next", null, null, sample, compare, 0, 0, Duration.ofSeconds(5), maxInFlight);
     }
 
     @Test

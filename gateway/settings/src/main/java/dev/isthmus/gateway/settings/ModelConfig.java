@@ -171,13 +171,22 @@ public record ModelConfig(
             @Doc("Whether its tensors are compared with those of the client's response.")
             boolean compare,
 
+            @Doc(
+                    "Relative tolerance of floating-point elements: they are equal if they differ by at most atol + rtol * "
+                            + "the client's element. 0: none.")
+            @Range(max = 1_000_000_000)
+            double rtol,
+
+            @Doc("Absolute tolerance of floating-point elements.") @Range(max = 1_000_000_000)
+            double atol,
+
             @Doc("Timeout of a copy.") Duration timeout,
 
             @Doc("Maximum number of concurrent copies; more are dropped.") @Range(min = 1, max = 10_000)
             int maxInFlight) {
         /** All defaults; without an upstream. */
         public static final ShadowConfig DEFAULT =
-                new ShadowConfig(null, "", null, null, 1, false, Duration.ofSeconds(5), 16);
+                new ShadowConfig(null, "", null, null, 1, false, 1e-5, 1e-8, Duration.ofSeconds(5), 16);
 
         /** Its name in configuration, metrics and logs. */
         public String label() {

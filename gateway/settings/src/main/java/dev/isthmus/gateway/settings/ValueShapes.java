@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /** Derives value shapes from the types of record components. */
 final class ValueShapes {
     static final String HEADER = "[!#$%&'+.^_`|~0-9A-Za-z-]+";
-    private static final String NUMBER = "[0-9]{1,10}(\\.[0-9]{1,12})?";
+    private static final String NUMBER = "[0-9]{1,10}(\\.[0-9]{1,12})?([eE]-?[0-9]{1,2})?";
     // DNS names, and _ as in Docker networks.
     private static final String NAME = "[0-9A-Za-z_]([0-9A-Za-z_.-]*[0-9A-Za-z_.])?";
     private static final String ADDRESS = "(\\[[0-9a-fA-F:.]+]|" + NAME + "):[0-9]{1,5}";

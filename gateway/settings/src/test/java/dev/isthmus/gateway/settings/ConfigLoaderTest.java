@@ -366,7 +366,8 @@ class ConfigLoaderTest {
                         ModelConfig.ExplicitVersion.OVERRIDE,
                         List.of(new RuleConfig(Map.of("x-canary", "yes"), Map.of("tier", "gold*"), "canary")),
                         new ModelConfig.RequestKey("x-user", null),
-                        List.of(new ShadowConfig("canary", "t", "next", null, 0.1, true, Duration.ofSeconds(2), 8)),
+                        List.of(new ShadowConfig(
+                                "canary", "t", "next", null, 0.1, true, 0.01, 0.003, Duration.ofSeconds(2), 8)),
                         new RampConfig("canary", List.of(0.01, 0.5, 1.0), Duration.ofMinutes(10), 50, 0.02, 2.5, 0.001),
                         new Fallback("local", "digits", null),
                         List.of(new Rate("x-api-key", 100, 10 << 20, Duration.ofSeconds(2))),

@@ -26,7 +26,8 @@ final class ConfigSamples {
                   - {headers: {X-Canary: yes}, parameters: {tier: "gold*"}, target: canary}
                 sticky: {header: X-User}
                 shadow:
-                  - {name: canary, upstream: t, model: next, sample: 10%, compare: true, timeout: 2s, max_in_flight: 8}
+                  - {name: canary, upstream: t, model: next, sample: 10%, compare: true, rtol: 0.01, atol: 0.003,
+                     timeout: 2s, max_in_flight: 8}
                 ramp:
                   target: canary
                   steps: [1%, 50%, 100%]
@@ -139,6 +140,9 @@ final class ConfigSamples {
                 arguments(model("targets: [{weight: 1}]"), "model 'm': target: 'upstream' is missing"),
                 arguments(model("ramp: {target: a, steps: []}"), "ramp: steps: at least one entry is expected"),
                 arguments(model("ramp: {steps: [1%]}"), "model 'm': ramp: 'target' is missing"),
+                arguments(
+                        model("shadow: [{upstream: a, compare: true, rtol: -1}]"),
+                        "a number from 0 to 1000000000 is expected"),
                 arguments(model("ramp: {target: a, max_latency_ratio: fast}"), "a number from 0 to 1000 is expected"),
                 arguments(model("sticky: {header: 'x y'}"), "model 'm': sticky: header: a header name is expected"),
                 arguments(model("rules: [{headers: {'x y': a}, target: t}]"), "headers: a name is expected as the key"),

@@ -68,6 +68,7 @@ class ConfigLoaderTest {
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ofSeconds(5), Duration.ofSeconds(20)));
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxManagementSize()).isEqualTo(64 << 10);
+        assertThat(config.limits().maxManagementResponseSize()).isEqualTo(8 << 20);
         assertThat(config.limits().maxDecompressionRatio()).isEqualTo(100);
         assertThat(config.limits().maxConcurrentStreams()).isEqualTo(100);
         assertThat(config.limits().maxTensors()).isEqualTo(4096);
@@ -139,7 +140,8 @@ class ConfigLoaderTest {
                                         true)));
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
-                .isEqualTo(new GatewayConfig.Limits(2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
+                .isEqualTo(new GatewayConfig.Limits(
+                        2048, 64 << 10, 8 << 20, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(

@@ -89,6 +89,7 @@ class ConfigLoaderTest {
         GatewayConfig config = ConfigLoader.load(file);
         assertThat(config.ramps()).isEqualTo(new RampsConfig(null));
         assertThat(config.withStateBeside(file).ramps().stateFile()).isEqualTo(folder.resolve("my.gateway.ramps.json"));
+        Files.createDirectory(folder.resolve("state"));
         Files.writeString(file, yaml.formatted(", ramps: {state_file: state/r.json}"));
         assertThat(ConfigLoader.load(file).withStateBeside(file).ramps().stateFile())
                 .isEqualTo(folder.resolve("state/r.json"));
@@ -225,6 +226,10 @@ class ConfigLoaderTest {
             logging: {levels: {fleet: loud}}                | one of error, warn, info, debug is expected, got 'loud'
             access_log: {sample: 2}                         | access_log: sample: a share such as 20% or 0.5% is expected, got '2'
             payload_log: {}                                 | payload_log: one of 'url' and 'file' is expected
+            payload_log: {file: none/a}                     | payload_log: file: the folder of
+            access_log: {file: none/a}                      | access_log: file: the folder of
+            ramps: {state_file: none/a}                     | ramps: state_file: the folder of
+            access_log: {file: .}                           | access_log: file: a file is expected, got the folder
             payload_log: {file: a, url: "http://a"}         | payload_log: one of 'url' and 'file' is expected
             payload_log: {url: "ftp://a"}                   | payload_log: url: an http or https URL without user and password is expected, got 'ftp://a'
             payload_log: {url: "http://a:b@c"}              | payload_log: url: an http or https URL without user and password is expected

@@ -17,7 +17,7 @@ final class AnswerGrammar implements ByteProcessor {
     /** A server that refuses a connection says so unasked. */
     private static final int UNASKED = 1;
 
-    private State state = State.TYPE;
+    private ExpectedPart state = ExpectedPart.TYPE;
     private byte type;
     private byte last;
     private boolean negative;
@@ -30,7 +30,7 @@ final class AnswerGrammar implements ByteProcessor {
     private long expected = UNASKED;
     private String problem = "";
 
-    private enum State {
+    private enum ExpectedPart {
         TYPE,
         LINE,
         STRING
@@ -72,7 +72,7 @@ final class AnswerGrammar implements ByteProcessor {
         negative = false;
         number = 0;
         digits = 0;
-        state = State.LINE;
+        state = ExpectedPart.LINE;
         return known || refuse("an answer with an element of type " + value);
     }
 
@@ -107,7 +107,7 @@ final class AnswerGrammar implements ByteProcessor {
             return refuse("a string of " + number + " bytes, at most " + MAX_BYTES + " are expected");
         }
         number += LINE_END_BYTES;
-        state = State.STRING;
+        state = ExpectedPart.STRING;
         return true;
     }
 
@@ -116,12 +116,12 @@ final class AnswerGrammar implements ByteProcessor {
             return refuse("a list of " + number + " elements, at most " + MAX_ELEMENTS + " are expected");
         }
         missingElements = (int) number;
-        state = State.TYPE;
+        state = ExpectedPart.TYPE;
         return true;
     }
 
     private boolean complete() {
-        state = State.TYPE;
+        state = ExpectedPart.TYPE;
         if (missingElements == 0 || --missingElements == 0) {
             bytes = 0;
             expected--;

@@ -46,7 +46,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GrpcUpstream implements Upstream {
     private static final GrpcResponseReader INFERENCE = new InferenceReader();
-    private static final GrpcResponseReader DOCUMENT = new DocumentReader();
+    private static final GrpcResponseReader DOCUMENT = new ManagementReader();
 
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
@@ -130,7 +130,7 @@ public final class GrpcUpstream implements Upstream {
         }
     }
 
-    private record DocumentReader() implements GrpcResponseReader {
+    private record ManagementReader() implements GrpcResponseReader {
         @Override
         public ReplyMessage read(ByteBuf message) {
             return new ReplyMessage.Document(message);

@@ -119,7 +119,7 @@ public final class RestUpstream implements Upstream {
         }
     }
 
-    private final class DocumentReader implements RestResponseHandler {
+    private final class DocumentHandler implements RestResponseHandler {
         @Override
         public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
             return responses.document(status, body);
@@ -155,7 +155,7 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        RestResponseHandler reader = new DocumentReader();
+        RestResponseHandler reader = new DocumentHandler();
         if (!manage.change()) {
             body.release();
             return get(call, () -> path(manage), reader, reply);
@@ -259,7 +259,7 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Subscription modelNames(Call call, Reply reply) {
-        return get(call, () -> "/v2/models", new DocumentReader(), reply);
+        return get(call, () -> "/v2/models", new DocumentHandler(), reply);
     }
 
     private Subscription getModel(Call call, ModelRef model, String what, RestResponseHandler reader, Reply reply) {

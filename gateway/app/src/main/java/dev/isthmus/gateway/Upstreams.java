@@ -47,6 +47,8 @@ import org.slf4j.LoggerFactory;
 /** The upstreams of one configuration by name, created or shared with the previous generation. */
 final class Upstreams implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Upstreams.class);
+    /** An object of one byte takes some 50 on the heap. */
+    private static final int HEAP_SHARE = 128;
 
     private final Map<String, Lease> leases = new TreeMap<>();
 
@@ -97,6 +99,7 @@ final class Upstreams implements AutoCloseable {
             String name,
             UpstreamConfig config,
             int maxBodySize,
+            long maxDocumentSize,
             HeaderAllowList returned,
             @Nullable KubernetesConfig kubernetes) {
 
@@ -107,6 +110,9 @@ final class Upstreams implements AutoCloseable {
                     name,
                     upstream,
                     config.limits().maxBodySize(),
+                    Math.min(
+                            config.limits().maxManagementResponseSize(),
+                            Runtime.getRuntime().maxMemory() / HEAP_SHARE),
                     config.headers().returned(),
                     services ? config.kubernetes() : null);
         }
@@ -164,6 +170,7 @@ final class Upstreams implements AutoCloseable {
                     config.timeout(),
                     config.connectTimeout(),
                     remote.maxBodySize(),
+                    remote.maxDocumentSize(),
                     remote.returned(),
                     abuse,
                     resources.connections(),

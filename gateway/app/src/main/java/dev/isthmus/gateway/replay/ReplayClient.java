@@ -108,6 +108,7 @@ public final class ReplayClient implements AutoCloseable {
                 TIMEOUT,
                 CONNECT_TIMEOUT,
                 Integer.MAX_VALUE,
+                Integer.MAX_VALUE,
                 HeaderAllowList.of(List.of()),
                 AbusePolicy.NONE,
                 new ConnectionTable(),

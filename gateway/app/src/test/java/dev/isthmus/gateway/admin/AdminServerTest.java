@@ -160,7 +160,9 @@ class AdminServerTest {
     void reload_tellsWhatChanged() throws Exception {
         source.set(() -> TestConfigs.with(
                 config,
-                Map.of("limits", new Limits(1 << 20, 64 << 10, 100, 7, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT))));
+                Map.of(
+                        "limits",
+                        new Limits(1 << 20, 64 << 10, 8 << 20, 100, 7, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT))));
         HttpResponse<String> response = reload();
         assertThat(response.statusCode()).isEqualTo(200);
         assertThat(json(response).path("generation").asInt()).isEqualTo(2);

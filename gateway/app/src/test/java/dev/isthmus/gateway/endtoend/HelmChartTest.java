@@ -118,7 +118,11 @@ class HelmChartTest {
         assertThat(text).containsAnyOf("host: 0.0.0.0", "host: '::'");
         Path file = folder.resolve("isthmus.yaml");
         Files.writeString(
-                file, text.substring(text.indexOf("isthmus.yaml: |") + 15).replaceAll("(?m)^ {4}", ""));
+                file,
+                text.substring(text.indexOf("isthmus.yaml: |") + 15)
+                        .replaceAll("(?m)^ {4}", "")
+                        // The folder of the image.
+                        .replace("/var/lib/isthmus", folder.toString()));
         assertThatCode(() -> ConfigLoader.load(file)).doesNotThrowAnyException();
     }
 

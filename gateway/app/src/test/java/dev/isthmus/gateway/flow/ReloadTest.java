@@ -119,7 +119,17 @@ class ReloadTest {
                                 ? to(one)
                                 : limited(
                                         to(two),
-                                        new Limits(1 << 20, 64 << 10, 100, 50, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+                                        new Limits(
+                                                1 << 20,
+                                                64 << 10,
+                                                8 << 20,
+                                                100,
+                                                50,
+                                                100,
+                                                0.5,
+                                                4096,
+                                                5,
+                                                Http2Abuse.DEFAULT)));
             }
             stop.set(true);
             for (Future<?> each : running) {
@@ -263,7 +273,11 @@ class ReloadTest {
                 Http1Client client = connect(port(gateway))) {
             assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
                     .isEqualTo(200);
-            apply(gateway, limited(to(one), new Limits(50, 64 << 10, 100, 100, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+            apply(
+                    gateway,
+                    limited(
+                            to(one),
+                            new Limits(50, 64 << 10, 8 << 20, 100, 100, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
             assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
                     .isEqualTo(413);
         }
@@ -277,7 +291,9 @@ class ReloadTest {
             for (int i = 1; i <= 5; i++) {
                 apply(
                         gateway,
-                        limited(config, new Limits(1 << 20, 64 << 10, 100, i, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+                        limited(
+                                config,
+                                new Limits(1 << 20, 64 << 10, 8 << 20, 100, i, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
                 assertThat(gateway.ready()).isTrue();
             }
         }

@@ -81,7 +81,7 @@ final class Stage implements AutoCloseable {
         changes.put("listeners", List.of(MANAGED));
         changes.put(
                 "limits",
-                new GatewayConfig.Limits(LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
+                new GatewayConfig.Limits(LIMIT, 64 << 10, 8 << 20, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
         changes.put("headers", new GatewayConfig.Headers(PASSED, PASSED));
         changes.put("answers", ANSWERS);
         changes.put("health", health);

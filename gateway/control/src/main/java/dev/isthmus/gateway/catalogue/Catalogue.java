@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.catalogue;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.GatewayReadiness;
@@ -22,6 +23,7 @@ import dev.isthmus.oip.ServerMetadata;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -319,6 +321,11 @@ public final class Catalogue implements AutoCloseable {
                 .toList();
     }
 
+    /** All servers, as last checked. */
+    public Collection<ReplicaStatus> members() {
+        return snapshots.now().members().values();
+    }
+
     /** For the admin listener: the index with the state on each server, and configured models that no server lists. */
     public ObjectNode indexDocument() {
         return new UnlistedModels(locations, this::members)
@@ -329,6 +336,19 @@ public final class Catalogue implements AutoCloseable {
     /** For the admin listener: where servers disagree about models. */
     public ObjectNode driftDocument() {
         return models.drift().document();
+    }
+
+    /** For the admin listener: where servers disagree about one model. */
+    public ArrayNode driftDocument(String model) {
+        return models.drift().document(model);
+    }
+
+    /** The versions of some models in the index. */
+    public Map<String, List<IndexEntry>> versions(Set<String> names) {
+        return indexes.index().models().stream()
+                .map(IndexedModel::merged)
+                .filter(entry -> names.contains(entry.name()))
+                .collect(Collectors.groupingBy(IndexEntry::name));
     }
 
     /** For the admin listener: the servers, and whether they and the configured models on them are ready. */

@@ -66,17 +66,28 @@ final class DriftLog {
         ObjectNode json = JsonNodeFactory.instance.objectNode();
         ArrayNode models = json.putArray("models");
         new TreeMap<>(byModel.asMap()).forEach((model, drift) -> {
-            ArrayNode list = models.addObject().put("name", model).putArray("drift");
-            for (Drift difference : drift) {
-                list.addObject()
-                        .put("upstream", difference.source().upstream())
-                        .put("server", difference.source().label())
-                        .put("kind", difference.kind().name())
-                        .put("subject", difference.subject())
-                        .put("merged", difference.merged())
-                        .put("said", difference.said());
-            }
+            add(models.addObject().put("name", model).putArray("drift"), drift);
         });
         return json;
+    }
+
+    /** The differences of one model. */
+    ArrayNode document(String model) {
+        ArrayNode list = JsonNodeFactory.instance.arrayNode();
+        List<Drift> drift = byModel.getIfPresent(model);
+        add(list, drift == null ? List.of() : drift);
+        return list;
+    }
+
+    private static void add(ArrayNode list, List<Drift> drift) {
+        for (Drift difference : drift) {
+            list.addObject()
+                    .put("upstream", difference.source().upstream())
+                    .put("server", difference.source().label())
+                    .put("kind", difference.kind().name())
+                    .put("subject", difference.subject())
+                    .put("merged", difference.merged())
+                    .put("said", difference.said());
+        }
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.console;
 
+import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
@@ -12,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The routes of the console: its files, and the documents that only it needs. */
 public final class ConsolePages {
+    /** A model takes half a kilobyte, and more with several targets and servers. */
+    private static final int MAX_MODELS = 500;
+
     private final Supplier<RunningConfiguration> running;
     private final TrafficHistory history;
     private final OverviewDocument overview;
@@ -44,7 +48,9 @@ public final class ConsolePages {
     }
 
     private AdminResponse models(AdminRequest request) {
+        AdminQuery query = AdminQuery.of(request, "search", "limit");
+        int limit = query.integer("limit", 1, MAX_MODELS, MAX_MODELS);
         ModelsDocument models = new ModelsDocument(running.get(), history.earlier(), history.reading());
-        return AdminResponse.json(200, models.document());
+        return AdminResponse.json(200, models.document(query.text("search", ""), limit));
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.console;
 
+import dev.isthmus.gateway.catalogue.IndexEntry;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
@@ -10,17 +11,21 @@ import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What the page Models shows: every route, its targets and servers, and its traffic of the last minute. */
+/** What the page Models shows: routes, their targets and servers, and their traffic of the last minute. */
 final class ModelsDocument {
     private static final double NANOS = 1e9;
+    private static final String DISCOVERED = "discovered";
 
     private final RunningConfiguration running;
     private final @Nullable TrafficReading before;
@@ -35,49 +40,88 @@ final class ModelsDocument {
         this.seconds = before == null ? 0 : (now.nanos() - before.nanos()) / NANOS;
     }
 
-    Map<String, Object> document() {
-        List<Map<String, Object>> models = new ArrayList<>();
-        for (Route route : running.routes().routes()) {
-            models.add(model(route));
-        }
-        TreeSet<String> others = new TreeSet<>(running.catalogue().discovered().keySet());
-        others.addAll(now.models().keySet());
-        running.routes().routes().forEach(route -> others.remove(route.key()));
-        for (String name : others) {
-            models.add(unconfigured(name));
-        }
+    /**
+     * The models that match; if there are more than the limit, those with the most calls.
+     *
+     * @param search words, each of which is part of a model's text
+     */
+    Map<String, Object> document(String search, int limit) {
+        List<ListedModel> all = listed();
+        List<ListedModel> matching = new ModelSearch(running, search).filter(all);
+        List<ListedModel> shown = matching.size() <= limit
+                ? matching
+                : matching.stream()
+                        .sorted(Comparator.comparingLong(this::recentCalls).reversed())
+                        .limit(limit)
+                        .toList();
+        Map<String, List<IndexEntry>> versions = running.catalogue()
+                .versions(shown.stream().map(ListedModel::name).collect(Collectors.toSet()));
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("window_seconds", Math.round(seconds));
-        document.put("models", models);
+        document.put("all", all.size());
+        document.put("matching", matching.size());
+        document.put(
+                "models",
+                shown.stream()
+                        .map(model -> model(model, versions.getOrDefault(model.name(), List.of())))
+                        .toList());
         return document;
     }
 
-    private Map<String, Object> unconfigured(String name) {
-        boolean discovered = running.catalogue().discovered().containsKey(name);
-        Map<String, Object> document = new LinkedHashMap<>();
-        document.put("name", name);
-        document.put("kind", discovered ? "discovered" : "not configured");
-        document.put("aliases", List.of());
-        document.put("labels", Map.of());
-        document.put("targets", discovered ? discoveredTarget(name) : List.of());
-        document.put("traffic", traffic(name));
-        return document;
+    /** A route, or a model without one of its own. */
+    record ListedModel(String name, String kind, @Nullable Route route) {
+        List<String> aliases() {
+            return route == null || kind.equals(DISCOVERED)
+                    ? List.of()
+                    : route.config().aliases();
+        }
+
+        Map<String, String> labels() {
+            return route == null || kind.equals(DISCOVERED)
+                    ? Map.of()
+                    : new TreeMap<>(route.config().versions());
+        }
     }
 
-    private List<Map<String, Object>> discoveredTarget(String name) {
-        Route route = running.routes().find(ModelRef.of(name));
-        return route == null ? List.of() : targets(route, name);
+    private List<ListedModel> listed() {
+        List<ListedModel> models = new ArrayList<>();
+        Set<String> others = new TreeSet<>(running.catalogue().discovered().keySet());
+        others.addAll(now.models().keySet());
+        for (Route route : running.routes().routes()) {
+            models.add(new ListedModel(route.key(), ModelPattern.is(route.key()) ? "pattern" : "model", route));
+            others.remove(route.key());
+        }
+        for (String name : others) {
+            boolean discovered = running.catalogue().discovered().containsKey(name);
+            Route route = discovered ? running.routes().find(ModelRef.of(name)) : null;
+            models.add(new ListedModel(name, discovered ? DISCOVERED : "not configured", route));
+        }
+        return models;
     }
 
-    private Map<String, Object> model(Route route) {
-        boolean pattern = ModelPattern.is(route.key());
+    /** Since the earlier reading. */
+    private long recentCalls(ListedModel model) {
+        CallTotals after = now.models().get(model.name());
+        CallTotals earlier = before == null ? null : before.models().get(model.name());
+        return after == null || before == null ? 0 : after.calls() - (earlier == null ? 0 : earlier.calls());
+    }
+
+    private Map<String, Object> model(ListedModel model, List<IndexEntry> versions) {
+        Route route = model.route();
         Map<String, Object> document = new LinkedHashMap<>();
-        document.put("name", route.key());
-        document.put("kind", pattern ? "pattern" : "model");
-        document.put("aliases", route.config().aliases());
-        document.put("labels", new TreeMap<>(route.config().versions()));
-        document.put("targets", targets(route, route.key()));
-        document.put("traffic", traffic(route.key()));
+        document.put("name", model.name());
+        document.put("kind", model.kind());
+        document.put("aliases", model.aliases());
+        document.put("labels", model.labels());
+        document.put("targets", route == null ? List.of() : targets(route, model.name()));
+        document.put("traffic", traffic(model.name()));
+        document.put(
+                "versions",
+                versions.stream()
+                        .map(each -> Map.of(
+                                "version", each.version(), "state", each.state().text()))
+                        .toList());
+        document.put("drift", running.catalogue().driftDocument(model.name()));
         return document;
     }
 

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.console;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.reload.LastReload;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -27,7 +29,6 @@ record OverviewDocument(
     Map<String, @Nullable Object> of(RunningConfiguration running) {
         String obstacle = readiness.obstacle();
         LastReload reload = lastReload.get();
-        JsonNode fleet = running.catalogue().membersDocument();
         Map<String, @Nullable Object> document = new LinkedHashMap<>();
         document.put("version", version);
         document.put("state", obstacle == null ? "serving" : obstacle);
@@ -38,7 +39,7 @@ record OverviewDocument(
         document.put("memory", usage());
         document.put("active_calls", inFlight.getAsLong());
         document.put("models", running.routes().routes().size());
-        document.put("servers", servers(fleet));
+        document.put("servers", servers(running.catalogue()));
         document.put("traffic", history.document());
         return document;
     }
@@ -52,16 +53,11 @@ record OverviewDocument(
         return document;
     }
 
-    private static Map<String, Object> servers(JsonNode fleet) {
-        int all = 0;
-        int ready = 0;
-        for (JsonNode server : fleet.path("servers")) {
-            all++;
-            boolean usable =
-                    server.path("ready").asBoolean() && !server.path("ejected").asBoolean();
-            ready += usable ? 1 : 0;
-        }
-        return Map.of(
-                "all", all, "ready", ready, "fleet_ready", fleet.path("ready").asBoolean());
+    private static Map<String, Object> servers(Catalogue catalogue) {
+        Collection<ReplicaStatus> servers = catalogue.members();
+        long ready = servers.stream()
+                .filter(server -> server.ready() && !server.ejected())
+                .count();
+        return Map.of("all", servers.size(), "ready", ready, "fleet_ready", catalogue.ready());
     }
 }

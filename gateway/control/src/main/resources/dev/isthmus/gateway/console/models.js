@@ -72,17 +72,12 @@ function details(model) {
     model.drift.length ? drift(model.drift) : null);
 }
 
-function merged([document, index, drifts]) {
-  const versions = Map.groupBy(index.models, (each) => each.name);
-  const differences = new Map(drifts.models.map((each) => [each.name, each.drift]));
-  return {
-    window: document.window_seconds,
-    models: document.models.map((model) => ({
-      ...model,
-      versions: versions.get(model.name) ?? [],
-      drift: differences.get(model.name) ?? [],
-    })),
-  };
+/** What is shown of how many, if the gateway has left models out. */
+function cut(document) {
+  const shown = document.models.length;
+  return shown < document.matching
+    ? ` ${shown} of ${document.matching} models are shown, those with the most calls; search for others.`
+    : '';
 }
 
 export function mount(page) {
@@ -109,9 +104,22 @@ export function mount(page) {
     details,
   });
   page.append(summary, models.element);
-  return poll(REFRESH, () => Promise.all([get('/console/models'), get('/index'), get('/drift')]), (loaded) => {
-    const { window, models: rows } = merged(loaded);
-    setText(summary, `Rates, durations and real shares are those of the last ${duration(window)}.`);
-    models.update(rows);
-  });
+  let complete = true;
+  let searched = '';
+  const load = () => {
+    searched = complete ? '' : models.search();
+    return get(`/console/models?${new URLSearchParams({ search: searched })}`);
+  };
+  const loading = poll(REFRESH, load,
+    (document) => {
+      setText(summary, `Rates, durations and real shares are those of the last ${duration(document.window_seconds)}.${cut(document)}`);
+      models.update(document.models);
+      complete = document.all <= document.models.length;
+      if (!complete && models.search() !== searched) {
+        setTimeout(loading.now);
+      }
+    });
+  // With more models than are loaded at once, the gateway searches.
+  models.element.addEventListener('input', () => complete || loading.now());
+  return loading;
 }

@@ -10,7 +10,7 @@ import { h, replaceIfChanged } from './dom.js';
  *   text      row => what the filter searches (default: all values)
  *   empty     shown without rows
  *   details   row => element that is shown below the row when it is opened; null for a row without
- * Returns {element, update(rows)}.
+ * Returns {element, search(), update(rows)}.
  */
 export function table({ name, columns, key, filter, text, empty = 'None', details }) {
   let rows = [];
@@ -120,6 +120,7 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
 
   return {
     element,
+    search: () => field?.value ?? '',
     update(all) {
       rows = all;
       const keys = new Set(all.map(key));

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
@@ -15,6 +16,8 @@ import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The members of a replica set. Servers that remain keep their state; servers that leave are closed when their calls
@@ -23,6 +26,11 @@ import java.util.function.Supplier;
 final class ReplicaMembership implements AutoCloseable {
     /** Longer than the time between choosing a server and the start of the call. */
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Each costs memory and health checks, and discovery may find any number. */
+    static final int MAX_SERVERS = 1000;
+
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicaMembership.class);
 
     private final String upstream;
     private final UpstreamConfig config;
@@ -64,7 +72,17 @@ final class ReplicaMembership implements AutoCloseable {
         }
         Map<Endpoint, WatchedAddress> removed = new HashMap<>(members);
         Map<Endpoint, WatchedAddress> current = new LinkedHashMap<>();
-        for (DiscoveredServer each : found) {
+        if (found.size() > MAX_SERVERS) {
+            LOG.atWarn()
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .addKeyValue("upstream", upstream)
+                    .log(
+                            "upstream '{}': at most {} servers are expected, found {}; the others get no calls",
+                            upstream,
+                            MAX_SERVERS,
+                            found.size());
+        }
+        for (DiscoveredServer each : found.subList(0, Math.min(found.size(), MAX_SERVERS))) {
             WatchedAddress existing = removed.remove(each.address());
             if (existing != null) {
                 current.put(each.address(), existing);

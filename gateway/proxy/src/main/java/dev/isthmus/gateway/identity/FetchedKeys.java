@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.identity;
 
+import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.TlsFileException;
@@ -100,8 +101,8 @@ final class FetchedKeys implements SigningKeySource {
                     .timeout(TIMEOUT)
                     .header("accept", "application/jwk-set+json, application/json")
                     .build();
-            HttpResponse<byte[]> response = client.send(
-                    request, HttpResponse.BodyHandlers.limiting(HttpResponse.BodyHandlers.ofByteArray(), MAX_SIZE));
+            HttpResponse<byte[]> response =
+                    LimitedExchange.send(client, request, HttpResponse.BodyHandlers.ofByteArray(), MAX_SIZE, TIMEOUT);
             if (response.statusCode() != OK) {
                 throw new ConfigException(List.of(url + ": status 200 is expected, got " + response.statusCode()));
             }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import dev.isthmus.gateway.settings.TlsFileException;
@@ -43,6 +44,7 @@ public final class OtlpExport implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OtlpExport.class);
     private static final int OK = 200;
     private static final int REDIRECTION = 300;
+    private static final long MAX_RESPONSE = 1 << 20;
 
     private final OtlpConfig config;
     private final Supplier<MetricSnapshots> metrics;
@@ -130,10 +132,9 @@ public final class OtlpExport implements AutoCloseable {
             for (Map.Entry<String, Path> each : config.headerFiles().entrySet()) {
                 request.header(each.getKey(), Files.readString(each.getValue()).strip());
             }
-            int status = client().send(
-                            request.POST(HttpRequest.BodyPublishers.ofByteArray(body()))
-                                    .build(),
-                            BodyHandlers.discarding())
+            HttpRequest post =
+                    request.POST(HttpRequest.BodyPublishers.ofByteArray(body())).build();
+            int status = LimitedExchange.send(client(), post, BodyHandlers.discarding(), MAX_RESPONSE, config.timeout())
                     .statusCode();
             if (status >= OK && status < REDIRECTION) {
                 sent.increment();

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.payloadlog;
 
+import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.TlsFiles;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -31,6 +32,7 @@ final class HttpSink implements EventSink {
     private static final int MAX_ON_THE_WAY = 16 << 20;
 
     private static final int MIN_COST = MAX_ON_THE_WAY / 16;
+    private static final long MAX_RESPONSE = 1 << 20;
     private static final int THREADS = 1;
     private static final int SUCCESS = 2;
     private static final int CLASS = 100;
@@ -78,10 +80,11 @@ final class HttpSink implements EventSink {
         int cost = Math.clamp(event.length(), MIN_COST, MAX_ON_THE_WAY);
         HttpRequest request = request(event);
         room.acquire(cost);
-        client.sendAsync(request, HttpResponse.BodyHandlers.discarding()).whenComplete((response, failure) -> {
-            room.release(cost);
-            report(response, failure);
-        });
+        LimitedExchange.sendAsync(client, request, HttpResponse.BodyHandlers.discarding(), MAX_RESPONSE, TIMEOUT)
+                .whenComplete((response, failure) -> {
+                    room.release(cost);
+                    report(response, failure);
+                });
     }
 
     private void report(@Nullable HttpResponse<Void> response, @Nullable Throwable failure) {

@@ -15,9 +15,12 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.protocol.CommandHandler;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.time.Duration;
@@ -33,6 +36,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,9 +65,9 @@ final class RedisConnection implements AutoCloseable {
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, new DefaultThreadFactory("isthmus-redis", true));
     private final ConnectionAttempts attempts = new ConnectionAttempts();
+    private final ServerAvailability availability = new ServerAvailability(System::nanoTime);
 
     private volatile @Nullable StatefulRedisConnection<String, String> connection;
-    private volatile boolean answers;
     /** Whether it was ever reported as lost. */
     private boolean reported;
 
@@ -72,7 +76,6 @@ final class RedisConnection implements AutoCloseable {
         private boolean active;
         private long next = System.nanoTime();
         private long backoff = FIRST_BACKOFF;
-        private long silentSince = System.nanoTime();
 
         synchronized boolean due() {
             return !active && System.nanoTime() - next >= 0;
@@ -88,14 +91,6 @@ final class RedisConnection implements AutoCloseable {
             active = false;
             backoff = connected ? FIRST_BACKOFF : backoff;
         }
-
-        synchronized void lost() {
-            silentSince = System.nanoTime();
-        }
-
-        synchronized boolean silent() {
-            return System.nanoTime() - silentSince > SILENCE;
-        }
     }
 
     RedisConnection(SharedConfig config, RedisMeters meters) {
@@ -106,10 +101,22 @@ final class RedisConnection implements AutoCloseable {
                 .ioThreadPoolSize(DefaultClientResources.MIN_IO_THREADS)
                 .computationThreadPoolSize(DefaultClientResources.MIN_COMPUTATION_THREADS)
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .nettyCustomizer(new CheckedAnswers())
                 .build();
         client = RedisClient.create(resources);
         client.setOptions(options(config));
         meters.show(this);
+    }
+
+    /** Puts the check in front of the handler that reads answers. */
+    private final class CheckedAnswers implements NettyCustomizer {
+        @Override
+        public void afterChannelInitialized(Channel channel) {
+            String reader = channel.pipeline().context(CommandHandler.class).name();
+            channel.pipeline()
+                    .addBefore(
+                            reader, "answers", new AnswerCheck(what -> noAnswer(new IOException("it sends " + what))));
+        }
     }
 
     private static ClientOptions options(SharedConfig config) {
@@ -136,12 +143,10 @@ final class RedisConnection implements AutoCloseable {
     void open() {
         try {
             connect().get(CONNECT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (ExecutionException | TimeoutException notYet) {
-            report(
-                    false,
-                    notYet instanceof ExecutionException
-                            ? notYet.getCause()
-                            : new TimeoutException("no connection in " + CONNECT_TIMEOUT.toMillis() + " ms"));
+        } catch (ExecutionException failed) {
+            noAnswer(failed);
+        } catch (TimeoutException notYet) {
+            noAnswer(new TimeoutException("no connection in " + CONNECT_TIMEOUT.toMillis() + " ms"));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -154,20 +159,29 @@ final class RedisConnection implements AutoCloseable {
                 .toCompletableFuture()
                 .whenComplete((made, failure) -> {
                     if (made == null) {
-                        report(false, failure);
+                        noAnswer(failure);
                     } else {
                         connection = made;
-                        report(true, null);
+                        answer();
                     }
                     attempts.end(made != null);
                 });
     }
 
+    /** A task that fails would be the last one. */
     private void check() {
+        try {
+            checkConnection();
+        } catch (RuntimeException fault) {
+            noAnswer(fault);
+        }
+    }
+
+    private void checkConnection() {
         StatefulRedisConnection<String, String> current = connection;
         if (current == null || !current.isOpen()) {
             if (current != null) {
-                report(false, new IOException("the connection was closed"));
+                noAnswer(new IOException("the connection was closed"));
             }
             if (attempts.due()) {
                 connect();
@@ -176,33 +190,34 @@ final class RedisConnection implements AutoCloseable {
         }
         within(current.async().ping(), late -> {}).whenComplete((pong, failure) -> {
             if (failure == null) {
-                report(true, null);
+                answer();
             } else {
-                report(false, failure);
+                noAnswer(failure);
             }
         });
-        if (!answers && attempts.silent()) {
+        if (availability.silentFor(SILENCE)) {
             connection = null;
             current.closeAsync();
         }
     }
 
-    /** Whether the server answered the last command. */
+    /** Whether the server answers. */
     boolean answers() {
-        return answers;
+        return availability.answers();
     }
 
-    private synchronized void report(boolean now, @Nullable Throwable failure) {
-        if (now != answers) {
-            answers = now;
-            if (now) {
-                LOG.atInfo()
-                        .addMarker(RepeatingLogEvent.MARKER)
-                        .log("Redis at {}:{} answers; limits and ramps are shared", config.host(), config.port());
-                return;
-            }
-            attempts.lost();
-        } else if (now || reported) {
+    private synchronized void answer() {
+        if (availability.inTime()) {
+            LOG.atInfo()
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .log("Redis at {}:{} answers; limits and ramps are shared", config.host(), config.port());
+        }
+    }
+
+    private synchronized void noAnswer(Throwable thrown) {
+        Throwable failure = cause(thrown);
+        boolean lost = failure instanceof TimeoutException ? availability.late() : availability.failed();
+        if (!lost && (reported || availability.answers())) {
             return;
         }
         reported = true;
@@ -217,35 +232,52 @@ final class RedisConnection implements AutoCloseable {
                         config.onFailure().name().toLowerCase(Locale.ROOT));
     }
 
+    private static Throwable cause(Throwable thrown) {
+        Throwable cause = thrown.getCause();
+        boolean wrapped = thrown instanceof CompletionException || thrown instanceof ExecutionException;
+        return wrapped && cause != null ? cause : thrown;
+    }
+
     /**
      * Runs a script on a key.
      *
+     * @param read reads its answer; one that it cannot read counts as none
      * @param late receives an answer that comes after the time limit
      */
-    CompletableFuture<List<Object>> run(
-            RedisScript script, String key, Consumer<List<Object>> late, String... arguments) {
+    <T> CompletableFuture<T> run(
+            RedisScript script, String key, Function<List<Object>, T> read, Consumer<T> late, String... arguments) {
         StatefulRedisConnection<String, String> current = connection;
-        if (current == null || !answers) {
+        if (current == null || !answers()) {
             return CompletableFuture.failedFuture(new IOException("Redis does not answer"));
         }
-        return within(evaluate(current.async(), script, key, arguments), late).whenComplete((answer, failure) -> {
-            if (failure == null) {
-                meters.answered();
-            } else {
-                failed(failure);
-            }
-        });
+        return within(evaluate(current.async(), script, key, arguments).thenApply(answer -> read(answer, read)), late)
+                .whenComplete((answer, failure) -> {
+                    if (failure == null) {
+                        meters.answered();
+                        answer();
+                    } else {
+                        failed(cause(failure));
+                    }
+                });
     }
 
-    private void failed(Throwable thrown) {
-        Throwable failure = thrown instanceof CompletionException ? thrown.getCause() : thrown;
+    private static <T> T read(List<Object> answer, Function<List<Object>, T> read) {
+        try {
+            return read.apply(answer);
+        } catch (RuntimeException unreadable) {
+            throw new CompletionException(
+                    new IOException("it sends an answer that the script does not have", unreadable));
+        }
+    }
+
+    private void failed(Throwable failure) {
         meters.failed(failure instanceof TimeoutException);
         if (failure instanceof RedisCommandExecutionException refused) {
             LOG.atWarn()
                     .addMarker(RepeatingLogEvent.MARKER)
                     .log("Redis at {}:{} refuses a command: {}", config.host(), config.port(), refused.getMessage());
         } else {
-            report(false, failure);
+            noAnswer(failure);
         }
     }
 
@@ -259,8 +291,7 @@ final class RedisConnection implements AutoCloseable {
     }
 
     private static boolean isUnknownScript(Throwable failure) {
-        return failure instanceof RedisNoScriptException
-                || (failure instanceof CompletionException && failure.getCause() instanceof RedisNoScriptException);
+        return cause(failure) instanceof RedisNoScriptException;
     }
 
     /** The stage's result, or a failure at the time limit. */
@@ -311,7 +342,7 @@ final class RedisConnection implements AutoCloseable {
     @Override
     public void close() {
         timer.shutdownNow();
-        answers = false;
+        availability.failed();
         client.shutdown(Duration.ZERO, CONNECT_TIMEOUT);
         resources.shutdown(0, CONNECT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
         meters.close();

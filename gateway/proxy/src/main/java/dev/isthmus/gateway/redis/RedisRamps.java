@@ -8,7 +8,6 @@ import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.HexFormat;
 import java.util.List;
@@ -30,10 +29,11 @@ final class RedisRamps implements SharedRamps {
     @Override
     public SavedRamp exchange(String model, SavedRamp mine, RampCommand command, SavedRamp wanted) throws IOException {
         try {
-            List<Object> common = connection
+            return connection
                     .run(
                             RedisScript.RAMP,
                             key(model, mine.configuration()),
+                            common -> ramp(mine, common),
                             late -> {},
                             command.name().toLowerCase(Locale.ROOT),
                             Long.toString(mine.round()),
@@ -45,14 +45,11 @@ final class RedisRamps implements SharedRamps {
                             wanted.state().label(),
                             wanted.changed().toString())
                     .get();
-            return ramp(mine, common);
         } catch (ExecutionException e) {
             throw new IOException(String.valueOf(e.getCause()), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("closing");
-        } catch (IllegalArgumentException | DateTimeException | ClassCastException malformed) {
-            throw new IOException("the state in Redis is malformed: " + malformed.getMessage(), malformed);
         }
     }
 

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.redis;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /** Buckets in Redis: for each, the time at which it will be full, by the server's clock. */
 final class RedisTokens implements TokenStore {
@@ -23,16 +24,15 @@ final class RedisTokens implements TokenStore {
 
     @Override
     public CompletableFuture<Grant> take(TokenBucketKey bucket, long first, long more) {
-        return connection
-                .run(
-                        RedisScript.TAKE,
-                        key(bucket),
-                        late -> giveBack(bucket, grant(late).tokens()),
-                        Long.toString(first),
-                        Long.toString(more),
-                        microsPerToken(bucket),
-                        Double.toString(bucket.burstNanos() / 1e3))
-                .thenApply(RedisTokens::grant);
+        return connection.run(
+                RedisScript.TAKE,
+                key(bucket),
+                RedisTokens::grant,
+                late -> giveBack(bucket, late.tokens()),
+                Long.toString(first),
+                Long.toString(more),
+                microsPerToken(bucket),
+                Double.toString(bucket.burstNanos() / 1e3));
     }
 
     private static Grant grant(List<Object> answer) {
@@ -46,7 +46,12 @@ final class RedisTokens implements TokenStore {
     public void giveBack(TokenBucketKey bucket, long tokens) {
         if (tokens > 0 && connection.answers()) {
             connection.run(
-                    RedisScript.GIVE_BACK, key(bucket), late -> {}, Long.toString(tokens), microsPerToken(bucket));
+                    RedisScript.GIVE_BACK,
+                    key(bucket),
+                    Function.identity(),
+                    late -> {},
+                    Long.toString(tokens),
+                    microsPerToken(bucket));
         }
     }
 

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.settings.SecretFile;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.WatchedFiles;
 import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import io.opentelemetry.api.metrics.MeterProvider;
 import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
 import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporterBuilder;
@@ -19,6 +20,8 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -34,6 +37,9 @@ final class OtlpSender implements SpanExport.SpanSender {
 
     private final TracingConfig config;
     private final @Nullable WatchedFiles ca;
+    /** The library limits the time until the head of a response, not until its end. */
+    private ExecutorService requests;
+
     private OtlpHttpSpanExporter exporter;
 
     /** Connects when there are spans. */
@@ -41,7 +47,12 @@ final class OtlpSender implements SpanExport.SpanSender {
         LIBRARY.setLevel(Level.OFF);
         this.config = config;
         ca = config.ca() == null ? null : new WatchedFiles(List.of(config.ca()), false);
+        requests = newRequests();
         exporter = connect();
+    }
+
+    private static ExecutorService newRequests() {
+        return Executors.newSingleThreadExecutor(new DefaultThreadFactory("isthmus-otlp-traces", true));
     }
 
     private OtlpHttpSpanExporter connect() {
@@ -52,6 +63,7 @@ final class OtlpSender implements SpanExport.SpanSender {
                 .setRetryPolicy(RetryPolicy.getDefault())
                 .setCompression("gzip")
                 .setMeterProvider(MeterProvider.noop())
+                .setExecutorService(requests)
                 .setHeaders(this::headers);
         Path file = config.ca();
         if (file != null && ca != null) {
@@ -90,13 +102,15 @@ final class OtlpSender implements SpanExport.SpanSender {
     @Override
     public @Nullable String send(List<SpanData> spans) {
         if (ca != null && ca.check() == FileChange.CHANGED) {
-            exporter.close();
-            exporter = connect();
+            reconnect();
         }
         CompletableResultCode result = exporter.export(spans);
         result.join(config.timeout().toMillis() + GRACE_MILLIS, TimeUnit.MILLISECONDS);
         if (result.isSuccess()) {
             return null;
+        }
+        if (!result.isDone()) {
+            reconnect();
         }
         Throwable cause = result.getFailureThrowable();
         return cause == null
@@ -104,8 +118,16 @@ final class OtlpSender implements SpanExport.SpanSender {
                 : cause.getMessage() == null ? cause.toString() : cause.getMessage();
     }
 
+    /** Ends the request that is under way. */
+    private void reconnect() {
+        close();
+        requests = newRequests();
+        exporter = connect();
+    }
+
     @Override
     public void close() {
+        requests.shutdownNow();
         exporter.close();
     }
 }

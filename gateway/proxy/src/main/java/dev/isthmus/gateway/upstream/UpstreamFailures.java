@@ -80,9 +80,14 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
                 ErrorCode.DEADLINE_EXCEEDED, "did not respond within " + duration(nanos), cause, Processed.MAYBE);
     }
 
-    /** The response exceeds the configured limit. */
+    /** The response exceeds its limit. */
     public OipException responseTooLarge(long limit, @Nullable Throwable cause) {
         return badResponse("sent a response of more than " + limit + " bytes", cause);
+    }
+
+    /** The response announces more than its limit. */
+    public OipException responseTooLarge(long limit, long announced) {
+        return badResponse("sent a response of " + announced + " bytes, at most " + limit + " are accepted", null);
     }
 
     /** The response violates the protocol. */

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param authority host and port to send as the authority
  * @param tls null for plain text
  * @param timeout from sending the request to the end of the response, for calls without a deadline of their own
- * @param maxMessageBytes limit of a response
+ * @param maxMessageBytes limit of a response to inference and generate
+ * @param maxDocumentBytes limit of other responses: they are parsed into objects, each of which may have one byte
  * @param returnedHeaders response headers that are passed to clients
  * @param abuse limits for HTTP/2 abuse by the server
  * @param connections where open connections are listed
@@ -33,10 +34,14 @@ public record UpstreamSettings(
         Duration timeout,
         Duration connectTimeout,
         long maxMessageBytes,
+        long maxDocumentBytes,
         HeaderAllowList returnedHeaders,
         AbusePolicy abuse,
         ConnectionTable connections,
         BooleanSupplier ending) {
+
+    /** Several times what a server says of itself or of a model. */
+    public static final int MAX_METADATA_BYTES = 1 << 20;
 
     public UpstreamSettings {
         if (endpoint.address().isUnresolved()) {
@@ -46,9 +51,9 @@ public record UpstreamSettings(
         if (!timeout.isPositive() || !connectTimeout.isPositive()) {
             throw new IllegalArgumentException("the timeouts of upstream '" + name + "' must be positive");
         }
-        if (maxMessageBytes < 1) {
-            throw new IllegalArgumentException(
-                    "upstream '" + name + "': maxMessageBytes must be at least 1, got " + maxMessageBytes);
+        if (maxMessageBytes < 1 || maxDocumentBytes < 1) {
+            throw new IllegalArgumentException("upstream '" + name + "': limits must be at least 1, got "
+                    + maxMessageBytes + " and " + maxDocumentBytes);
         }
     }
 
@@ -62,6 +67,7 @@ public record UpstreamSettings(
                 null,
                 timeout,
                 connectTimeout,
+                maxMessageBytes,
                 maxMessageBytes,
                 HeaderAllowList.of(List.of()),
                 AbusePolicy.NONE,
@@ -80,6 +86,11 @@ public record UpstreamSettings(
      */
     public long nanosLeftOfStream(Call call) {
         return call.hasDeadline() ? nanosLeft(call) : Long.MAX_VALUE;
+    }
+
+    /** Limit of a response about readiness or metadata. */
+    public long maxMetadataBytes() {
+        return Math.min(MAX_METADATA_BYTES, maxDocumentBytes);
     }
 
     /** The connect timeout as {@code CONNECT_TIMEOUT_MILLIS} expects it. */

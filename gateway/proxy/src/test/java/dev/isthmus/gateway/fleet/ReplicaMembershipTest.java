@@ -87,6 +87,16 @@ class ReplicaMembershipTest {
         loop.runPendingTasks();
     }
 
+    @Test
+    void moreServersThanTheLimit_areLeftOut() {
+        try (ReplicaSet set = start(BalancePolicy.ROUND_ROBIN, NAME)) {
+            find(IntStream.rangeClosed(0, ReplicaMembership.MAX_SERVERS)
+                    .mapToObj(i -> new Endpoint("10.1." + i / 256 + "." + i % 256, 8001))
+                    .toArray(Endpoint[]::new));
+            assertThat(set.all()).hasSize(ReplicaMembership.MAX_SERVERS);
+        }
+    }
+
     private static boolean closed(Upstream server) {
         return ((FakeUpstream) server).closed > 0;
     }

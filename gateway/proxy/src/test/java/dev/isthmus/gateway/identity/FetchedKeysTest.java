@@ -141,6 +141,22 @@ class FetchedKeysTest {
     }
 
     @Test
+    void endlessSet_isRefused() {
+        server.createContext("/endless", exchange -> {
+            exchange.sendResponseHeaders(200, 0);
+            try (exchange) {
+                while (true) {
+                    exchange.getResponseBody().write(new byte[1 << 16]);
+                }
+            }
+        });
+        String url = "http://127.0.0.1:" + server.getAddress().getPort() + "/endless";
+        FetchedKeys keys = new FetchedKeys(url, null, Duration.ofMinutes(1), worker, reloads::add);
+        await().atMost(PATIENCE).until(() -> reloads.contains(false));
+        assertThat(keys.current()).isNull();
+    }
+
+    @Test
     void unknownKey_fetchesOnce() {
         FetchedKeys keys = fetched(Duration.ofHours(1));
         await().atMost(PATIENCE).until(() -> reloads.contains(true));

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.nodes.Node;
 
 /**
@@ -65,6 +66,7 @@ final class ConfigChecks {
         if (config.accessLog() != null) {
             accessLog(config.accessLog());
         }
+        written(config.ramps(), "ramps", "state_file", config.ramps().stateFile());
         collectors();
         if (config.shared() != null) {
             new SharedChecks(this, yaml, positions).run(config.shared());
@@ -236,7 +238,16 @@ final class ConfigChecks {
         }
     }
 
+    /** A file that the gateway writes. */
+    void written(Record section, String name, String key, @Nullable Path file) {
+        String problem = file == null ? null : WrittenFile.problem(file);
+        if (problem != null) {
+            yaml.problem(positions.of(section, key), name + ": " + key + ": " + problem);
+        }
+    }
+
     private void accessLog(AccessLogConfig log) {
+        written(log, "access_log", "file", log.file());
         for (String header : log.headers()) {
             if (AccessLogConfig.CREDENTIALS.contains(header)) {
                 yaml.problem(

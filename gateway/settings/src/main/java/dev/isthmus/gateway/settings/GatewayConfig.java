@@ -218,6 +218,11 @@ public record GatewayConfig(
             @Size
             int maxManagementSize,
 
+            @Doc("Largest response of a server to such a request and to load, at most 1/128 of the heap. Of readiness "
+                    + "and metadata: 1MiB.")
+            @Size
+            int maxManagementResponseSize,
+
             @Doc("Largest ratio of decompressed to compressed bytes. The first MiB of a body or message is exempt.")
             @Range(min = 1, max = 10_000)
             int maxDecompressionRatio,
@@ -243,7 +248,7 @@ public record GatewayConfig(
 
             Http2Abuse http2Abuse) {
         public static final Limits DEFAULT =
-                new Limits(64 << 20, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
+                new Limits(64 << 20, 64 << 10, 8 << 20, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
     }
 
     /** The headers forwarded between client and upstream, whichever protocol each of them speaks. */

@@ -32,6 +32,7 @@ final class PayloadLogChecks {
                     positions.of(log, "url"),
                     "payload_log: url: an http or https URL without user and password is expected, got '" + url + "'");
         }
+        checks.written(log, "payload_log", "file", log.file());
         if (!isReference(log.source())) {
             yaml.problem(
                     positions.of(log, "source"),

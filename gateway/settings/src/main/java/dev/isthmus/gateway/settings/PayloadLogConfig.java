@@ -18,8 +18,8 @@ public record PayloadLogConfig(
         @Doc("PEM file with the certificates that vouch for the sink's; without it those of the JVM do.") @Nullable
         Path ca,
 
-        @Doc("File that events are appended to, one line of JSON each, in CloudEvents' structured mode. Either this or "
-                + "'url'.")
+        @Doc("File that events are appended to, in a folder that exists: one line of JSON each, in CloudEvents' "
+                + "structured mode. Either this or 'url'.")
         @Nullable
         Path file,
 

@@ -6,8 +6,9 @@ import org.jspecify.annotations.Nullable;
 /** Settings common to all ramps. */
 @Doc("Settings of all ramps.")
 public record RampsConfig(
-        @Doc("File with the state of ramps, which outlives restarts. Default: NAME.ramps.json beside the "
-                + "configuration NAME.yaml.")
+        @Doc(
+                "File with the state of ramps, which outlives restarts. Its folder must exist. Default: NAME.ramps.json beside the "
+                        + "configuration NAME.yaml.")
         @Nullable
         Path stateFile) {
     public static final RampsConfig DEFAULT = new RampsConfig(null);

@@ -37,7 +37,7 @@ public record SharedConfig(
         @Doc("Start of all keys in the database. Gateways with the same prefix share.")
         String prefix) {
     public static final SharedConfig DEFAULT =
-            new SharedConfig("", null, null, null, Duration.ofMillis(50), FailureMode.LOCAL, "isthmus:");
+            new SharedConfig("", null, null, null, Duration.ofMillis(250), FailureMode.LOCAL, "isthmus:");
 
     private static final int REDIS_PORT = 6379;
 

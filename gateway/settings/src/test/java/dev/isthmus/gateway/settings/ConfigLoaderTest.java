@@ -69,6 +69,7 @@ class ConfigLoaderTest {
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ofSeconds(5), Duration.ofSeconds(20)));
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxManagementSize()).isEqualTo(64 << 10);
+        assertThat(config.limits().maxManagementResponseSize()).isEqualTo(8 << 20);
         assertThat(config.limits().maxDecompressionRatio()).isEqualTo(100);
         assertThat(config.limits().maxConcurrentStreams()).isEqualTo(100);
         assertThat(config.limits().maxTensors()).isEqualTo(4096);
@@ -90,6 +91,7 @@ class ConfigLoaderTest {
         GatewayConfig config = ConfigLoader.load(file);
         assertThat(config.ramps()).isEqualTo(new RampsConfig(null));
         assertThat(config.withStateBeside(file).ramps().stateFile()).isEqualTo(folder.resolve("my.gateway.ramps.json"));
+        Files.createDirectory(folder.resolve("state"));
         Files.writeString(file, yaml.formatted(", ramps: {state_file: state/r.json}"));
         assertThat(ConfigLoader.load(file).withStateBeside(file).ramps().stateFile())
                 .isEqualTo(folder.resolve("state/r.json"));
@@ -141,7 +143,8 @@ class ConfigLoaderTest {
                                         true)));
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
-                .isEqualTo(new GatewayConfig.Limits(2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
+                .isEqualTo(new GatewayConfig.Limits(
+                        2048, 64 << 10, 8 << 20, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(
@@ -232,6 +235,10 @@ class ConfigLoaderTest {
             logging: {levels: {fleet: loud}}                | one of error, warn, info, debug is expected, got 'loud'
             access_log: {sample: 2}                         | access_log: sample: a share such as 20% or 0.5% is expected, got '2'
             payload_log: {}                                 | payload_log: one of 'url' and 'file' is expected
+            payload_log: {file: none/a}                     | payload_log: file: the folder of
+            access_log: {file: none/a}                      | access_log: file: the folder of
+            ramps: {state_file: none/a}                     | ramps: state_file: the folder of
+            access_log: {file: .}                           | access_log: file: a file is expected, got the folder
             payload_log: {file: a, url: "http://a"}         | payload_log: one of 'url' and 'file' is expected
             payload_log: {url: "ftp://a"}                   | payload_log: url: an http or https URL without user and password is expected, got 'ftp://a'
             payload_log: {url: "http://a:b@c"}              | payload_log: url: an http or https URL without user and password is expected

@@ -41,7 +41,7 @@ class SharedConfigTest {
                         null,
                         null,
                         null,
-                        Duration.ofMillis(50),
+                        Duration.ofMillis(250),
                         SharedConfig.FailureMode.LOCAL,
                         "isthmus:"))
                 .returns("redis.example", SharedConfig::host)

@@ -18,6 +18,9 @@ import java.util.List;
 
 /** Resolves one name. One look-up at a time, on the event loop of the resolver. */
 final class NameLookup {
+    /** More than an upstream may have: it says so. A service may have as many targets as fit into a response. */
+    private static final int MAX_SERVERS = 4096;
+
     private final DnsNameResolver resolver;
     private final TimeToLive timeToLive;
     private final ServerAddress name;
@@ -124,7 +127,7 @@ final class NameLookup {
         }
 
         void found(List<DiscoveredServer> some) {
-            servers.addAll(some);
+            servers.addAll(some.subList(0, Math.min(some.size(), MAX_SERVERS - servers.size())));
             if (--missing == 0) {
                 outcome.found(servers, timeToLive.seconds());
             }

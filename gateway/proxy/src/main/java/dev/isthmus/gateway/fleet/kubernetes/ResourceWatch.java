@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.fleet.kubernetes;
 
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -35,6 +37,14 @@ public final class ResourceWatch<T> implements AutoCloseable {
     /** A watch that ends earlier without an event was not ended by its own limit. */
     private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** Changes that follow each other faster are reported together. */
+    private static final Duration BETWEEN_REPORTS = Duration.ofMillis(100);
+
+    /** Of all resources together, as JSON. */
+    private static final long MAX_BYTES = 64 << 20;
+
+    private static final int MAX_RESOURCES = 20_000;
+
     private final WatchedResources<T> watched;
     private final ApiServer server;
     private final ResourceListener<T> listener;
@@ -44,7 +54,8 @@ public final class ResourceWatch<T> implements AutoCloseable {
     private volatile boolean closed;
 
     // Used by the thread only.
-    private final Map<String, T> resources = new LinkedHashMap<>();
+    private KnownResources<T> resources = new KnownResources<>();
+    private final Report report = new Report();
     private @Nullable String version;
     private @Nullable String problem;
 
@@ -114,66 +125,153 @@ public final class ResourceWatch<T> implements AutoCloseable {
     }
 
     private void list() throws IOException, InterruptedException {
-        JsonNode list;
-        try (TimedBody body = server.get(watched.path(), IDLE)) {
-            list = JSON.readTree(body);
+        KnownResources<T> listed = new KnownResources<>();
+        String listedVersion = null;
+        try (TimedBody body = server.get(watched.path(), IDLE);
+                JsonParser parser = JSON.createParser(body)) {
+            if (parser.nextToken() != JsonToken.START_OBJECT) {
+                throw new IOException("the API server's response is no list");
+            }
+            while (parser.nextToken() == JsonToken.FIELD_NAME) {
+                String member = parser.currentName();
+                JsonToken value = parser.nextToken();
+                if (member.equals("items") && value == JsonToken.START_ARRAY) {
+                    readItems(body, parser, listed);
+                } else if (member.equals("metadata")) {
+                    listedVersion = version(JSON.readTree(parser));
+                } else {
+                    parser.skipChildren();
+                }
+            }
         }
-        resources.clear();
-        list.path("items").forEach(this::put);
-        version = version(list);
-        listener.changed(List.copyOf(resources.values()));
+        version = listedVersion == null ? version(JSON.missingNode()) : listedVersion;
+        resources = listed;
+        report.now();
     }
 
-    /** Returns whether the next one may follow at once: this one lasted, or had events. */
+    /** One at a time: a list may be long. */
+    private void readItems(TimedBody body, JsonParser parser, KnownResources<T> to) throws IOException {
+        while (parser.nextToken() != JsonToken.END_ARRAY) {
+            body.allowObject();
+            long start = parser.currentLocation().getByteOffset();
+            JsonNode item = JSON.readTree(parser);
+            to.put(
+                    name(item),
+                    watched.read().apply(item),
+                    parser.currentLocation().getByteOffset() - start);
+        }
+        body.allowObject();
+    }
+
+    /** Returns whether the next one may follow at once. */
     private boolean watch() throws IOException, InterruptedException {
         int seconds = WATCH_SECONDS + random.nextInt(WATCH_SECONDS / 4);
         String query = "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" + seconds + "&resourceVersion=" + version;
         long start = System.nanoTime();
-        boolean progress = false;
         try (TimedBody body = server.get(watched.path() + query, IDLE);
                 MappingIterator<JsonNode> events =
                         JSON.readerFor(JsonNode.class).readValues(body)) {
+            body.onPause(BETWEEN_REPORTS, report::pending);
             recovered();
+            long position = 0;
             while (events.hasNextValue()) {
-                apply(events.nextValue());
-                progress = true;
+                JsonNode event = events.nextValue();
+                long end = events.getCurrentLocation().getByteOffset();
+                apply(event, end - position);
+                position = end;
+                body.allowObject();
+                backoff.reset();
             }
+        } finally {
+            report.pending();
         }
-        if (progress || System.nanoTime() - start >= LASTING_NANOS) {
-            backoff.reset();
-            return true;
+        if (System.nanoTime() - start < LASTING_NANOS) {
+            return false;
         }
-        return false;
+        backoff.reset();
+        return true;
     }
 
-    private void apply(JsonNode event) throws IOException {
+    private void apply(JsonNode event, long bytes) throws IOException {
         JsonNode object = event.path("object");
         String type = event.path("type").asText();
         if (type.equals("ERROR")) {
             throw new ApiException(
                     object.path("code").asInt(), object.path("message").asText());
         }
+        // Listed again if the event cannot be applied.
+        version = null;
         switch (type) {
-            case "ADDED", "MODIFIED" -> put(object);
-            case "DELETED" ->
-                resources.remove(object.path("metadata").path("name").asText());
+            case "ADDED", "MODIFIED" ->
+                resources.put(name(object), watched.read().apply(object), bytes);
+            case "DELETED" -> resources.remove(name(object));
             default -> {
                 // A BOOKMARK has a version only.
             }
         }
-        version = version(object);
+        version = version(object.path("metadata"));
         if (!type.equals("BOOKMARK")) {
-            listener.changed(List.copyOf(resources.values()));
+            report.changed();
         }
     }
 
-    private void put(JsonNode resource) {
-        resources.put(
-                resource.path("metadata").path("name").asText(), watched.read().apply(resource));
+    private static String name(JsonNode resource) {
+        return resource.path("metadata").path("name").asText();
     }
 
-    private static String version(JsonNode object) throws IOException {
-        String version = object.path("metadata").path("resourceVersion").asText();
+    /** Tells the listener of changes: at once if the last ones were a while ago, otherwise of several together. */
+    private final class Report {
+        private boolean due;
+        private long last;
+
+        void changed() {
+            due = true;
+            if (System.nanoTime() - last >= BETWEEN_REPORTS.toNanos()) {
+                now();
+            }
+        }
+
+        void pending() {
+            if (due) {
+                now();
+            }
+        }
+
+        void now() {
+            due = false;
+            last = System.nanoTime();
+            listener.changed(resources.values());
+        }
+    }
+
+    /** What is known, with the size of each as JSON. */
+    private static final class KnownResources<T> {
+        private final Map<String, SizedResource<T>> byName = new LinkedHashMap<>();
+        private long bytes;
+
+        private record SizedResource<T>(T resource, long bytes) {}
+
+        void put(String name, T resource, long size) throws IOException {
+            SizedResource<T> before = byName.put(name, new SizedResource<>(resource, size));
+            bytes += size - (before == null ? 0 : before.bytes);
+            if (byName.size() > MAX_RESOURCES || bytes > MAX_BYTES) {
+                throw new IOException("the API server has " + byName.size() + " resources of " + bytes
+                        + " bytes, at most " + MAX_RESOURCES + " of " + MAX_BYTES + " bytes are expected");
+            }
+        }
+
+        void remove(String name) {
+            SizedResource<T> before = byName.remove(name);
+            bytes -= before == null ? 0 : before.bytes;
+        }
+
+        List<T> values() {
+            return byName.values().stream().map(SizedResource::resource).toList();
+        }
+    }
+
+    private static String version(JsonNode metadata) throws IOException {
+        String version = metadata.path("resourceVersion").asText();
         if (!version.matches("[0-9A-Za-z_.-]+")) {
             throw new IOException("the API server's response has no resource version");
         }

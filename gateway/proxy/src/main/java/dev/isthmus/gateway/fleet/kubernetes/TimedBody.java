@@ -17,18 +17,27 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The body of a response as a stream whose reads end after a time without data: the JDK's HTTP client limits only the
- * time until the head. At most one part is received ahead. Read by one thread; closing it closes the connection.
+ * The body of a response as a stream whose reads end after a time without data, or after a number of bytes: the JDK's
+ * HTTP client limits only the time until the head. At most one part is received ahead. Read by one thread; closing it
+ * closes the connection.
  */
 final class TimedBody extends InputStream implements BodySubscriber<TimedBody> {
     /** What the client reports: a part, or the end if there is no part. */
     private record Received(List<ByteBuffer> part, @Nullable Throwable failure, boolean last) {}
 
+    /** Several times what etcd stores of one object. */
+    static final int MAX_OBJECT = 4 << 20;
+
     private final long idleNanos;
     private final BlockingQueue<Received> queue = new LinkedBlockingQueue<>();
     private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
     private List<ByteBuffer> current = List.of();
+    private PausedReader pause = new PausedReader(0, () -> {});
+    private long allowed = MAX_OBJECT;
     private boolean ended;
+
+    /** What the reader does when nothing has arrived for a time. */
+    private record PausedReader(long nanos, Runnable task) {}
 
     /** @param idle the longest time without data */
     TimedBody(Duration idle) {
@@ -61,6 +70,16 @@ final class TimedBody extends InputStream implements BodySubscriber<TimedBody> {
         queue.add(new Received(List.of(), null, true));
     }
 
+    /** Another {@link #MAX_OBJECT} bytes may be read from here on, and no more. */
+    void allowObject() {
+        allowed = MAX_OBJECT;
+    }
+
+    /** Has the reading thread run a task when nothing has arrived for a time. */
+    void onPause(Duration after, Runnable task) {
+        pause = new PausedReader(after.toNanos(), task);
+    }
+
     @Override
     public int read() throws IOException {
         byte[] one = new byte[1];
@@ -73,9 +92,7 @@ final class TimedBody extends InputStream implements BodySubscriber<TimedBody> {
         while (!ended) {
             for (ByteBuffer buffer : current) {
                 if (buffer.hasRemaining()) {
-                    int count = Math.min(length, buffer.remaining());
-                    buffer.get(to, offset, count);
-                    return count;
+                    return read(buffer, to, offset, length);
                 }
             }
             next();
@@ -83,10 +100,24 @@ final class TimedBody extends InputStream implements BodySubscriber<TimedBody> {
         return -1;
     }
 
+    private int read(ByteBuffer from, byte[] to, int offset, int length) throws IOException {
+        if (allowed == 0 && length > 0) {
+            throw new IOException("the API server sends an object of more than " + MAX_OBJECT + " bytes");
+        }
+        int count = (int) Math.min(Math.min(length, from.remaining()), allowed);
+        from.get(to, offset, count);
+        allowed -= count;
+        return count;
+    }
+
     private void next() throws IOException {
         Received received;
         try {
-            received = queue.poll(idleNanos, TimeUnit.NANOSECONDS);
+            received = queue.poll(pause.nanos(), TimeUnit.NANOSECONDS);
+            if (received == null) {
+                pause.task().run();
+                received = queue.poll(idleNanos, TimeUnit.NANOSECONDS);
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted while reading", e);

@@ -10,6 +10,9 @@ import io.netty.handler.codec.http2.Http2Headers;
  */
 interface CallListener {
 
+    /** The largest message that is received. */
+    long maxMessageBytes();
+
     /** The stream was opened, or became writable again. */
     void becameWritable();
 

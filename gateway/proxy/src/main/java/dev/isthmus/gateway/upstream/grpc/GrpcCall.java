@@ -242,7 +242,7 @@ final class GrpcCall implements StreamListener {
             fail(pool.texts().notGrpc(null));
             return;
         }
-        deframer = new GrpcDeframer(pool.allocator(), pool.texts().maxMessageBytes(), coding);
+        deframer = new GrpcDeframer(pool.allocator(), listener.maxMessageBytes(), coding);
         listener.headers(headers);
     }
 
@@ -320,7 +320,7 @@ final class GrpcCall implements StreamListener {
                 }
                 next = part ? from.part(PART_BYTES) : from.next();
             } catch (OipException refusal) {
-                fail(pool.texts().ofMessage(refusal));
+                fail(pool.texts().ofMessage(refusal, listener.maxMessageBytes()));
                 return;
             }
             if (next == null) {

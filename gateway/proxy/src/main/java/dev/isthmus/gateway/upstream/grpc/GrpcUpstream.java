@@ -46,6 +46,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GrpcUpstream implements Upstream {
     private static final GrpcResponseReader INFERENCE = new InferenceReader();
+    private static final GrpcResponseReader DOCUMENT = new ManagementReader();
 
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
@@ -122,6 +123,23 @@ public final class GrpcUpstream implements Upstream {
         public boolean passesParts() {
             return true;
         }
+
+        @Override
+        public long maxBytes(UpstreamSettings settings) {
+            return settings.maxMessageBytes();
+        }
+    }
+
+    private record ManagementReader() implements GrpcResponseReader {
+        @Override
+        public ReplyMessage read(ByteBuf message) {
+            return new ReplyMessage.Document(message);
+        }
+
+        @Override
+        public long maxBytes(UpstreamSettings settings) {
+            return settings.maxDocumentBytes();
+        }
     }
 
     @Override
@@ -170,8 +188,7 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return send(
-                call, methods.extension(manage.extension()), named(manage, body), ReplyMessage.Document::new, reply);
+        return send(call, methods.extension(manage.extension()), named(manage, body), DOCUMENT, reply);
     }
 
     /** With the names in the fields in which the server expects them. The body is taken. */
@@ -278,8 +295,7 @@ public final class GrpcUpstream implements Upstream {
             HeaderFieldList head = head(call, ownDeadline ? method.plain() : method.timed());
             GrpcConnectionPool pool = pool(call);
             GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeft(call), !ownDeadline);
-            return new UnaryCall(
-                    pool, head, timeout, message, reader, settings.returnedHeaders(), call.memory(), reply);
+            return new UnaryCall(pool, head, timeout, message, reader, settings, call.memory(), reply);
         } catch (OipException e) {
             reply.fail(e);
             return null;

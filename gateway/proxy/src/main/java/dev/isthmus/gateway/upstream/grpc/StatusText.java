@@ -86,10 +86,11 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
     }
 
     /** A message that could not be read. */
-    OipException ofMessage(OipException refusal) {
-        return refusal.code() == ErrorCode.PAYLOAD_TOO_LARGE
-                ? failures.responseTooLarge(maxMessageBytes, refusal)
-                : notGrpc(refusal);
+    OipException ofMessage(OipException refusal, long limit) {
+        if (refusal.code() != ErrorCode.PAYLOAD_TOO_LARGE) {
+            return notGrpc(refusal);
+        }
+        return failures.badResponse("sent a response of more than " + limit + " bytes: " + refusal.message(), refusal);
     }
 
     OipException notGrpc(@Nullable Throwable cause) {

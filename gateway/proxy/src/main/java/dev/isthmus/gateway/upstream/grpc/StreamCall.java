@@ -86,6 +86,11 @@ final class StreamCall implements UpstreamStream, CallListener {
     }
 
     @Override
+    public long maxMessageBytes() {
+        return texts.maxMessageBytes();
+    }
+
+    @Override
     public void becameWritable() {
         boolean queued = !waiting.isEmpty();
         flush();

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class UnaryCall implements CallListener, Subscription {
     private final GrpcCall call;
     private final GrpcResponseReader reader;
+    private final long maxBytes;
     private final StatusText texts;
     private final HeaderAllowList returned;
     private final MemoryBudget.MemoryReservation memory;
@@ -44,14 +46,15 @@ final class UnaryCall implements CallListener, Subscription {
             GrpcCall.CallTimeout timeout,
             @Nullable ByteBuf request,
             GrpcResponseReader reader,
-            HeaderAllowList returned,
+            UpstreamSettings settings,
             MemoryBudget.MemoryReservation memory,
             Reply reply) {
         this.call = new GrpcCall(pool, head, timeout, this);
         this.request = request;
         this.reader = reader;
+        this.maxBytes = reader.maxBytes(settings);
         this.texts = pool.texts();
-        this.returned = returned;
+        this.returned = settings.returnedHeaders();
         this.memory = memory;
         this.reply = reply;
     }
@@ -99,6 +102,11 @@ final class UnaryCall implements CallListener, Subscription {
             message.release();
             message = null;
         }
+    }
+
+    @Override
+    public long maxMessageBytes() {
+        return maxBytes;
     }
 
     @Override

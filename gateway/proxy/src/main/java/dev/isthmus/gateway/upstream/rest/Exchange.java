@@ -54,7 +54,7 @@ final class Exchange implements Subscription {
         this.reply = reply;
         this.failures = failures;
         this.returnedHeaders = settings.returnedHeaders();
-        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), memory, new ResponseReaders());
+        this.response = new ResponseCollector(failures, handler.maxBytes(settings), memory, new ResponseReaders());
     }
 
     /** @param timeoutNanos {@link Long#MAX_VALUE} for none */

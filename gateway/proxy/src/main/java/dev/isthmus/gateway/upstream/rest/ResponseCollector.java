@@ -106,8 +106,9 @@ final class ResponseCollector {
         }
         head = response;
         parts = readers.parts(response);
-        if (parts == null && HttpUtil.getContentLength(response, -1L) > maxBytes) {
-            throw failures.responseTooLarge(maxBytes, null);
+        long announced = HttpUtil.getContentLength(response, -1L);
+        if (parts == null && announced > maxBytes) {
+            throw failures.responseTooLarge(maxBytes, announced);
         }
         String encoding = response.headers().get(HttpHeaderNames.CONTENT_ENCODING);
         if (encoding != null && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)) {

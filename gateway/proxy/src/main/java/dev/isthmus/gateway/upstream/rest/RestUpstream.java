@@ -100,6 +100,35 @@ public final class RestUpstream implements Upstream {
         public @Nullable PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
             return responses.passed(status, headers, length, reply);
         }
+
+        @Override
+        public long maxBytes(UpstreamSettings server) {
+            return server.maxMessageBytes();
+        }
+    }
+
+    private final class GeneratedReader implements RestResponseHandler {
+        @Override
+        public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
+            return responses.generated(status, body);
+        }
+
+        @Override
+        public long maxBytes(UpstreamSettings server) {
+            return server.maxMessageBytes();
+        }
+    }
+
+    private final class DocumentHandler implements RestResponseHandler {
+        @Override
+        public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
+            return responses.document(status, body);
+        }
+
+        @Override
+        public long maxBytes(UpstreamSettings server) {
+            return server.maxDocumentBytes();
+        }
     }
 
     @Override
@@ -108,12 +137,17 @@ public final class RestUpstream implements Upstream {
             return infer(call, model, message, reply);
         }
         return infer(
-                call, model, "/infer_stream", message, new EventStreamReader(call, responses::inference, false), reply);
+                call,
+                model,
+                "/infer_stream",
+                message,
+                new EventStreamReader(call, new InferenceReaders(), false),
+                reply);
     }
 
     @Override
     public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        RestResponseHandler document = (status, headers, content) -> responses.generated(status, content);
+        RestResponseHandler document = new GeneratedReader();
         RestResponseHandler reader = generate.stream() ? new EventStreamReader(call, document, true) : document;
         String verb = generate.stream() ? "/generate_stream" : "/generate";
         return post(call, () -> ModelPath.of(requested(generate.model())) + verb, body, reader, reply);
@@ -121,7 +155,7 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        RestResponseHandler reader = (status, headers, content) -> responses.document(status, content);
+        RestResponseHandler reader = new DocumentHandler();
         if (!manage.change()) {
             body.release();
             return get(call, () -> path(manage), reader, reply);
@@ -159,6 +193,11 @@ public final class RestUpstream implements Upstream {
         @Override
         public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
             return complete.read(status, headers, body);
+        }
+
+        @Override
+        public long maxBytes(UpstreamSettings server) {
+            return server.maxMessageBytes();
         }
 
         @Override
@@ -220,8 +259,7 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Subscription modelNames(Call call, Reply reply) {
-        RestResponseHandler reader = (status, headers, content) -> responses.document(status, content);
-        return get(call, () -> "/v2/models", reader, reply);
+        return get(call, () -> "/v2/models", new DocumentHandler(), reply);
     }
 
     private Subscription getModel(Call call, ModelRef model, String what, RestResponseHandler reader, Reply reply) {

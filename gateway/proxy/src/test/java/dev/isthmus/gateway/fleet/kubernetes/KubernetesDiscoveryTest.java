@@ -26,6 +26,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -88,12 +89,7 @@ class KubernetesDiscoveryTest {
         try (Registration watch = watch()) {
             awaitFound("10.0.0.1", "10.0.0.3");
             assertThat(watch.first()).isCompleted();
-            assertThat(found)
-                    .containsExactly(
-                            List.of("10.0.0.1"),
-                            List.of("10.0.0.1", "10.0.0.2"),
-                            List.of("10.0.0.1", "10.0.0.3", "10.0.0.2"),
-                            List.of("10.0.0.1", "10.0.0.3"));
+            assertThat(found.getFirst()).containsExactly("10.0.0.1");
             assertThat(server.requests.getFirst())
                     .isEqualTo("Bearer first labelSelector=kubernetes.io%2Fservice-name%3Dtriton");
             assertThat(server.requests.get(1))
@@ -113,6 +109,43 @@ class KubernetesDiscoveryTest {
         assertThat(server.requests.get(2)).endsWith("&resourceVersion=6");
         assertThat(server.requests.get(3)).endsWith("&resourceVersion=90");
         assertThat(found).containsExactly(List.of("10.0.0.1"), List.of("10.0.0.2"));
+    }
+
+    @Test
+    void floodOfEvents_isReportedTogether() {
+        StringBuilder flood = new StringBuilder();
+        for (int i = 6; i < 5006; i++) {
+            flood.append(event("MODIFIED", slice(i, "s", "10.0." + i / 256 + "." + i % 256)));
+        }
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        server.nextOpen(flood.toString());
+        watch();
+        awaitFound("10.0." + 5005 / 256 + "." + 5005 % 256);
+        assertThat(found).hasSizeLessThan(1000);
+    }
+
+    @Test
+    void objectWithoutEnd_isRefused_andListedAgain() {
+        server.next(200, list(5, slice(3, "s".repeat(TimedBody.MAX_OBJECT + 100_000), "10.0.0.1")));
+        server.next(200, list(5, slice(3, "s", "10.0.0.2")));
+        server.next(200, event("MODIFIED", slice(6, "s".repeat(TimedBody.MAX_OBJECT + 100_000), "10.0.0.3")));
+        server.nextOpen(event("MODIFIED", slice(7, "s", "10.0.0.4")));
+        watch();
+        awaitFound("10.0.0.4");
+        assertThat(found).containsExactly(List.of("10.0.0.2"), List.of("10.0.0.4"));
+    }
+
+    @Test
+    void tooManyResources_areRefused() {
+        String[] slices = IntStream.rangeClosed(0, 20_000)
+                .mapToObj(i -> slice(3, "s" + i, "10.0.0.1"))
+                .toArray(String[]::new);
+        server.next(200, list(5, slices));
+        server.next(200, list(5, slice(3, "s", "10.0.0.2")));
+        server.nextOpen("");
+        watch();
+        awaitFound("10.0.0.2");
+        assertThat(found).hasSize(1);
     }
 
     @ParameterizedTest

@@ -371,7 +371,7 @@ class RestConnectionTest {
         try (var server = FakeRestServer.sending(response)) {
             OipException failure = rest.infer(limited(10, server.endpoint())).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
-            assertThat(failure).hasMessage("upstream 'triton' sent a response of more than 10 bytes");
+            assertThat(failure).hasMessageStartingWith("upstream 'triton' sent a response of ");
             server.awaitConnectionClosed();
         }
     }

@@ -1,0 +1,87 @@
+package dev.isthmus.gateway.console;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The document of the page Models, with more models than it has at once. */
+class ModelsPageTest {
+    private static final int MODELS = 2000;
+    private static final int SHOWN = 500;
+    private static final JsonMapper JSON = new JsonMapper();
+
+    @TempDir
+    static Path folder = Path.of(".");
+
+    private static Gateway gateway;
+    private static HttpClient http;
+
+    @BeforeAll
+    static void start() throws Exception {
+        String models = IntStream.range(0, MODELS)
+                .mapToObj(i -> "  m%04d: {upstream: local, model: simple, aliases: [other-%d]}%n".formatted(i, i))
+                .collect(Collectors.joining());
+        gateway = Gateway.start(ConfigLoader.parse("test.yaml", """
+                listeners: [{port: 0}]
+                admin: {port: 0}
+                local: {embedded_models: true}
+                health: {warm_up: 0s}
+                models:
+                """ + models, folder));
+        http = HttpClient.newHttpClient();
+    }
+
+    @AfterAll
+    static void stop() {
+        http.close();
+        gateway.close();
+    }
+
+    private static JsonNode page(String query) throws Exception {
+        int port = gateway.adminAddress().orElseThrow().getPort();
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/console/models" + query))
+                .build();
+        String body = http.send(request, BodyHandlers.ofString()).body();
+        assertThat(body).hasSizeLessThan(SHOWN * 2000);
+        return JSON.readTree(body);
+    }
+
+    @Test
+    void manyModels_areCut() throws Exception {
+        JsonNode page = page("");
+        assertThat(page.path("models")).hasSize(SHOWN);
+        assertThat(page.path("all").asInt()).isGreaterThanOrEqualTo(MODELS);
+        assertThat(page.path("matching")).isEqualTo(page.path("all"));
+        assertThat(page("?limit=7").path("models")).hasSize(7);
+        assertThat(page("?limit=501").path("error").asText()).contains("a whole number from 1 to 500 is expected");
+    }
+
+    @Test
+    void search_findsModelsByAllTheirWords() throws Exception {
+        JsonNode found = page("?search=M1999").path("models");
+        assertThat(found).hasSize(1);
+        assertThat(found.path(0).path("name").asText()).isEqualTo("m1999");
+        assertThat(found.path(0).path("targets").path(0).path("upstream").asText())
+                .isEqualTo("local");
+        assertThat(found.path(0).path("versions").isArray()).isTrue();
+        assertThat(found.path(0).path("drift").isArray()).isTrue();
+        assertThat(page("?search=other-1999+simple+model").path("models")).hasSize(1);
+        assertThat(page("?search=in-process+m1999").path("models"))
+                .isEqualTo(page("?search=m1999+in-process").path("models"));
+        assertThat(page("?search=nothing").path("matching").asInt()).isZero();
+    }
+}

@@ -1,0 +1,102 @@
+package dev.isthmus.gateway.tracing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import dev.isthmus.gateway.settings.TracingConfig;
+import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Against a collector that accepts spans and does not end its responses. */
+class OtlpSenderTest {
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private HttpServer collector;
+    private volatile CollectorResponse response = CollectorResponse.EMPTY;
+
+    private enum CollectorResponse {
+        EMPTY,
+        STOPS,
+        ENDLESS
+    }
+
+    @BeforeEach
+    void start() throws IOException {
+        collector = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        collector.setExecutor(threads);
+        collector.createContext("/", this::respond);
+        collector.start();
+    }
+
+    @AfterEach
+    void stop() {
+        collector.stop(0);
+        threads.shutdownNow();
+    }
+
+    private void respond(HttpExchange exchange) throws IOException {
+        exchange.getRequestBody().readAllBytes();
+        switch (response) {
+            case EMPTY -> {
+                exchange.sendResponseHeaders(200, -1);
+                exchange.close();
+            }
+            case STOPS -> {
+                exchange.sendResponseHeaders(200, 1000);
+                exchange.getResponseBody().flush();
+            }
+            case ENDLESS -> {
+                exchange.sendResponseHeaders(200, 0);
+                while (true) {
+                    exchange.getResponseBody().write(new byte[1 << 16]);
+                }
+            }
+        }
+    }
+
+    private OtlpSender sender() {
+        return new OtlpSender(new TracingConfig(
+                "http://127.0.0.1:" + collector.getAddress().getPort() + "/v1/traces",
+                1,
+                ParentDecision.IGNORED,
+                "isthmus",
+                Map.of(),
+                Map.of(),
+                null,
+                Duration.ofMillis(500),
+                10));
+    }
+
+    @Test
+    void responseThatStops_isGivenUp_andTheNextOneIsRead() {
+        try (OtlpSender sender = sender()) {
+            assertThat(sender.send(List.of())).isNull();
+            response = CollectorResponse.STOPS;
+            for (int i = 0; i < 3; i++) {
+                assertThat(sender.send(List.of())).isEqualTo("no response in time");
+            }
+            response = CollectorResponse.EMPTY;
+            assertThat(sender.send(List.of())).isNull();
+        }
+    }
+
+    @Test
+    void endlessResponse_isRefused() {
+        try (OtlpSender sender = sender()) {
+            response = CollectorResponse.ENDLESS;
+            assertThat(sender.send(List.of())).isNotNull();
+            response = CollectorResponse.EMPTY;
+            assertThat(sender.send(List.of())).isNull();
+        }
+    }
+}

@@ -121,7 +121,10 @@ final class DocumentedCommands implements AutoCloseable {
     }
 
     private List<String> words(String command) throws Exception {
-        Process split = new ProcessBuilder("bash", "-c", "printf '%s\\0' " + command).start();
+        // In the folder, since a redirection in the command is one here, too.
+        Process split = new ProcessBuilder("bash", "-c", "printf '%s\\0' " + command)
+                .directory(folder.toFile())
+                .start();
         String words = new String(split.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         return List.of(words.split("\0", 0));
     }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.metrics.ReloadMetrics;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigException;
@@ -9,7 +10,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -82,7 +82,7 @@ final class ReloadReporter {
         return switch (cause) {
             case OipException refused -> rejected(false, List.of(refused.message()));
             case ConfigException invalid -> rejected(true, invalid.problems());
-            default -> rejected(false, List.of(Objects.requireNonNullElse(cause.getMessage(), cause.toString())));
+            default -> rejected(false, List.of(FailureReason.of(cause)));
         };
     }
 

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.admin.AdminRoutes.RouteMatch;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.OipException;
@@ -197,7 +198,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         LOG.atLevel(ended ? Level.DEBUG : Level.WARN)
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("peer", ctx.channel().remoteAddress())
-                .log("the connection of an operator failed; check the client: {}", cause.toString());
+                .log("the connection of an operator failed; check the client: {}", FailureReason.of(cause));
         ctx.close();
     }
 }

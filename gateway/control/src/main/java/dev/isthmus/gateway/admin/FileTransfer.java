@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.admin;
 
+import dev.isthmus.gateway.net.FailureReason;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.DefaultHttpContent;
@@ -39,7 +40,7 @@ final class FileTransfer {
         try (InputStream in = Files.newInputStream(file)) {
             return send(in, Files.size(file), keepAlive);
         } catch (IOException e) {
-            LOG.warn("a temporary file cannot be sent; check {}: {}", file.getParent(), e.toString());
+            LOG.warn("a temporary file cannot be sent; check {}: {}", file.getParent(), FailureReason.of(e));
             return false;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -53,7 +54,7 @@ final class FileTransfer {
         try {
             Files.deleteIfExists(file);
         } catch (IOException e) {
-            LOG.atWarn().addKeyValue("file", file).log("{} cannot be deleted; delete it: {}", file, e.toString());
+            LOG.atWarn().addKeyValue("file", file).log("{} cannot be deleted; delete it: {}", file, FailureReason.of(e));
         }
     }
 

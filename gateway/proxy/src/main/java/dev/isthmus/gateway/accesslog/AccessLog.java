@@ -3,6 +3,7 @@ package dev.isthmus.gateway.accesslog;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.LogOutput;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.Counter;
@@ -126,7 +127,7 @@ final class AccessLog implements AutoCloseable {
                         "access log: lines are lost, because {} cannot be written ({}); free space or change"
                                 + " 'access_log'",
                         config.file(),
-                        failure.toString());
+                        FailureReason.of(failure));
     }
 
     /** Writes what is left, for at most five seconds. Later lines are dropped. Idempotent. */

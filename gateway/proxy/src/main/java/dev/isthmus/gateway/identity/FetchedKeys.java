@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.identity;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.ConfigException;
@@ -113,7 +114,7 @@ final class FetchedKeys implements SigningKeySource {
         } catch (ConfigException e) {
             warn(String.join("; ", e.problems()));
         } catch (IOException e) {
-            warn(url + " does not respond: " + e);
+            warn(url + " does not respond: " + FailureReason.of(e));
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();
             return;

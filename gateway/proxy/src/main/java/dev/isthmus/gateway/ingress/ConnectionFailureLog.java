@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import io.netty.channel.Channel;
 import java.io.IOException;
@@ -14,7 +15,7 @@ final class ConnectionFailureLog {
 
     static void failed(Channel channel, Throwable cause) {
         if (cause instanceof IOException) {
-            LOG.debug("connection of client {} failed: {}", channel.remoteAddress(), cause.toString());
+            LOG.debug("connection of client {} failed: {}", channel.remoteAddress(), FailureReason.of(cause));
         } else {
             LOG.atError()
                     .addMarker(RepeatingLogEvent.MARKER)

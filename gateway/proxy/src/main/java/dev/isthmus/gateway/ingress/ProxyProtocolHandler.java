@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import io.netty.channel.Channel;
@@ -99,7 +100,7 @@ final class ProxyProtocolHandler extends SimpleChannelInboundHandler<HAProxyMess
             LOG.debug(
                     "connection of {} failed before its PROXY protocol header: {}",
                     ctx.channel().remoteAddress(),
-                    cause.toString());
+                    FailureReason.of(cause));
         } else {
             refuse(ctx.channel(), "expected a PROXY protocol header: " + cause.getMessage());
         }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.TlsSession;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.tls.HandshakeResult;
 import dev.isthmus.gateway.tls.ServerTls;
 import io.netty.channel.ChannelHandlerContext;
@@ -79,7 +80,7 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
             } else {
                 tls.failed(cause);
             }
-            LOG.debug("client {}: TLS handshake failed: {}", ctx.channel().remoteAddress(), cause.toString());
+            LOG.debug("client {}: TLS handshake failed: {}", ctx.channel().remoteAddress(), FailureReason.of(cause));
         }
         ctx.close();
     }

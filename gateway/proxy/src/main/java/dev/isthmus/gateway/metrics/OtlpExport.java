@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
@@ -142,7 +143,7 @@ public final class OtlpExport implements AutoCloseable {
                 failed("status " + status);
             }
         } catch (IOException | RuntimeException e) {
-            failed(e.toString());
+            failed(FailureReason.of(e));
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();
         }

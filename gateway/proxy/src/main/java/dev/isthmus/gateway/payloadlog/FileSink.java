@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.payloadlog;
 
 import dev.isthmus.gateway.logfile.LogOutput;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.transcoder.json.JsonWriter;
 import io.netty.buffer.ByteBufUtil;
@@ -27,7 +28,7 @@ final class FileSink implements EventSink {
             output.write(line, line.length);
             listener.delivered();
         } catch (IOException e) {
-            listener.lost(LossReason.IO_ERROR, e.toString());
+            listener.lost(LossReason.IO_ERROR, FailureReason.of(e));
         }
     }
 
@@ -63,7 +64,7 @@ final class FileSink implements EventSink {
         try {
             output.close();
         } catch (IOException e) {
-            listener.lost(LossReason.IO_ERROR, e.toString());
+            listener.lost(LossReason.IO_ERROR, FailureReason.of(e));
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.payloadlog;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.TlsFiles;
@@ -89,7 +90,7 @@ final class HttpSink implements EventSink {
 
     private void report(@Nullable HttpResponse<Void> response, @Nullable Throwable failure) {
         if (response == null) {
-            listener.lost(LossReason.IO_ERROR, String.valueOf(failure));
+            listener.lost(LossReason.IO_ERROR, failure == null ? "no response" : FailureReason.of(failure));
         } else if (response.statusCode() / CLASS == SUCCESS) {
             listener.delivered();
         } else {

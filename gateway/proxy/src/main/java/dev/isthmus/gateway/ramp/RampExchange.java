@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ramp;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -66,7 +67,7 @@ final class RampExchange {
             ramp.adopt(shared.exchange(ramp.plan().model(), mine, command, timed));
             return true;
         } catch (IOException e) {
-            LOG.debug("ramp of model '{}': {}", ramp.plan().model(), e.toString());
+            LOG.debug("ramp of model '{}': {}", ramp.plan().model(), FailureReason.of(e));
             return false;
         }
     }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ramp;
 
+import dev.isthmus.gateway.net.FailureReason;
 import java.io.IOException;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -28,7 +29,7 @@ final class SavedRamps {
             LOG.error(
                     "cannot read the ramp state in '{}', so every ramp starts at its first step; check ramps.state_file: {}",
                     store,
-                    e.toString());
+                    FailureReason.of(e));
             return Map.of();
         }
     }
@@ -67,7 +68,7 @@ final class SavedRamps {
                 LOG.error(
                         "cannot save the ramp state to '{}', so a restart loses later progress; check ramps.state_file: {}",
                         store,
-                        e.toString());
+                        FailureReason.of(e));
             }
             failing = true;
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.redis;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.SharedConfig;
 import io.lettuce.core.ClientOptions;
@@ -228,7 +229,7 @@ final class RedisConnection implements AutoCloseable {
                                 + "shared.on_failure says ({}), and ramps stay at their steps",
                         config.host(),
                         config.port(),
-                        String.valueOf(failure),
+                        FailureReason.of(failure),
                         config.onFailure().name().toLowerCase(Locale.ROOT));
     }
 

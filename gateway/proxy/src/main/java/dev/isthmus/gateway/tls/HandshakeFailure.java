@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.tls;
 
+import dev.isthmus.gateway.net.FailureReason;
 import java.nio.channels.ClosedChannelException;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertificateException;
@@ -21,7 +22,7 @@ final class HandshakeFailure {
             String known = known(each);
             reason = known == null ? reason : known;
         }
-        return reason == null ? text(failure) : reason;
+        return reason == null ? FailureReason.of(failure) : reason;
     }
 
     private static @Nullable String known(Throwable cause) {
@@ -36,6 +37,6 @@ final class HandshakeFailure {
     }
 
     private static String text(Throwable cause) {
-        return cause.getMessage() == null ? cause.toString() : cause.getMessage();
+        return cause.getMessage() == null ? FailureReason.of(cause) : cause.getMessage();
     }
 }

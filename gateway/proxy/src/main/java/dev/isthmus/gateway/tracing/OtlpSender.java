@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.tracing;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.settings.SecretFile;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.WatchedFiles;
@@ -115,7 +116,7 @@ final class OtlpSender implements SpanExport.SpanSender {
         Throwable cause = result.getFailureThrowable();
         return cause == null
                 ? "no response in time"
-                : cause.getMessage() == null ? cause.toString() : cause.getMessage();
+                : FailureReason.of(cause);
     }
 
     /** Ends the request that is under way. */

@@ -24,7 +24,7 @@ public class AcceptFailures extends ChannelInboundHandlerAdapter {
                         "no connection can be accepted at {}, which is tried again in a second: {}; if files are missing,"
                                 + " raise their limit (ulimit -n, LimitNOFILE)",
                         ctx.channel().localAddress(),
-                        cause.toString());
+                        FailureReason.of(cause));
         ChannelConfig config = ctx.channel().config();
         if (config.isAutoRead()) {
             config.setAutoRead(false);

@@ -245,6 +245,12 @@ ANSWERS = [
     Rule("binary-refused-as-json", "R16 R14: as before, and MLServer has no BF16",
          lambda x, d: x.want["status"] == 500 and forms.refused(x, re.compile(r"^body\.inputs\.0\.datatype: Input should be ")),
          {"mlserver rest": "binary_in_BF16 binary_inout_BF16"}),
+    Rule("repeated-parameters", "R8: Triton repeats the parameters of a sequence for each output of an ensemble; they are there once",
+         lambda x, d: d.field.endswith("parameters.(pairs)") and d.got == "(absent)" and len(dict(d.want)) < len(d.want),
+         {"triton rest": "ensemble"}),
+    Rule("name-for-kserve", "R21: KServe's load and unload have the name in another field than Triton's, which the gateway sets",
+         lambda x, d: d.field == "details" and d.got == d.want.replace("name  ", "name nope "),
+         {"kserve grpc": "repository_unload_unknown"}),
     Rule("unimplemented-text", "R25: UNIMPLEMENTED names the method",
          lambda x, d: d.field == "details" and x.want["status"] == x.got["status"] == "UNIMPLEMENTED"
          and d.got == "method /inference.GRPCInferenceService/%s is not supported" % x.target,

@@ -14,7 +14,7 @@ final class FixedSettings {
         return config.withAdmin(inEffect.admin()).withRamps(inEffect.ramps()).withShared(inEffect.shared());
     }
 
-    /** Which of them a configuration would change, for operators. */
+    /** Which of them a configuration would change, for operators. A new list, which the caller may change. */
     static List<String> warnings(GatewayConfig config, GatewayConfig inEffect) {
         List<String> changed = new ArrayList<>();
         if (!Objects.equals(inEffect.admin(), config.admin())) {
@@ -26,8 +26,7 @@ final class FixedSettings {
         if (!Objects.equals(inEffect.shared(), config.shared())) {
             changed.add("shared");
         }
-        return changed.stream()
-                .map(section -> section + ": the change takes effect after a restart")
-                .toList();
+        changed.replaceAll(section -> section + ": the change takes effect after a restart");
+        return changed;
     }
 }

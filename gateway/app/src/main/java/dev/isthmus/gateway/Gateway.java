@@ -36,7 +36,6 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executors;
@@ -91,9 +90,7 @@ public final class Gateway implements AutoCloseable {
      * @param allocator for the buffers of all connections
      */
     public static Gateway start(GatewayConfig config, ByteBufAllocator allocator) throws Exception {
-        Gateway gateway = start(config, null, allocator, () -> true);
-        gateway.awaitLocalModels();
-        return gateway;
+        return start(config, null, allocator, () -> true).awaitLocalModels();
     }
 
     /**
@@ -210,8 +207,9 @@ public final class Gateway implements AutoCloseable {
     }
 
     /** Waits until the local models of the start are loaded or have failed. Blocks. */
-    public void awaitLocalModels() {
+    public Gateway awaitLocalModels() {
         current.awaitLocalModels();
+        return this;
     }
 
     /** The configuration in effect. */
@@ -243,7 +241,7 @@ public final class Gateway implements AutoCloseable {
         Generation old = current;
         GatewayConfig written = FixedSettings.kept(config, old.config());
         GatewayConfig wanted = discovery.merged(written);
-        List<String> warnings = new ArrayList<>(FixedSettings.warnings(config, written));
+        List<String> warnings = FixedSettings.warnings(config, written);
         List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
         try {
             if (!wanted.equals(old.config())) {

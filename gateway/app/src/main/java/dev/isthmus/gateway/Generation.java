@@ -163,7 +163,10 @@ final class Generation {
 
     /** Waits until the local models of the start are loaded or have failed. Blocks. */
     void awaitLocalModels() {
-        upstreams.awaitLocalModels(resources.gateway()::ending);
+        Set<Upstream> local = upstreams.awaitLocalModels(resources.gateway()::ending);
+        if (!local.isEmpty()) {
+            catalogue.changed(local).join();
+        }
     }
 
     /** The first generation of a gateway. As the constructor, but creates what identifies callers. */

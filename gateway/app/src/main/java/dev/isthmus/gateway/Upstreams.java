@@ -35,6 +35,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -230,11 +231,13 @@ final class Upstreams implements AutoCloseable {
      *
      * @param ending ends it early
      */
-    void awaitLocalModels(BooleanSupplier ending) {
+    Set<Upstream> awaitLocalModels(BooleanSupplier ending) {
         Lease local = leases.get(GatewayConfig.LOCAL);
         if (local != null && local.upstream() instanceof LocalUpstream upstream) {
             upstream.awaitStart(ending);
+            return Set.of(upstream);
         }
+        return Set.of();
     }
 
     /** Ordered by name. */

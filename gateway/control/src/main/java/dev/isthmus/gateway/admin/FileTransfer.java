@@ -54,7 +54,9 @@ final class FileTransfer {
         try {
             Files.deleteIfExists(file);
         } catch (IOException e) {
-            LOG.atWarn().addKeyValue("file", file).log("{} cannot be deleted; delete it: {}", file, FailureReason.of(e));
+            LOG.atWarn()
+                    .addKeyValue("file", file)
+                    .log("{} cannot be deleted; delete it: {}", file, FailureReason.of(e));
         }
     }
 

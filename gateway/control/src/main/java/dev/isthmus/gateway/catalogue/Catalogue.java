@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -298,16 +299,24 @@ public final class Catalogue implements AutoCloseable {
         return indexes.lists(model);
     }
 
-    /** Models of these upstreams were loaded or unloaded: polls them again. */
-    public void changed(Set<Upstream> upstreams) {
+    /**
+     * Models of these upstreams were loaded or unloaded: polls them again.
+     *
+     * @return completes when results from before are no longer used
+     */
+    public CompletableFuture<Void> changed(Set<Upstream> upstreams) {
         try {
-            loop.execute(() -> refresh(Set.copyOf(upstreams)));
+            return CompletableFuture.runAsync(() -> refresh(Set.copyOf(upstreams)), loop);
         } catch (RejectedExecutionException closed) {
             LOG.debug("the catalogue is closed");
+            return CompletableFuture.completedFuture(null);
         }
     }
 
     private void refresh(Set<Upstream> upstreams) {
+        if (records.refresh()) {
+            snapshots.take();
+        }
         indexes.refresh(upstreams);
         models.refresh(upstreams);
         onDemand.forgetAll();

@@ -51,7 +51,8 @@ final class FleetSnapshots {
         }
     }
 
-    private void take() {
+    /** Takes one at once. */
+    void take() {
         scheduled = false;
         snapshot = taken();
     }

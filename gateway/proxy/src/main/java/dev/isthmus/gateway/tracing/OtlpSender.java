@@ -114,9 +114,7 @@ final class OtlpSender implements SpanExport.SpanSender {
             reconnect();
         }
         Throwable cause = result.getFailureThrowable();
-        return cause == null
-                ? "no response in time"
-                : FailureReason.of(cause);
+        return cause == null ? "no response in time" : FailureReason.of(cause);
     }
 
     /** Ends the request that is under way. */

@@ -45,6 +45,7 @@ class DocumentationTest {
             "docs/explanation/faults.md: takes minutes",
             "docs/explanation/local-backend.md: builds with the GPU profile",
             "docs/explanation/local-backend.md: takes minutes",
+            "docs/explanation/local-backend.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",

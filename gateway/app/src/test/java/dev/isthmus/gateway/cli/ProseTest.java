@@ -96,7 +96,7 @@ class ProseTest {
         List<String> operands =
                 words.stream().skip(2).takeWhile(word -> !word.startsWith("-")).toList();
         String usage = help.toString().lines().findFirst().orElse("");
-        long expected = Pattern.compile(" [A-Z]\\S*")
+        long expected = Pattern.compile(" \\[?[A-Z]\\S*")
                 .matcher(usage.replaceFirst(".*\\[OPTIONS]", ""))
                 .results()
                 .count();

@@ -40,12 +40,17 @@ interface Command {
                 .orElse(null);
     }
 
-    /** The message for a name that no command has. */
-    static String unknown(List<Command> commands, String name) {
-        List<String> names = commands.stream()
+    /** The names of the commands that the help lists. */
+    static List<String> names(List<Command> commands) {
+        return commands.stream()
                 .filter(each -> !each.hidden())
                 .map(Command::name)
                 .toList();
+    }
+
+    /** The message for a name that no command has. */
+    static String unknown(List<Command> commands, String name) {
+        List<String> names = names(commands);
         return "one of " + String.join(", ", names) + " is expected, got '" + name + "'"
                 + NearestName.suggestion(name, names) + "; see isthmus help";
     }

@@ -29,10 +29,7 @@ final class HelpCommand implements Command {
 
     @Override
     public List<String> operandValues() {
-        return all.get().stream()
-                .filter(each -> !each.hidden())
-                .map(Command::name)
-                .toList();
+        return Command.names(all.get());
     }
 
     @Override

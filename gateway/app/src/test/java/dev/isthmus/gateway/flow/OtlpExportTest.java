@@ -175,8 +175,9 @@ class OtlpExportTest {
             gateway.reload(config(collector.endpoint()));
             await().atMost(PATIENCE).until(() -> exports(gateway, "ok") > 0);
             gateway.reload(ConfigLoader.parse("f.yaml", CONFIG, folder));
-            assertThat(Thread.getAllStackTraces().keySet())
-                    .noneMatch(thread -> thread.isAlive() && thread.getName().startsWith("isthmus-otlp-metrics"));
+            await().atMost(PATIENCE)
+                    .until(() -> Thread.getAllStackTraces().keySet().stream()
+                            .noneMatch(thread -> thread.getName().startsWith("isthmus-otlp-metrics")));
         }
     }
 

@@ -2,8 +2,11 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.catalogue.FleetReport;
 import dev.isthmus.gateway.catalogue.FleetSurvey;
+import dev.isthmus.gateway.catalogue.RoutedModelLocations;
 import dev.isthmus.gateway.net.ConnectionTable;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -42,8 +45,7 @@ public final class FleetProbe {
         ByteBufAllocator allocator = ByteBufAllocator.DEFAULT;
         Upstreams.UpstreamResources resources = Upstreams.UpstreamResources.real(
                 loops.next(), allocator, meters, new TlsRegistry(meters), new ConnectionTable(), () -> false);
-        try (UpstreamPool pool = new UpstreamPool()) {
-            Upstreams upstreams = new Upstreams(config, pool, resources);
+        try (Upstreams upstreams = new Upstreams(config, resources)) {
             String fallback = config.defaultUpstream();
             RoutingTable routes = new RoutingTable(
                     config.models(),

@@ -3,29 +3,33 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.call.GatewayState;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.identity.Authenticator;
-import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.ingress.ConnectionPolicies;
 import dev.isthmus.gateway.ingress.ListenerContext;
+import dev.isthmus.gateway.ingress.Listeners;
 import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.net.DrainSequence;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.ramp.Ramps;
+import dev.isthmus.gateway.redis.FleetSharing;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.ConfigDiff;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigSource;
-import dev.isthmus.gateway.settings.Drain;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.tls.TlsRegistry;
@@ -40,10 +44,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
-import java.util.function.Supplier;
-import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -115,7 +116,8 @@ public final class Gateway implements AutoCloseable {
     private static Gateway start(
             GatewayConfig config, @Nullable ConfigSource source, ByteBufAllocator allocator, BooleanSupplier warm)
             throws Exception {
-        Listeners.check(config);
+        Listeners.check(config.listeners());
+        AdminServer.check(config.admin());
         Transport transport = Transport.best();
         EventLoopGroup loops = EventLoops.start(transport);
         Gateway gateway;
@@ -154,13 +156,13 @@ public final class Gateway implements AutoCloseable {
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
         sharing = new FleetSharing(config, meters, closer);
-        RandomGenerator random = () -> ThreadLocalRandom.current().nextLong();
-        shadows = new ShadowRuntime(meters, random, System::nanoTime, ramps()::differed, ShadowLimits.DEFAULT);
+        var servers = Upstreams.UpstreamResources.real(
+                loops.next(), allocator, meters, tls, connections.table(), state::isStopping);
+        shadows = new ShadowRuntime(
+                meters, servers.clusterResources().random(), System::nanoTime, ramps()::differed, ShadowLimits.DEFAULT);
         resources = new Generation.SharedResources(
                 loops,
-                new UpstreamPool(),
-                Upstreams.UpstreamResources.real(
-                        loops.next(), allocator, meters, tls, connections.table(), state::isStopping),
+                servers,
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(
                         meters, System::nanoTime, shadows, ramps(), memory, sharing.counters()),
@@ -168,13 +170,13 @@ public final class Gateway implements AutoCloseable {
                 closer,
                 DRAIN_TIMEOUT,
                 state,
-                new ConnectionPolicies(meters),
+                new ConnectionPolicies(new ConnectionMetrics(meters)),
                 this::forget);
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(meters).show(connections);
         EventLoopMetrics.register(loops, meters);
-        Supplier<IngressSettings> settings = () -> current().entry().settings().get();
-        ListenerContext entry = new ListenerContext(new CurrentStack(this::current), settings, connections, memory);
+        ListenerContext entry = new ListenerContext(
+                new CurrentStack(this::current), () -> current().entry().settings().get(), connections, memory);
         listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
         pages = new AdminPages(this, metrics, resources, reloads, source);
         pages.addTo(adminRoutes, new DebugPages(allocator, memory, connections.table(), telemetry.errors()));
@@ -190,7 +192,7 @@ public final class Gateway implements AutoCloseable {
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
-        Admin adminConfig = config.admin();
+        var adminConfig = config.admin();
         if (adminConfig != null) {
             admin = AdminServer.listen(transport, loops, adminConfig, tls, adminRoutes);
             pages.start();
@@ -357,7 +359,7 @@ public final class Gateway implements AutoCloseable {
         if (!state.draining()) {
             return;
         }
-        Drain times = config().drain();
+        var times = config().drain();
         drain.run(why, delayed ? times.delay() : Duration.ZERO, times.timeout());
         stop(why);
     }
@@ -374,10 +376,8 @@ public final class Gateway implements AutoCloseable {
             return;
         }
         state.stopping();
-        LOG.info(
-                "stopping: {}; active calls: {}",
-                why,
-                resources.telemetry().calls().inFlight());
+        long active = resources.telemetry().calls().inFlight();
+        LOG.info("stopping: {}; active calls: {}", why, active);
         listeners.close();
         drain.end();
         if (admin != null) {
@@ -387,7 +387,7 @@ public final class Gateway implements AutoCloseable {
         discovery.close();
         resources.closer().shutdownNow();
         current.stop();
-        resources.pool().close();
+        resources.upstreams().pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);
         current.traffic().close();

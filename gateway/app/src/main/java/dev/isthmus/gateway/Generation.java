@@ -6,19 +6,22 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
+import dev.isthmus.gateway.catalogue.RoutedModelLocations;
 import dev.isthmus.gateway.dispatch.CallerAccess;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.identity.Authenticator;
-import dev.isthmus.gateway.ingress.BodyLimits;
+import dev.isthmus.gateway.ingress.ConnectionPolicies;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
+import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
 import dev.isthmus.gateway.openapi.ApiDescriptions;
+import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -33,7 +36,6 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.WireLimits;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
 import java.time.Duration;
@@ -89,7 +91,6 @@ final class Generation {
      */
     record SharedResources(
             EventLoopGroup loops,
-            UpstreamPool pool,
             Upstreams.UpstreamResources upstreams,
             SelectionState choices,
             RoutePolicyTable.PolicyResources traffic,
@@ -117,7 +118,7 @@ final class Generation {
         this.number = previous == null ? 1 : previous.number + 1;
         this.config = config;
         this.resources = resources;
-        this.upstreams = new Upstreams(config, resources.pool(), resources.upstreams());
+        this.upstreams = new Upstreams(config, resources.upstreams());
         upstreams.awaitResolution(config);
         try {
             routes = routes();
@@ -153,7 +154,12 @@ final class Generation {
                     resources.gateway(),
                     access,
                     System::nanoTime);
-            IngressSettings settings = settings(config, resources);
+            IngressSettings settings = IngressSettings.of(
+                    config,
+                    new Http2AbuseMetrics(
+                                    resources.upstreams().clusterResources().meters())
+                            .ofClients(),
+                    resources.connections());
             this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
@@ -249,23 +255,6 @@ final class Generation {
                 .withBodyBytes(config.limits().maxBodySize())
                 .withTensors(config.limits().maxTensors());
         return new InferRules(limits, config.answers().nonFinite());
-    }
-
-    private static IngressSettings settings(GatewayConfig config, SharedResources resources) {
-        MeterRegistry meters = resources.upstreams().clusterResources().meters();
-        GatewayConfig.ResponseConfig responses = config.answers();
-        GatewayConfig.Limits limits = config.limits();
-        return new IngressSettings(
-                new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),
-                config.limits().maxConcurrentStreams(),
-                ForwardedHeaders.of(config),
-                config.limits().maxHops(),
-                responses.streamForm(),
-                new IngressSettings.HealthResponses(
-                        responses.healthBody() == GatewayConfig.HealthBody.JSON, responses.notReadyStatus()),
-                responses.compress() ? responses.compressAbove() : -1,
-                AbusePolicies.ofClients(config.limits().http2Abuse(), meters),
-                resources.connections().of(config));
     }
 
     private String routeKey(@Nullable Route route, ModelRef model) {

@@ -7,10 +7,13 @@ import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.ingress.ConnectionPolicies;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.net.ConnectionEvents;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -38,7 +41,13 @@ class GenerationTest {
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
     private final ScheduledExecutorService closer = Executors.newSingleThreadScheduledExecutor();
-    private final UpstreamPool pool = new UpstreamPool();
+    private final Upstreams.UpstreamResources upstreams = Upstreams.UpstreamResources.real(
+            loops.next(),
+            ByteBufAllocator.DEFAULT,
+            new SimpleMeterRegistry(),
+            new TlsRegistry(new SimpleMeterRegistry()),
+            new ConnectionTable(),
+            () -> false);
     private final MeterRegistry meters = new SimpleMeterRegistry();
     private final Ramps ramps = new Ramps(meters, System::nanoTime, closer);
     private final ShadowRuntime shadows =
@@ -52,7 +61,7 @@ class GenerationTest {
         ramps.close();
         shadows.close();
         closer.shutdownNow();
-        pool.close();
+        upstreams.pool().close();
         loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
     }
 
@@ -62,14 +71,7 @@ class GenerationTest {
                 GatewayConfig.embedded(),
                 new Generation.SharedResources(
                         loops,
-                        pool,
-                        Upstreams.UpstreamResources.real(
-                                loops.next(),
-                                ByteBufAllocator.DEFAULT,
-                                new SimpleMeterRegistry(),
-                                new TlsRegistry(new SimpleMeterRegistry()),
-                                new ConnectionTable(),
-                                () -> false),
+                        upstreams,
                         SelectionState.of(System::nanoTime),
                         new RoutePolicyTable.PolicyResources(
                                 meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
@@ -77,7 +79,7 @@ class GenerationTest {
                         closer,
                         patience,
                         () -> null,
-                        new ConnectionPolicies(meters),
+                        new ConnectionPolicies(ConnectionEvents.NONE),
                         closed::release),
                 null,
                 null);

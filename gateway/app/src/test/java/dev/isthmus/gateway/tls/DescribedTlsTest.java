@@ -38,7 +38,7 @@ class DescribedTlsTest {
                 HttpClient client = HttpClient.newBuilder()
                         .sslContext(TlsStage.trusting(authority, null))
                         .build()) {
-            URI live = URI.create("https://localhost:" + TlsStage.port(gateway) + "/livez");
+            URI live = URI.create("https://localhost:" + gateway.addresses().getFirst().getPort() + "/livez");
             assertThat(client.send(HttpRequest.newBuilder(live).build(), BodyHandlers.ofString())
                             .statusCode())
                     .isEqualTo(200);

@@ -89,10 +89,13 @@ public final class AdminServer implements AutoCloseable {
     /**
      * Checks that the port can be bound. Blocks.
      *
+     * @param config null for no such listener
      * @throws BindException if it cannot
      */
-    public static void check(Admin config) throws BindException {
-        address(config).check();
+    public static void check(@Nullable Admin config) throws BindException {
+        if (config != null) {
+            address(config).check();
+        }
     }
 
     private static ListenAddress address(Admin config) {

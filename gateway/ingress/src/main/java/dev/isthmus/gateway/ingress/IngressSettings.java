@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.http2.AbuseListener;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 
@@ -34,6 +36,27 @@ public record IngressSettings(
     static final int MAX_HEADER_BYTES = 16 * 1024;
     /** Maximum number of header fields of a request. */
     static final int MAX_HEADER_FIELDS = 100;
+
+    /**
+     * The settings of a configuration.
+     *
+     * @param abuse told of HTTP/2 connections that are closed because of a limit
+     */
+    public static IngressSettings of(GatewayConfig config, AbuseListener abuse, ConnectionPolicies connections) {
+        GatewayConfig.ResponseConfig responses = config.answers();
+        GatewayConfig.Limits limits = config.limits();
+        return new IngressSettings(
+                new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),
+                limits.maxConcurrentStreams(),
+                ForwardedHeaders.of(config),
+                limits.maxHops(),
+                responses.streamForm(),
+                new HealthResponses(
+                        responses.healthBody() == GatewayConfig.HealthBody.JSON, responses.notReadyStatus()),
+                responses.compress() ? responses.compressAbove() : -1,
+                AbusePolicies.of(limits.http2Abuse(), abuse),
+                connections.of(config));
+    }
 
     /**
      * The form of health responses.

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.console;
+
+import org.jspecify.annotations.NullMarked;

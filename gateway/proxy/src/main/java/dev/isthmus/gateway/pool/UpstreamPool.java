@@ -1,0 +1,81 @@
+package dev.isthmus.gateway.pool;
+
+import dev.isthmus.gateway.upstream.Upstream;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/**
+ * The upstreams of all generations. Equally configured upstreams are shared, so that connections and the state of
+ * servers survive a reload; an upstream is closed with its last lease. Thread-safe; not for event loops, since it may
+ * block.
+ */
+public final class UpstreamPool implements AutoCloseable {
+    private final Map<Object, LeasedUpstream> byKey = new HashMap<>();
+
+    /** A lease of an upstream until {@link #close()}, which is idempotent. */
+    private static final class LeasedUpstream {
+        private final Upstream upstream;
+        private int leases;
+
+        LeasedUpstream(Upstream upstream) {
+            this.upstream = upstream;
+        }
+    }
+
+    /** The right to use an upstream until {@link #close()}, which may be called more than once. */
+    final class Lease implements AutoCloseable {
+        private final Object key;
+        private final LeasedUpstream leased;
+        private boolean closed;
+
+        private Lease(Object key, LeasedUpstream leased) {
+            this.key = key;
+            this.leased = leased;
+        }
+
+        Upstream upstream() {
+            return leased.upstream;
+        }
+
+        @Override
+        public void close() {
+            boolean last;
+            synchronized (UpstreamPool.this) {
+                last = !closed && --leased.leases == 0 && byKey.remove(key, leased);
+                closed = true;
+            }
+            if (last) {
+                leased.upstream.close();
+            }
+        }
+    }
+
+    /**
+     * Leases the upstream with this key, and creates it if there is none.
+     *
+     * @param key everything that its construction depends on
+     */
+    synchronized Lease lease(Object key, Supplier<Upstream> factory) {
+        LeasedUpstream leased = byKey.get(key);
+        if (leased == null) {
+            leased = new LeasedUpstream(factory.get());
+            byKey.put(key, leased);
+        }
+        leased.leases++;
+        return new Lease(key, leased);
+    }
+
+    /** Closes all upstreams, regardless of their leases. */
+    @Override
+    public void close() {
+        List<LeasedUpstream> all;
+        synchronized (this) {
+            all = new ArrayList<>(byKey.values());
+            byKey.clear();
+        }
+        all.forEach(leased -> leased.upstream.close());
+    }
+}

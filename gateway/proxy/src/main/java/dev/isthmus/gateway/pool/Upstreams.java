@@ -1,0 +1,278 @@
+package dev.isthmus.gateway.pool;
+
+import dev.isthmus.gateway.pool.UpstreamPool.Lease;
+import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.ClusterResources;
+import dev.isthmus.gateway.fleet.ReplicaFactory;
+import dev.isthmus.gateway.fleet.ReplicaSet;
+import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
+import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
+import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery;
+import dev.isthmus.gateway.fleet.kubernetes.ServiceDiscovery;
+import dev.isthmus.gateway.http2.AbuseLimits;
+import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
+import dev.isthmus.gateway.net.ConnectionTable;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.KubernetesConfig;
+import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.ModelControl;
+import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.settings.UpstreamTls;
+import dev.isthmus.gateway.tls.ClientTls;
+import dev.isthmus.gateway.tls.TlsRegistry;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
+import dev.isthmus.gateway.upstream.local.LocalUpstream;
+import dev.isthmus.gateway.upstream.rest.PoolLimits;
+import dev.isthmus.gateway.upstream.rest.RestUpstream;
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.LocalSettings;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The upstreams of one configuration by name, created or shared with the previous generation. */
+public final class Upstreams implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Upstreams.class);
+    /** An object of one byte takes some 50 on the heap. */
+    private static final int HEAP_SHARE = 128;
+
+    private final Map<String, Lease> leases = new TreeMap<>();
+
+    /**
+     * The gateway's resources that upstreams use.
+     *
+     * @param pool the upstreams of all configurations
+     * @param kubernetes watches Services, as others resolve names
+     * @param tls where TLS contexts are made
+     * @param checked the models checked on each server
+     * @param connections where open connections are listed
+     */
+    public record UpstreamResources(
+            UpstreamPool pool,
+            ClusterResources clusterResources,
+            KubernetesDiscovery kubernetes,
+            TlsRegistry tls,
+            CheckedModels checked,
+            ConnectionTable connections) {
+
+        /**
+         * With the system clock and this machine's name servers; no models are checked yet. Not to be called on a loop.
+         *
+         * @param ending whether the gateway is shutting down
+         */
+        public static UpstreamResources real(
+                EventLoop loop,
+                ByteBufAllocator allocator,
+                MeterRegistry meters,
+                TlsRegistry tls,
+                ConnectionTable connections,
+                BooleanSupplier ending) {
+            ClusterResources clusterResources = ClusterResources.real(
+                    loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop, null), ending);
+            var kubernetes = new KubernetesDiscovery(loop, System.getenv(), clusterResources.random());
+            return new UpstreamResources(new UpstreamPool(), clusterResources, kubernetes, tls, new CheckedModels(), connections);
+        }
+
+        /** Those of an upstream: its Services are watched, its names resolved. */
+        private ClusterResources of(RemoteUpstreamKey remote) {
+            return remote.kubernetes() == null
+                    ? clusterResources
+                    : clusterResources.withDiscovery(
+                            new ServiceDiscovery(clusterResources.discovery(), kubernetes, remote.kubernetes()));
+        }
+    }
+
+    /** Everything a remote upstream is created from: if it is equal, the upstream is shared. */
+    private record RemoteUpstreamKey(
+            String name,
+            UpstreamConfig config,
+            int maxBodySize,
+            long maxDocumentSize,
+            HeaderAllowList returned,
+            @Nullable KubernetesConfig kubernetes) {
+
+        static RemoteUpstreamKey of(GatewayConfig config, String name, UpstreamConfig upstream) {
+            boolean services =
+                    upstream.endpoints().stream().anyMatch(ServerAddress.KubernetesService.class::isInstance);
+            return new RemoteUpstreamKey(
+                    name,
+                    upstream,
+                    config.limits().maxBodySize(),
+                    Math.min(
+                            config.limits().maxManagementResponseSize(),
+                            Runtime.getRuntime().maxMemory() / HEAP_SHARE),
+                    config.headers().returned(),
+                    services ? config.kubernetes() : null);
+        }
+    }
+
+    /** Creates or shares them. May block. */
+    public Upstreams(GatewayConfig config, UpstreamResources resources) {
+        try {
+            config.upstreams().forEach((name, upstream) -> {
+                RemoteUpstreamKey remote = RemoteUpstreamKey.of(config, name, upstream);
+                leases.put(name, resources.pool().lease(remote, () -> remote(remote, resources)));
+            });
+            LocalConfig local = config.local();
+            if (local != null) {
+                leases.put(
+                        GatewayConfig.LOCAL,
+                        resources.pool().lease(
+                                local,
+                                () -> new LocalUpstream(
+                                        local(local),
+                                        resources.clusterResources().meters())));
+            }
+        } catch (RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources resources) {
+        String name = remote.name();
+        UpstreamTls settings = remote.config().tls();
+        ClusterResources shared = resources.of(remote);
+        if (settings == null) {
+            return cluster(remote, resources, shared, null);
+        }
+        ClientTls tls = resources.tls().client("upstream '" + name + "'", settings);
+        return cluster(remote, resources, shared.withPending(new TritonMetrics(shared.loop(), tls)), tls);
+    }
+
+    /** @param tls closed with the cluster */
+    private static Cluster cluster(
+            RemoteUpstreamKey remote,
+            UpstreamResources resources,
+            ClusterResources clusterResources,
+            @Nullable ClientTls tls) {
+        UpstreamConfig config = remote.config();
+        String name = remote.name();
+        var capabilities = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
+        AbusePolicy abuse = abusePolicy(name, config.http2Abuse(), clusterResources.meters());
+        ReplicaFactory factory = (address, authority) -> {
+            UpstreamSettings settings = new UpstreamSettings(
+                    name,
+                    address,
+                    authority,
+                    tls == null ? null : tls.to(authority),
+                    config.timeout(),
+                    config.connectTimeout(),
+                    remote.maxBodySize(),
+                    remote.maxDocumentSize(),
+                    remote.returned(),
+                    abuse,
+                    resources.connections(),
+                    clusterResources.ending());
+            return switch (config.protocol()) {
+                case GRPC -> new GrpcUpstream(settings, capabilities, clusterResources.allocator());
+                case REST -> new RestUpstream(settings, capabilities, PoolLimits.DEFAULT, clusterResources.allocator());
+            };
+        };
+        ReplicaSet replicas = ReplicaSet.start(
+                name, config, factory, () -> resources.checked().of(name), clusterResources);
+        return new Cluster(name, config, capabilities, replicas, clusterResources.meters(), () -> {
+            if (tls != null) {
+                tls.close();
+            }
+        });
+    }
+
+    /** Does not limit stream resets and errors: a server's affect only its own calls. */
+    private static AbusePolicy abusePolicy(
+            String name, UpstreamConfig.UpstreamHttp2Abuse config, MeterRegistry meters) {
+        AbuseLimits limits = new AbuseLimits(
+                BucketLimit.ANY,
+                BucketLimit.ANY,
+                new BucketLimit(config.controlFrameBurst(), config.controlFrameRate()),
+                config.controlFramesPerData(),
+                config.maxQueuedFrames());
+        return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofUpstream(name));
+    }
+
+    /** Waits for the names and Services of every upstream to be resolved, for at most its connect timeout. Blocks. */
+    public void awaitResolution(GatewayConfig config) {
+        long start = System.nanoTime();
+        config.upstreams().forEach((name, upstream) -> {
+            long remaining = upstream.connectTimeout().toNanos() - (System.nanoTime() - start);
+            try {
+                if (required(name) instanceof Cluster cluster) {
+                    cluster.resolved().get(remaining, TimeUnit.NANOSECONDS);
+                }
+            } catch (ExecutionException | TimeoutException e) {
+                LOG.atWarn()
+                        .addKeyValue("upstream", name)
+                        .log(
+                                "upstream '{}': not all names and Services were resolved within the connect timeout; check"
+                                        + " its endpoints, DNS and the API server",
+                                name);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+    }
+
+    private static LocalBackend local(LocalConfig config) {
+        int threads =
+                config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
+        return LocalBackend.start(new LocalSettings(
+                config.modelRepository(),
+                config.embeddedModels(),
+                threads,
+                config.queueSize(),
+                config.modelControl() == ModelControl.EXPLICIT,
+                config.load(),
+                config.device(),
+                config.loadTimeout()));
+    }
+
+    /**
+     * Waits until the local models of the start are loaded or have failed.
+     *
+     * @param ending ends it early
+     */
+    public Set<Upstream> awaitLocalModels(BooleanSupplier ending) {
+        Lease local = leases.get(GatewayConfig.LOCAL);
+        if (local != null && local.upstream() instanceof LocalUpstream upstream) {
+            upstream.awaitStart(ending);
+            return Set.of(upstream);
+        }
+        return Set.of();
+    }
+
+    /** Ordered by name. */
+    public List<Upstream> all() {
+        return leases.values().stream().map(Lease::upstream).toList();
+    }
+
+    public Upstream required(String name) {
+        Lease lease = leases.get(name);
+        if (lease == null) {
+            throw new IllegalArgumentException("no upstream is named '" + name + "'");
+        }
+        return lease.upstream();
+    }
+
+    @Override
+    public void close() {
+        leases.values().forEach(Lease::close);
+    }
+}

@@ -1,0 +1,219 @@
+package dev.isthmus.gateway.flow;
+
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.flow.EventCollector.EventPair;
+import dev.isthmus.gateway.flow.EventCollector.SentEvent;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.PayloadLogConfig;
+import dev.isthmus.gateway.settings.PayloadLogConfig.OmittedPayload;
+import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadEvents;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.upstream.FakeRestServer;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The events of requests other than JSON and protobuf inferences, and those of requests and responses in one. */
+class PayloadKindsTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String GENERATE = "{\"text_input\": \"x\",\n \"parameters\": {\"token\": 1.10}}";
+    private static final String GENERATED = "{\"model_name\":\"m\",\"text_output\":\"y\"}";
+    private static final String EVENTS = "data: {\"text_output\":\"a\"}\n\ndata: {\"text_output\":\"b\"}\n\n";
+    private static final String METADATA = "{\"name\":\"m\",\"platform\":\"\",\"inputs\":[{\"name\":\"x\",\"datatype\":"
+            + "\"UINT8\",\"shape\":[-1]}],\"outputs\":[]}";
+
+    private EventCollector sink;
+    private FakeRestServer server;
+
+    @BeforeEach
+    void start() throws Exception {
+        sink = new EventCollector();
+        server = FakeRestServer.that((request, out) -> respond(request.head(), out));
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        sink.close();
+        server.close();
+    }
+
+    private static boolean respond(String head, OutputStream out) throws IOException {
+        if (head.contains("/generate_stream ")) {
+            write(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " + EVENTS.length()
+                            + "\r\n\r\n" + EVENTS);
+        } else if (head.contains("/generate ")) {
+            write(out, ok(GENERATED));
+        } else {
+            write(out, ok(head.startsWith("POST") ? Infer.answerJson("m", "a", 5) : METADATA));
+        }
+        return true;
+    }
+
+    private Stage stage(Map<String, Object> changes) throws Exception {
+        Map<String, Object> all = new HashMap<>(changes);
+        all.put("url", sink.url());
+        return Stage.with(TestConfigs.with(
+                GatewayConfig.DEFAULT,
+                Map.of(
+                        "listeners", List.of(Stage.MANAGED),
+                        "upstreams", Map.of("rest", Stage.rest(server, ServerDialect.GENERIC)),
+                        "models", Map.of("m", ModelConfig.of("rest")),
+                        "payloadLog", TestConfigs.with(PayloadLogConfig.DEFAULT, all))));
+    }
+
+    private static void post(Stage stage, String operation, String body, int status, String... headers)
+            throws IOException {
+        try (Http1Client client = stage.http1()) {
+            assertThat(client.post("/v2/models/" + operation, body, headers)
+                            .response()
+                            .status())
+                    .isEqualTo(status);
+        }
+    }
+
+    private void generateStream(Stage stage) throws Exception {
+        try (Http1Client client = stage.http1()) {
+            client.post("/v2/models/m/generate_stream", GENERATE).head();
+            assertThat(client.chunks()).isEqualTo(EVENTS);
+        }
+    }
+
+    @Test
+    void generate_isTwoEvents_withTheDocuments() throws Exception {
+        try (Stage stage = stage(Map.of())) {
+            post(stage, "m/generate", GENERATE, 200);
+            EventPair events = sink.pair();
+            assertThat(events.request().text()).isEqualTo("{\"text_input\":\"x\",\"parameters\":{\"token\":1.10}}");
+            assertThat(events.response().text()).isEqualTo(GENERATED);
+            for (SentEvent each : events.both()) {
+                assertThat(each.attribute("operation")).isEqualTo("generate");
+                assertThat(each.attribute("inferenceservicename")).isEqualTo("m");
+            }
+            assertThat(events.response().attribute("code")).isEqualTo("OK");
+            assertThat(events.request().attribute("payloadsize")).isEqualTo(Integer.toString(GENERATE.length()));
+        }
+    }
+
+    @Test
+    void generateStream_isOneResponse_ofServerSentEvents() throws Exception {
+        try (Stage stage = stage(Map.of())) {
+            generateStream(stage);
+            SentEvent response = sink.pair().response();
+            assertThat(response.text()).isEqualTo(EVENTS);
+            assertThat(response.header("content-type")).isEqualTo("text/event-stream");
+            assertThat(response.attribute("operation")).isEqualTo("generate_stream");
+        }
+    }
+
+    @Test
+    void generate_obeysTheLimits_andLeavesNamesOut() throws Exception {
+        OmittedPayload omit = new OmittedPayload(Set.of("text_output"), Set.of("token"));
+        try (Stage stage = stage(Map.of("omit", omit, "maxSize", 60))) {
+            generateStream(stage);
+            EventPair events = sink.pair();
+            assertThat(events.request().text()).isEqualTo("{\"text_input\":\"x\",\"parameters\":{}}");
+            assertThat(events.response().text()).isEqualTo("data: {}\n\ndata: {}\n\n");
+            assertThat(events.response().attribute("tensorsomitted")).isEqualTo("true");
+            post(stage, "m/generate", "{\"text_input\":\"" + "x".repeat(60) + "\"}", 200);
+            assertThat(sink.pair().request().attribute("dataomitted")).isEqualTo("size");
+        }
+    }
+
+    @Test
+    void rawBinaryRequest_isLoggedAsItIs() throws Exception {
+        try (Stage stage = stage(Map.of())) {
+            post(stage, "m/infer", "\1\2\3", 200, "Inference-Header-Content-Length: 0");
+            EventPair events = sink.pair();
+            assertThat(events.request().data()).containsExactly(1, 2, 3);
+            assertThat(events.request().header("inference-header-content-length"))
+                    .isEqualTo("0");
+            assertThat(events.request().header("content-type")).isEqualTo("application/octet-stream");
+            assertThat(JSON.readTree(events.response().data()).path("outputs").size())
+                    .isEqualTo(1);
+        }
+    }
+
+    private JsonNode combined(String id) throws Exception {
+        SentEvent event = sink.next();
+        assertThat(event.attribute("type")).isEqualTo("dev.isthmus.serving.inference");
+        assertThat(event.attribute("id")).isEqualTo(id);
+        assertThat(event.attributes()).containsKeys("time", "requesttime", "requestsize", "code");
+        return JSON.readTree(event.data());
+    }
+
+    @Test
+    void combined_isOneEventForEachCall() throws Exception {
+        try (Stage stage = stage(Map.of("events", PayloadEvents.COMBINED))) {
+            post(stage, "m/infer", Infer.json("a", 7), 200, "X-Request-Id: r-1");
+            JsonNode event = combined("r-1");
+            assertThat(event.path("request")).isEqualTo(JSON.readTree(Infer.json("a", 7)));
+            assertThat(event.path("response")).isEqualTo(JSON.readTree(Infer.answerJson("m", "a", 5)));
+            post(stage, "m/infer", "\1\2\3", 200, "Inference-Header-Content-Length: 0", "X-Request-Id: r-2");
+            assertThat(combined("r-2").path("request_base64").asText()).isEqualTo("AQID");
+            post(stage, "m/generate", GENERATE, 200, "X-Request-Id: r-3");
+            assertThat(combined("r-3").path("response").path("text_output").asText())
+                    .isEqualTo("y");
+            post(stage, "m/infer", "{\"inputs\":7}", 400, "X-Request-Id: r-4");
+            assertThat(combined("r-4").path("response").path("error").asText()).isNotEmpty();
+            post(stage, "none/infer", Infer.json("a", 7), 404, "X-Request-Id: r-5");
+            assertThat(combined("r-5").has("response")).isTrue();
+            generateStream(stage);
+            assertThat(JSON.readTree(sink.next().data()).path("response").asText())
+                    .isEqualTo(EVENTS);
+            stage.proxy().close();
+            assertThat(sink.waiting()).isZero();
+        }
+    }
+
+    @Test
+    void combined_clientThatLeaves_isOneEvent() throws Exception {
+        try (Stage stage = stage(Map.of("events", PayloadEvents.COMBINED))) {
+            try (Http1Client client = stage.http1()) {
+                client.send("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{\"inputs\"");
+                await().until(() -> stage.proxy().meters().get("isthmus.requests.under.way").gauges().stream()
+                        .anyMatch(gauge -> gauge.value() > 0));
+            }
+            SentEvent event = sink.next();
+            assertThat(event.attribute("requestomitted")).isEqualTo("incomplete");
+            assertThat(event.attribute("code")).isEqualTo("CANCELLED");
+        }
+    }
+
+    /** The request does not fit into what may wait. */
+    @Test
+    void combined_withoutMemory_isDroppedAndCountedOnce() throws Exception {
+        try (Stage stage = stage(Map.of("events", PayloadEvents.COMBINED, "maxQueued", 100, "maxSize", 100))) {
+            String padded = Infer.json("a", 7) + " ".repeat(90);
+            post(stage, "m/infer", padded.substring(0, 101), 200);
+            await().until(() -> stage.proxy()
+                            .meters()
+                            .get("isthmus.payload.log.dropped.events")
+                            .tag("reason", "full")
+                            .counter()
+                            .count()
+                    == 1);
+            await().until(() -> stage.proxy()
+                            .meters()
+                            .get("isthmus.payload.log.queued")
+                            .gauge()
+                            .value()
+                    == 0);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+package dev.isthmus.gateway.flow;
+
+import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.settings.Drain;
+import dev.isthmus.gateway.redis.FleetSharing;
+import dev.isthmus.gateway.net.DrainSequence;
+import dev.isthmus.gateway.memory.AllocationProbe;
+import dev.isthmus.gateway.call.GatewayState;
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.dispatch.CallerAccess;
+import dev.isthmus.gateway.dispatch.InferRules;
+import dev.isthmus.gateway.dispatch.ProxyStack;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.identity.Authenticator;
+import dev.isthmus.gateway.ingress.ConnectionPolicies;
+import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.ingress.ListenerContext;
+import dev.isthmus.gateway.ingress.Listeners;
+import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.metrics.AccessMetrics;
+import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.ConnectionMetrics;
+import dev.isthmus.gateway.metrics.EventLoopMetrics;
+import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
+import dev.isthmus.gateway.metrics.MetricsExports;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.net.EventLoops;
+import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
+import dev.isthmus.gateway.pool.Upstreams;
+import dev.isthmus.gateway.ramp.Ramps;
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.ListenerExposure;
+import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.shadow.ShadowLimits;
+import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.gateway.tls.TlsRegistry;
+import dev.isthmus.gateway.tracing.ReloadableTracing;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.WireLimits;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoopGroup;
+import io.netty.util.internal.PlatformDependent;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The data plane of a gateway: real listeners, the stack of layers, and upstreams, from a configuration. A control plane
+ * is what a test makes of it.
+ */
+public final class ProxyServer implements AutoCloseable {
+    private final ProcessMetrics metrics = new ProcessMetrics("0", "0");
+    private final MeterRegistry meters = metrics.registry();
+    private final TlsRegistry tls = new TlsRegistry(meters);
+    private final ReloadableTracing tracing = new ReloadableTracing(meters, "0");
+    private final CallMetrics calls = new CallMetrics(meters);
+    private final AccessMetrics access = new AccessMetrics(meters);
+    private final ReloadableAccessLog accessLog = new ReloadableAccessLog(meters);
+    private final ReloadablePayloadLog payloads = new ReloadablePayloadLog(meters);
+    private final MetricsExports exports = new MetricsExports(metrics);
+    private final OpenConnections connections = new OpenConnections();
+    private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+    private final ConnectionPolicies connectionPolicies;
+    private final EventLoopGroup loops;
+    private final Upstreams.UpstreamResources upstreams;
+    private final ShadowRuntime shadows;
+    private final FleetSharing sharing;
+    private final MemoryBudget memory;
+    private final GatewayState state;
+    private final DrainSequence drain;
+    private final Listeners listeners;
+    private final ControlPlane.Factory control;
+    private volatile Configured current;
+
+    /** What is made from one configuration. */
+    private record Configured(
+            GatewayConfig config,
+            Upstreams upstreams,
+            RoutingTable routes,
+            RoutePolicyTable policies,
+            @Nullable Authenticator authenticator,
+            ControlPlane control,
+            Service stack,
+            IngressSettings settings) {
+
+        /** Closes what the other one does not use. */
+        void closeBut(Configured used) {
+            control.close();
+            policies.closeBut(used.policies);
+            upstreams.close();
+            Authenticator.closeUnless(used.authenticator, authenticator);
+        }
+    }
+
+    /** The stack of the current configuration. */
+    private final class CurrentStack implements Service {
+        @Override
+        public RequestSink open(Call call, Reply reply) {
+            return current.stack().open(call, reply);
+        }
+
+        @Override
+        public void checkHead(CallContext call, Permission permission) {
+            current.stack().checkHead(call, permission);
+        }
+
+        @Override
+        public void reject(CallContext call, OipException refusal, Reply reply) {
+            current.stack().reject(call, refusal, reply);
+        }
+    }
+
+    /** Starts; listeners are bound when this returns. */
+    public static ProxyServer start(GatewayConfig config) throws Exception {
+        return start(config, BufferAllocators.shared());
+    }
+
+    /** As the other one, from YAML; clients get the servers' error texts. */
+    public static ProxyServer start(String yaml) throws Exception {
+        GatewayConfig config = ConfigLoader.parse("isthmus.yaml", yaml, Path.of("."));
+        GatewayConfig.ResponseConfig passed =
+                TestConfigs.with(config.answers(), Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+        return start(TestConfigs.with(config, Map.of("answers", passed)));
+    }
+
+    /** As the other one, with this allocator for the buffers of all connections. */
+    public static ProxyServer start(GatewayConfig config, ByteBufAllocator allocator) throws Exception {
+        return start(config, allocator, ControlPlane.NONE);
+    }
+
+    /** As the other one, with a control plane. */
+    public static ProxyServer start(GatewayConfig config, ByteBufAllocator allocator, ControlPlane.Factory control)
+            throws Exception {
+        Transport transport = Transport.best();
+        EventLoopGroup loops = EventLoops.start(transport);
+        try {
+            return new ProxyServer(config, transport, loops, allocator, control);
+        } catch (Exception e) {
+            EventLoops.stop(loops);
+            throw e;
+        }
+    }
+
+    private ProxyServer(
+            GatewayConfig config,
+            Transport transport,
+            EventLoopGroup loops,
+            ByteBufAllocator allocator,
+            ControlPlane.Factory control)
+            throws Exception {
+        this.loops = loops;
+        this.control = control;
+        state = new GatewayState(new AllocationProbe(allocator), () -> true);
+        BufferAllocators.trim(allocator, loops);
+        memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), meters);
+        upstreams = Upstreams.UpstreamResources.real(
+                loops.next(), allocator, meters, tls, connections.table(), state::isStopping);
+        sharing = new FleetSharing(config, meters, scheduler);
+        shadows = new ShadowRuntime(
+                meters, upstreams.clusterResources().random(), System::nanoTime, sharing.ramps()::differed, ShadowLimits.DEFAULT);
+        ConnectionMetrics connectionMetrics = new ConnectionMetrics(meters);
+        connectionMetrics.show(connections);
+        connectionPolicies = new ConnectionPolicies(connectionMetrics);
+        EventLoopMetrics.register(loops, meters);
+        ListenerContext entry = new ListenerContext(
+                new CurrentStack(), () -> current.settings(), connections, memory);
+        listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
+        current = configured(config, null);
+        listeners.prepare(config.listeners()).commit();
+        drain = new DrainSequence(connections.drain(), calls::inFlight, this::stopAccepting);
+        begin(current);
+        tls.watch(scheduler);
+        state.serving();
+    }
+
+    private Configured configured(GatewayConfig config, @Nullable Configured previous) throws ConfigException {
+        Authenticator authenticator =
+                Authenticator.renewed(previous == null ? null : previous.authenticator(), config.authentication(), access);
+        Upstreams made = new Upstreams(config, upstreams);
+        made.awaitResolution(config);
+        made.awaitLocalModels(state::ending);
+        InferRules rules = rules(config);
+        ControlPlane[] plane = new ControlPlane[1];
+        String fallback = config.defaultUpstream();
+        RoutingTable routes = new RoutingTable(
+                config.models(),
+                made::required,
+                fallback == null ? null : made.required(fallback),
+                () -> plane[0].discovered(),
+                SelectionState.of(System::nanoTime));
+        CallerAccess callers = new CallerAccess(authenticator, open(config), AccessPolicy.of(config), access);
+        plane[0] = control.of(new ControlPlane.DataPlane(
+                config, made, upstreams, routes, rules.limits(), callers, state));
+        Transcoder transcoder = new Transcoder(rules.limits());
+        RoutePolicyTable policies = new RoutePolicyTable(
+                routes,
+                concurrency(config),
+                transcoder,
+                new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, sharing.ramps(), memory, sharing.counters()),
+                previous == null ? null : previous.policies());
+        Service stack = ProxyStack.of(
+                List.of(tracing, calls, access, accessLog),
+                payloads,
+                config.answers().errors(),
+                config.headers().forwarded().contains("x-request-id"),
+                routes,
+                (route, model) -> key(plane[0], route, model),
+                policies,
+                plane[0].fleet(),
+                rules,
+                transcoder,
+                state,
+                callers,
+                System::nanoTime);
+        IngressSettings settings =
+                IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), connectionPolicies);
+        return new Configured(config, made, routes, policies, authenticator, plane[0], stack, settings);
+    }
+
+    private static InferRules rules(GatewayConfig config) {
+        WireLimits limits = WireLimits.DEFAULT
+                .withBodyBytes(config.limits().maxBodySize())
+                .withTensors(config.limits().maxTensors());
+        return new InferRules(limits, config.answers().nonFinite());
+    }
+
+    private static Admission.ConcurrencyLimits concurrency(GatewayConfig config) {
+        AuthenticationConfig authentication = config.authentication();
+        return new Admission.ConcurrencyLimits(
+                config.limits().maxRequests(), authentication == null ? 0 : authentication.maxRequests());
+    }
+
+    private static Set<String> open(GatewayConfig config) {
+        return config.listeners().stream()
+                .filter(ListenerExposure::isOpen)
+                .map(Listener::label)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private String key(ControlPlane plane, @Nullable Route route, ModelRef model) {
+        if (route == null) {
+            return "other";
+        }
+        boolean found = route.key().equals(RoutingTable.DEFAULT) || route.key().equals(RoutingTable.DISCOVERED);
+        return found && plane.lists(model.name()) ? calls.named(model.name(), route.key()) : route.key();
+    }
+
+    private void begin(Configured next) {
+        GatewayConfig config = next.config();
+        long direct = PlatformDependent.maxDirectMemory();
+        long held = (long) (config.limits().maxBuffered() * direct);
+        memory.limit(held, held + (direct - held) / 2);
+        upstreams.checked().configure(next.routes());
+        upstreams.clusterResources().modelChecks().perSecond(config.health().maxModelChecks());
+        next.policies().install();
+        tracing.configure(config.tracing(), config.headers().forwarded());
+        accessLog.configure(config.accessLog());
+        calls.limit(config.metrics().maxSeries());
+        exports.configure(config.metrics().otlp());
+        payloads.configure(config.payloadLog());
+        next.control().start();
+    }
+
+    /** Reads changed certificates. */
+    public void reload() {
+        tls.checkNow();
+    }
+
+    /**
+     * Applies another configuration; no call may be active at a server that it removes.
+     *
+     * @throws Exception if it cannot be applied; nothing changes then
+     */
+    public void reload(GatewayConfig config) throws Exception {
+        Configured old = current;
+        Configured next = configured(config, old);
+        Listeners.Change change;
+        try {
+            change = listeners.prepare(config.listeners());
+        } catch (Exception e) {
+            next.closeBut(old);
+            throw e;
+        }
+        begin(next);
+        current = next;
+        change.commit();
+        old.closeBut(next);
+    }
+
+    public GatewayConfig config() {
+        return current.config();
+    }
+
+    public MeterRegistry meters() {
+        return meters;
+    }
+
+    public ShadowRuntime shadows() {
+        return shadows;
+    }
+
+    public Ramps ramps() {
+        return sharing.ramps();
+    }
+
+    /** The current control plane. */
+    public ControlPlane control() {
+        return current.control();
+    }
+
+    /** The listeners' addresses, with their actual ports. */
+    public List<InetSocketAddress> addresses() {
+        return listeners.addresses();
+    }
+
+    /** Whether every server of every upstream is ready. */
+    public boolean ready() {
+        return current.upstreams().all().stream()
+                .allMatch(upstream -> !(upstream instanceof Cluster cluster)
+                        || cluster.members().stream().allMatch(ReplicaStatus::ready));
+    }
+
+    /** Host and port of the first listener. */
+    public String address() {
+        InetSocketAddress address = addresses().getFirst();
+        return address.getAddress().getHostAddress() + ":" + address.getPort();
+    }
+
+    /** For further listeners in front of the same stack. */
+    public ListenerContext listenerContext() {
+        return new ListenerContext(new CurrentStack(), () -> current.settings());
+    }
+
+    private void stopAccepting() {
+        listeners.close();
+        EventLoops.drain(loops);
+    }
+
+    /** Ends as a gateway that drains. */
+    public void drain(boolean delayed) throws InterruptedException {
+        if (state.draining()) {
+            Drain times = config().drain();
+            drain.run("test", delayed ? times.delay() : Duration.ZERO, times.timeout());
+            close();
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        if (loops.isShuttingDown()) {
+            return;
+        }
+        state.stopping();
+        listeners.close();
+        drain.end();
+        sharing.close();
+        scheduler.shutdownNow();
+        current.control().close();
+        upstreams.pool().close();
+        EventLoops.drain(loops);
+        EventLoops.stop(loops);
+        current.policies().close();
+        Authenticator.closeUnless(null, current.authenticator());
+        shadows.close();
+        metrics.close();
+        accessLog.close();
+        exports.close();
+        tracing.close();
+        payloads.close();
+    }
+}

@@ -1,0 +1,41 @@
+package dev.isthmus.gateway.net;
+
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** The event loops of a gateway: how they start and end. */
+public final class EventLoops {
+    private static final long QUIET_MILLIS = 0;
+    private static final long TIMEOUT_MILLIS = 5_000;
+    /** Connections are closed, their handlers are notified, responses are written, and flushed. */
+    private static final int TURNS = 4;
+
+    private EventLoops() {}
+
+    /** Two loops for each core, or as many as {@code io.netty.eventLoopThreads} says. */
+    public static EventLoopGroup start(Transport transport) {
+        return new MultiThreadIoEventLoopGroup(
+                0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
+    }
+
+    /**
+     * Lets each loop run its queued tasks and those they submit: calls that end with their upstream still get a
+     * response.
+     */
+    public static void drain(EventLoopGroup loops) {
+        for (int turn = 0; turn < TURNS; turn++) {
+            for (EventExecutor loop : loops) {
+                loop.submit(() -> {}).awaitUninterruptibly(TIMEOUT_MILLIS);
+            }
+        }
+    }
+
+    /** Ends the loops. Blocks, for five seconds at most. */
+    public static void stop(EventLoopGroup loops) {
+        loops.shutdownGracefully(QUIET_MILLIS, TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)
+                .syncUninterruptibly();
+    }
+}

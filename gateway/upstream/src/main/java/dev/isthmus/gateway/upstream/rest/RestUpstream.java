@@ -303,7 +303,7 @@ public final class RestUpstream implements Upstream {
             reply.fail(e);
             return Subscription.NONE;
         }
-        Exchange exchange = new Exchange(pool, request, reader, reply, failures, settings, call.memory());
+        RestCall exchange = new RestCall(pool, request, reader, reply, failures, settings, call.memory());
         boolean stream = reader instanceof EventStreamReader;
         exchange.start(call.loop(), stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;

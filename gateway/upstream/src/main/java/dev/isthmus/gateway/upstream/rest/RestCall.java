@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * One request and its response. Used on the event loop of the call. Only a safe request (RFC 9110, section 9.2.2) is
  * sent a second time, if its connection had carried others before and ends without a response.
  */
-final class Exchange implements Subscription {
+final class RestCall implements Subscription {
     private final RestConnectionPool pool;
     private final RestRequestSpec request;
     private final RestResponseHandler handler;
@@ -40,7 +40,7 @@ final class Exchange implements Subscription {
     private boolean retried;
     private boolean ended;
 
-    Exchange(
+    RestCall(
             RestConnectionPool pool,
             RestRequestSpec request,
             RestResponseHandler handler,

@@ -1,7 +1,10 @@
-package dev.isthmus.gateway.dispatch;
+package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.ExchangeHandler;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Layers;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
@@ -13,9 +16,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -33,19 +34,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-class CallTrackingTest {
+/** What the meters of calls say of an exchange. */
+class TrackedCallsTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private final AtomicLong now = new AtomicLong(Long.MAX_VALUE - 5);
     private final AtomicInteger ended = new AtomicInteger();
     private final CallMetrics metrics = new CallMetrics(registry);
 
     /** Stands in for dispatch: records the reply, and its sink accepts everything. */
-    private static final class Dispatch implements Service, RequestSink {
+    private static final class Dispatch implements ExchangeHandler, RequestSink {
         private @Nullable Reply reply;
 
         @Override
-        public RequestSink open(Call call, Reply to) {
-            reply = to;
+        public RequestSink open(Exchange x) {
+            reply = x;
             return this;
         }
 
@@ -71,10 +73,22 @@ class CallTrackingTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final Dispatch dispatch = new Dispatch();
 
-    private final CallTracking tracking = tracking(dispatch);
+    private final Layer counting = new Layer() {
+        @Override
+        public String name() {
+            return "counting";
+        }
 
-    private CallTracking tracking(Service next) {
-        return new CallTracking(next, List.of(metrics, call -> ended.incrementAndGet()), now::get);
+        @Override
+        public void ended(Exchange x) {
+            ended.incrementAndGet();
+        }
+    };
+
+    private final Layers tracking = tracking(dispatch);
+
+    private Layers tracking(ExchangeHandler handler) {
+        return new Layers(List.of(metrics, counting), handler, registry, now::get);
     }
 
     private RequestSink open(Operation operation) {
@@ -197,11 +211,10 @@ class CallTrackingTest {
 
     @Test
     void fault_whileItIsOpened_endsTheCall() {
-        CallTracking faulty = tracking((call, reply) -> {
+        Layers faulty = tracking(x -> {
             throw new IllegalStateException("a fault");
         });
-        Call call = call(infer("m"));
-        assertThatThrownBy(() -> faulty.open(call, new DiscardingReply())).isInstanceOf(IllegalStateException.class);
+        faulty.open(call(infer("m")), new DiscardingReply());
         assertThat(ended).hasValue(1);
         assertThat(requests("m", "INTERNAL").count()).isEqualTo(1);
     }

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.LinkedHashMap;
@@ -45,8 +46,8 @@ final class Attempt extends ForwardingReply {
     }
 
     /** Sends the request. The attempt may end before this returns. */
-    void start(Upstream server, ReplayableRequest request, Call call, boolean last) {
-        subscription = request.send(server, call, this, last).cancelIf(ended);
+    void start(Upstream server, UpstreamRequest request, Call call) {
+        subscription = server.send(call, request, this).cancelIf(ended);
     }
 
     /** Fails the attempt unless a response arrives within this time. */

@@ -159,9 +159,9 @@ public final class Cluster implements Upstream {
     }
 
     @Override
-    public Object server(Call call, ModelRef model) {
+    public Upstream server(Call call, ModelRef model) {
         Replica replica = call.affinity() == Call.NO_AFFINITY ? null : replicas.pick(call, model, List.of());
-        return replica == null ? this : replica;
+        return replica == null ? this : replica.server();
     }
 
     @Override

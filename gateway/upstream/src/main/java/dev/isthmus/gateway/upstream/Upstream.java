@@ -42,10 +42,10 @@ public interface Upstream extends AutoCloseable {
     }
 
     /**
-     * Identifies the server that serves calls of this affinity now: calls for which it is equal may share a stream. For
-     * a call without affinity it is this upstream, whichever of its servers is chosen.
+     * The server that serves calls of this affinity now: calls with the same one may share a stream. For a call without
+     * affinity it is this upstream, whichever of its servers is chosen. For comparison only: calls go to this upstream.
      */
-    default Object server(Call call, ModelRef model) {
+    default Upstream server(Call call, ModelRef model) {
         return this;
     }
 

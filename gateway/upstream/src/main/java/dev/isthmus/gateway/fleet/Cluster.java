@@ -180,8 +180,9 @@ public final class Cluster implements Upstream {
             return UpstreamStream.ENDED;
         }
         TraceSpan span = shared.attempted(call, replica, model);
-        TrackedRequest tracked = new TrackedRequest(replica, metrics, shared.nanoTime(), span);
-        return TrackedStream.open(replica, tracked, permit, span.propagated(call), model, reply);
+        TrackedStream stream = new TrackedStream(shared, replica, span, permit, reply);
+        stream.open(replica.server(), span.propagated(call), model);
+        return stream;
     }
 
     @Override

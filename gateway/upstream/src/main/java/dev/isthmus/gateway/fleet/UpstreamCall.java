@@ -103,8 +103,7 @@ final class UpstreamCall implements Subscription {
         long left = deadline.remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
-        TrackedRequest tracked = new TrackedRequest(replica, shared.metrics(), shared.nanoTime(), span);
-        Attempt next = new Attempt(this, client, tracked, shorter || !deadline.own(), shorter);
+        Attempt next = new Attempt(this, shared, replica, span, client, shorter || !deadline.own(), shorter);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
         Call sent = span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos));
@@ -139,14 +138,8 @@ final class UpstreamCall implements Subscription {
         return repeatable() ? shared.retryPolicy().reason(failure, request.repeat()) : null;
     }
 
-    /** Whether part of the request is still to come, and the server is ready for it. */
-    boolean waitsForClient() {
-        return request.waitsForClient();
-    }
-
-    /** Whether more of the request is to come from the client. */
-    boolean clientSends() {
-        return request.clientSends();
+    UpstreamRequest request() {
+        return request;
     }
 
     /** The request is complete: from here on, elapsed time is the server's. */

@@ -205,10 +205,9 @@ public final class GrpcUpstream implements Upstream {
             return new UnaryStream(this, call, reply);
         }
         try {
-            GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeftOfStream(call), false);
+            CallTimeout timeout = new CallTimeout(settings.nanosLeftOfStream(call), false);
             HeaderFieldList head = head(call, methods.modelStreamInfer().plain());
-            StreamCall stream = new StreamCall(
-                    pool(call), head, timeout, capabilities.dialect(), settings.returnedHeaders(), reply);
+            StreamCall stream = new StreamCall(pool(call), head, timeout, capabilities.dialect(), reply);
             stream.start();
             return stream;
         } catch (OipException e) {
@@ -305,8 +304,8 @@ public final class GrpcUpstream implements Upstream {
         try {
             HeaderFieldList head = head(call, ownDeadline ? method.plain() : method.timed());
             GrpcConnectionPool pool = pool(call);
-            GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeft(call), !ownDeadline);
-            return new UnaryCall(pool, head, timeout, message, reader, settings, call.memory(), reply);
+            CallTimeout timeout = new CallTimeout(settings.nanosLeft(call), !ownDeadline);
+            return new UnaryCall(pool, head, timeout, message, reader, call.memory(), reply);
         } catch (OipException e) {
             reply.fail(e);
             return null;

@@ -31,7 +31,7 @@ final class AdmissionControl extends ForwardingService {
 
     @Override
     public RequestSink open(Call call, Reply reply) {
-        if (!needsPermit(call.operation())) {
+        if (!call.operation().needsPermit()) {
             return super.open(call, reply);
         }
         String caller = call.context().principal().name();
@@ -44,24 +44,6 @@ final class AdmissionControl extends ForwardingService {
         boolean stream = call.operation() instanceof Operation.InferStream;
         AdmittedReply admitted = new AdmittedReply(caller, stream, call.memory(), reply);
         return admitted.wrap(super.open(call, admitted));
-    }
-
-    private static boolean needsPermit(Operation operation) {
-        return switch (operation) {
-            case Operation.Infer infer -> true;
-            case Operation.InferStream stream -> true;
-            case Operation.Generate generate -> true;
-            case Operation.Manage manage -> true;
-            case Operation.Reflect request -> true;
-            case Operation.CheckHealth request -> false;
-            case Operation.ServerLive request -> false;
-            case Operation.GatewayReady request -> false;
-            case Operation.ServerReady request -> false;
-            case Operation.ReadServerMetadata request -> false;
-            case Operation.ModelReady request -> false;
-            case Operation.ReadModelMetadata request -> false;
-            case Operation.DescribeApi request -> false;
-        };
     }
 
     /** One admitted call. Confined to its event loop. */

@@ -47,7 +47,7 @@ final class Authentication extends ForwardingService {
     @Override
     public RequestSink open(Call call, Reply reply) {
         CallContext context = call.context();
-        if (openHealth && probe(call.operation())) {
+        if (openHealth && call.operation().probe()) {
             return super.open(call, reply);
         }
         try {
@@ -70,25 +70,6 @@ final class Authentication extends ForwardingService {
 
     private boolean required(CallContext context) {
         return !openListeners.contains(context.listener());
-    }
-
-    /** Whether it asks for the state of the gateway or the server, and for nothing else. */
-    static boolean probe(Operation operation) {
-        return switch (operation) {
-            case Operation.ServerLive request -> true;
-            case Operation.ServerReady request -> true;
-            case Operation.GatewayReady request -> true;
-            case Operation.CheckHealth check -> probe(check.readiness());
-            case Operation.ModelReady request -> false;
-            case Operation.ReadServerMetadata request -> false;
-            case Operation.ReadModelMetadata request -> false;
-            case Operation.DescribeApi request -> false;
-            case Operation.Infer infer -> false;
-            case Operation.InferStream stream -> false;
-            case Operation.Reflect request -> false;
-            case Operation.Generate generate -> false;
-            case Operation.Manage manage -> false;
-        };
     }
 
     /** A stream whose caller is identified again for each message: keys are removed, and tokens expire. */

@@ -58,7 +58,7 @@ final class Authorization extends ForwardingService {
     @Override
     public RequestSink open(Call call, Reply reply) {
         Operation operation = call.operation();
-        if (!openHealth || !Authentication.probe(operation)) {
+        if (!openHealth || !operation.probe()) {
             try {
                 ModelRef model = operation.requestedModel();
                 Permission permission = operation.permission();

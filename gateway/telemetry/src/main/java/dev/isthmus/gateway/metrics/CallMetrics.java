@@ -3,6 +3,7 @@ package dev.isthmus.gateway.metrics;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.settings.MetricsConfig;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.PerLoop;
@@ -93,12 +95,13 @@ public final class RestUpstream implements Upstream {
             case UpstreamRequest.GenerateRequest generate -> generate(call, generate, reply);
             case UpstreamRequest.ManageRequest manage -> manage(call, manage, reply);
             case UpstreamRequest.ServerReadyRequest _ ->
-                get(call, () -> "/v2/health/ready", (status, _, body) -> responses.serverReady(status, body), reply);
-            case UpstreamRequest.ServerMetadataRequest _ -> get(call, () -> "/v2", this::serverMetadata, reply);
+                get(call, ServerPath.READY::path, (status, _, body) -> responses.serverReady(status, body), reply);
+            case UpstreamRequest.ServerMetadataRequest _ ->
+                get(call, ServerPath.METADATA::path, this::serverMetadata, reply);
             case UpstreamRequest.ModelReadyRequest(ModelRef model) ->
                 get(
                         call,
-                        () -> path(model, "/ready"),
+                        () -> path(model, ModelAction.READY.suffix()),
                         (status, _, body) -> responses.modelReady(model, status, body),
                         reply);
             case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
@@ -154,8 +157,8 @@ public final class RestUpstream implements Upstream {
         boolean stream = generate.operation().stream();
         RestResponseHandler document = new GeneratedReader();
         RestResponseHandler reader = stream ? new EventStreamReader(call, document, true) : document;
-        String verb = stream ? "/generate_stream" : "/generate";
-        return post(call, () -> path(generate.model(), verb), generate.body(), reader, reply);
+        ModelAction action = stream ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE;
+        return post(call, () -> path(generate.model(), action.suffix()), generate.body(), reader, reply);
     }
 
     private Subscription manage(Call call, UpstreamRequest.ManageRequest manage, Reply reply) {
@@ -228,7 +231,7 @@ public final class RestUpstream implements Upstream {
                         "expects REST, got " + infer.message().wire(),
                         null);
             }
-            String path = path(infer.model(), events ? "/infer_stream" : "/infer");
+            String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
             request = RestRequestSpec.infer(path, call.headers(), rest.body());
         } catch (OipException e) {
             infer.release();

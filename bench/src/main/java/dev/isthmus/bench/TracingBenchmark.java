@@ -1,34 +1,22 @@
 package dev.isthmus.bench;
 
-import dev.isthmus.gateway.call.AttemptTarget;
 import dev.isthmus.gateway.call.BodyForm;
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
-import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.TraceSpan;
-import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.TracingConfig;
-import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.message.NonFinite;
-import dev.isthmus.transcoder.message.Wire;
-import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Measurement;
@@ -38,7 +26,6 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
@@ -121,6 +108,20 @@ public class TracingBenchmark {
         metrics.close();
     }
 
+    /** Discards everything. */
+    private static final Reply NOBODY = new Reply() {
+        @Override
+        public void message(ReplyMessage message) {
+            message.release();
+        }
+
+        @Override
+        public void complete() {}
+
+        @Override
+        public void fail(OipException failure) {}
+    };
+
     @Benchmark
     public Call call() {
         CallContext context = new CallContext(
@@ -133,8 +134,9 @@ public class TracingBenchmark {
                 System.nanoTime());
         context.began(operation);
         context.identified("r");
-        tracing.began(context);
-        calls.began(context);
+        Exchange x = Exchange.of(context, NOBODY);
+        tracing.began(x);
+        calls.began(x);
         Call call = new Call(operation, Call.NO_DEADLINE, forwarded, context);
         context.attempted("127.0.0.1:8001");
         TraceSpan span = context.span();
@@ -144,8 +146,8 @@ public class TracingBenchmark {
         Call sent = attempt.propagated(call);
         attempt.ended(null, "");
         context.ended(System.nanoTime());
-        tracing.ended(context);
-        calls.ended(context);
+        tracing.ended(x);
+        calls.ended(x);
         return sent;
     }
 }

@@ -4,6 +4,8 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
+import io.micrometer.core.instrument.Metrics;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +33,18 @@ public final class Exchange extends ExchangeState implements Reply {
         this.layers = layers;
         this.request = new ExchangeRequest(this, layers, handler);
         this.client = client;
+    }
+
+    /** An exchange that passes no layers, to show a call to one. */
+    public static Exchange of(CallContext context, Reply client) {
+        ExchangeHandler none = x -> RequestSink.ENDED;
+        return new Exchange(
+                new Layers(List.of(), none, Metrics.globalRegistry, System::nanoTime),
+                none,
+                null,
+                context,
+                null,
+                client);
     }
 
     /**

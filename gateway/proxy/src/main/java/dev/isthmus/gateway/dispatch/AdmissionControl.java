@@ -32,12 +32,12 @@ final class AdmissionControl implements Layer {
 
     @Override
     public String explain(Call call) {
-        return needsPermit(call.operation()) ? "one of " + admission.limits().total() + " permits" : "";
+        return call.operation().needsPermit() ? "one of " + admission.limits().total() + " permits" : "";
     }
 
     @Override
     public @Nullable CompletableFuture<?> open(Exchange x) {
-        if (x.stream() == null && needsPermit(x.call().operation())) {
+        if (x.stream() == null && x.call().operation().needsPermit()) {
             admission.check(x.context().principal().name());
             x.countMemory();
         }
@@ -54,7 +54,7 @@ final class AdmissionControl implements Layer {
     @Override
     public void complete(Exchange x) {
         Operation operation = x.call().operation();
-        if (x.stream() == null && !(operation instanceof Operation.InferStream) && needsPermit(operation)) {
+        if (x.stream() == null && !(operation instanceof Operation.InferStream) && operation.needsPermit()) {
             acquire(x);
         }
     }
@@ -71,23 +71,5 @@ final class AdmissionControl implements Layer {
         if (permit != null) {
             permit.release();
         }
-    }
-
-    private static boolean needsPermit(Operation operation) {
-        return switch (operation) {
-            case Operation.Infer infer -> true;
-            case Operation.InferStream stream -> true;
-            case Operation.Generate generate -> true;
-            case Operation.Manage manage -> true;
-            case Operation.Reflect request -> true;
-            case Operation.CheckHealth request -> false;
-            case Operation.ServerLive request -> false;
-            case Operation.GatewayReady request -> false;
-            case Operation.ServerReady request -> false;
-            case Operation.ReadServerMetadata request -> false;
-            case Operation.ModelReady request -> false;
-            case Operation.ReadModelMetadata request -> false;
-            case Operation.DescribeApi request -> false;
-        };
     }
 }

@@ -40,7 +40,7 @@ final class Authentication implements Layer {
 
     @Override
     public String explain(Call call) {
-        return openHealth && probe(call.operation()) ? "needs no credential" : "identifies the caller";
+        return openHealth && call.operation().probe() ? "needs no credential" : "identifies the caller";
     }
 
     @Override
@@ -52,7 +52,7 @@ final class Authentication implements Layer {
 
     @Override
     public @Nullable CompletableFuture<?> open(Exchange x) {
-        if (x.stream() == null && !(openHealth && probe(x.call().operation()))) {
+        if (x.stream() == null && !(openHealth && x.call().operation().probe())) {
             identify(x.context());
             x.call(named(x.call(), x.context().principal()));
         }
@@ -75,25 +75,6 @@ final class Authentication implements Layer {
 
     private boolean required(CallContext context) {
         return !openListeners.contains(context.listener());
-    }
-
-    /** Whether it asks for the state of the gateway or the server, and for nothing else. */
-    static boolean probe(Operation operation) {
-        return switch (operation) {
-            case Operation.ServerLive request -> true;
-            case Operation.ServerReady request -> true;
-            case Operation.GatewayReady request -> true;
-            case Operation.CheckHealth check -> probe(check.readiness());
-            case Operation.ModelReady request -> false;
-            case Operation.ReadServerMetadata request -> false;
-            case Operation.ReadModelMetadata request -> false;
-            case Operation.DescribeApi request -> false;
-            case Operation.Infer infer -> false;
-            case Operation.InferStream stream -> false;
-            case Operation.Reflect request -> false;
-            case Operation.Generate generate -> false;
-            case Operation.Manage manage -> false;
-        };
     }
 
     /** The call with the caller's name in its headers; a client's own value was removed with its other headers. */

@@ -38,7 +38,7 @@ final class Authorization implements Layer {
 
     @Override
     public String explain(Call call) {
-        return openHealth && Authentication.probe(call.operation())
+        return openHealth && call.operation().probe()
                 ? ""
                 : "needs the permission '" + call.operation().permission().label() + "'";
     }
@@ -53,7 +53,7 @@ final class Authorization implements Layer {
     @Override
     public @Nullable CompletableFuture<?> open(Exchange x) {
         Operation operation = x.call().operation();
-        if (!openHealth || !Authentication.probe(operation)) {
+        if (!openHealth || !operation.probe()) {
             ModelRef model = operation.requestedModel();
             Permission permission = operation.permission();
             require(

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.json.JsonCheck;
@@ -72,7 +73,7 @@ final class GenerateCall extends ForwardingReply implements Subscription {
 
     private Subscription send(Target target, ByteBuf body) {
         Operation.Generate forTarget = new Operation.Generate(target.model(), generate.stream());
-        return target.upstream().generate(call, forTarget, body, this);
+        return target.upstream().send(call, new UpstreamRequest.GenerateRequest(forTarget, body), this);
     }
 
     @Override

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -84,9 +85,10 @@ final class InferCall implements Reply {
         applyAffinity(selection);
         response.form(started.form());
         x.sending();
-        RequestUpload upload = new RequestUpload(streamed, this);
+        RequestUpload upload = new RequestUpload(
+                streamed, new UpstreamRequest.InferenceInParts(target.model(), started.length()), this);
         inFlight = upload;
-        upload.open(call, target, started.length());
+        upload.open(call, target.upstream());
         return upload;
     }
 
@@ -100,8 +102,11 @@ final class InferCall implements Reply {
 
     private void send(Target target, boolean first) {
         if (body.needsMetadata()) {
-            Subscription metadataCall =
-                    target.upstream().modelMetadata(call, target.model(), new ModelMetadataReply(target, first));
+            Subscription metadataCall = target.upstream()
+                    .send(
+                            call,
+                            new UpstreamRequest.ModelMetadataRequest(target.model()),
+                            new ModelMetadataReply(target, first));
             // The metadata may have been received already, and the request sent.
             inFlight = inFlight == Subscription.NONE ? metadataCall : inFlight;
         } else {
@@ -115,10 +120,9 @@ final class InferCall implements Reply {
             UpstreamMessage prepared = body.prepare(routed.features(upstream), target.model());
             response.form(prepared.form());
             x.sending();
-            Subscription started = infer.stream()
-                    ? upstream.inferEvents(call, target.model(), prepared.message(), this)
-                    : upstream.infer(call, target.model(), prepared.message(), this);
-            inferStarted(started, first);
+            UpstreamRequest request =
+                    new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
+            inferStarted(upstream.send(call, request, this), first);
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(failure(e));
         }

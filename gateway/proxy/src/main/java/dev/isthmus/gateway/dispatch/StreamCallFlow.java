@@ -13,6 +13,7 @@ import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.upstream.UnaryStream;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -156,7 +157,7 @@ final class StreamCallFlow implements RequestSink {
 
     /** The stream for a request, opened if there is none. */
     private UpstreamStream substream(Call withAffinity, Target target, ModelRef requested, StreamedCall request) {
-        Object server = target.upstream().server(withAffinity, target.model());
+        Upstream server = target.upstream().server(withAffinity, target.model());
         StreamTarget key = new StreamTarget(target, server, requested.name());
         ModelSubstream existing = substreams.get(key);
         if (existing != null) {
@@ -176,7 +177,7 @@ final class StreamCallFlow implements RequestSink {
      * @param server one of the target's servers; any for requests without affinity
      * @param requested the model as the client names it
      */
-    record StreamTarget(Target target, Object server, String requested) {
+    record StreamTarget(Target target, Upstream server, String requested) {
         /** The model name to set in responses; null for the server's. */
         @Nullable
         String responseModel() {

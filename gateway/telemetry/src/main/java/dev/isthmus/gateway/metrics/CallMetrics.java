@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.settings.MetricsConfig;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;

@@ -4,7 +4,6 @@ import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
-import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -18,12 +17,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.Executors;
@@ -31,8 +26,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -96,27 +89,9 @@ public final class OtlpExport implements AutoCloseable {
                     .followRedirects(HttpClient.Redirect.NEVER)
                     .version(HttpClient.Version.HTTP_1_1);
             Path ca = config.ca();
-            client = (ca == null ? builder : builder.sslContext(trusting(ca))).build();
+            client = (ca == null ? builder : builder.sslContext(TlsFiles.trusting(ca))).build();
         }
         return client;
-    }
-
-    private static SSLContext trusting(Path ca) {
-        try {
-            KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
-            trusted.load(null, null);
-            List<X509Certificate> issuers = TlsFiles.certificates(ca);
-            for (int i = 0; i < issuers.size(); i++) {
-                trusted.setCertificateEntry("ca" + i, issuers.get(i));
-            }
-            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            trust.init(trusted);
-            SSLContext context = SSLContext.getInstance("TLS");
-            context.init(null, trust.getTrustManagers(), null);
-            return context;
-        } catch (GeneralSecurityException | IOException e) {
-            throw new TlsFileException(ca, "cannot be used", e);
-        }
     }
 
     private static long nanos() {

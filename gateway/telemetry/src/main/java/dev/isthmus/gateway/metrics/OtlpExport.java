@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
@@ -7,7 +8,6 @@ import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import dev.isthmus.gateway.settings.TlsFiles;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -21,8 +21,6 @@ import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
@@ -48,8 +46,7 @@ public final class OtlpExport implements AutoCloseable {
     /** Made by the first request. Used by the thread only. */
     private @Nullable HttpClient client;
 
-    private final ScheduledExecutorService thread =
-            Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-otlp-metrics", true));
+    private final BackgroundWriter writer = new BackgroundWriter("isthmus-otlp-metrics", this::run);
 
     /**
      * Starts it.
@@ -62,8 +59,7 @@ public final class OtlpExport implements AutoCloseable {
         this.sent = counter(registry, "ok");
         this.failed = counter(registry, "failed");
         this.encoder = new OtlpEncoder(resource(config, version), version, nanos());
-        long interval = config.interval().toNanos();
-        thread.scheduleAtFixedRate(this::send, interval, interval, TimeUnit.NANOSECONDS);
+        writer.start();
     }
 
     private static Counter counter(MeterRegistry registry, String result) {
@@ -148,25 +144,16 @@ public final class OtlpExport implements AutoCloseable {
         return config.equals(other);
     }
 
-    private void last() {
-        send();
+    private void run() {
+        writer.repeat(config.interval().toNanos(), this::send);
         if (client != null) {
             client.shutdownNow();
         }
     }
 
-    /** Sends the last values, then ends. Blocks, for the timeout of a request at most. */
+    /** Sends the last values, for at most five seconds. */
     @Override
     public void close() {
-        thread.execute(this::last);
-        thread.shutdown();
-        try {
-            if (!thread.awaitTermination(config.timeout().toMillis(), TimeUnit.MILLISECONDS)) {
-                thread.shutdownNow();
-            }
-        } catch (InterruptedException e) {
-            thread.shutdownNow();
-            Thread.currentThread().interrupt();
-        }
+        writer.close();
     }
 }

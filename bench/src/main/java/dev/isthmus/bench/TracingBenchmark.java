@@ -1,22 +1,38 @@
 package dev.isthmus.bench;
 
+import dev.isthmus.gateway.call.AttemptTarget;
 import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
+import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.NonFinite;
+import dev.isthmus.transcoder.message.Wire;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Measurement;
@@ -26,6 +42,7 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**

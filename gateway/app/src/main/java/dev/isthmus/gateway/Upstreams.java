@@ -240,7 +240,7 @@ final class Upstreams implements AutoCloseable {
         return Set.of();
     }
 
-    /** Ordered by name. */
+    /** All upstreams, in order of their names. */
     List<Upstream> all() {
         return leases.values().stream().map(Lease::upstream).toList();
     }

@@ -52,7 +52,7 @@ public final class ServerErrors implements Layer {
         }
     }
 
-    /** The newest first. */
+    /** The last errors of one server, the newest first. */
     private static final class LastErrors {
         private final Deque<FailedCall> last = new ArrayDeque<>();
         private long total;

@@ -6,7 +6,7 @@ import io.netty.buffer.ByteBuf;
  * Finds the end of a ModelInferRequest's head, which is everything before its raw contents, while the message arrives.
  * Bytes are examined only once.
  */
-public final class HeadEnd {
+public final class RequestHeadFinder {
     /** Returned by {@link #in} if more of the message is needed. */
     public static final int NOT_YET = -1;
 

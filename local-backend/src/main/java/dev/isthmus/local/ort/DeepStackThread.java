@@ -9,11 +9,11 @@ import java.util.function.Supplier;
  * of stack per character of the process's command line: 4,000 characters, such as a long class path, overflow a stack
  * of 1 MiB, and the process ends with SIGSEGV and no message. Only the used part of the stack takes memory.
  */
-final class DeepStack {
+final class DeepStackThread {
     /** Enough for about 500,000 characters. */
     private static final long BYTES = 256L * 1024 * 1024;
 
-    private DeepStack() {}
+    private DeepStackThread() {}
 
     /** @throws IllegalStateException if the supplier fails */
     static <T> T call(Supplier<T> supplier) {

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * How many checks of credentials that fail an address may cause: 100 at once, and 20 per second. That of a signature
  * costs the event loop half a millisecond; successful ones are not counted. Thread-safe.
  */
-public final class FailedChecks {
+public final class CredentialCheckLimit {
     static final int AT_ONCE = 100;
     static final int PER_SECOND = 20;
     private static final long BURST_NANOS =
@@ -28,7 +28,7 @@ public final class FailedChecks {
     private final LoadingCache<Object, RateBucket> addresses;
 
     /** @param nanoTime on the scale of {@link System#nanoTime()} */
-    public FailedChecks(LongSupplier nanoTime) {
+    public CredentialCheckLimit(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
         this.addresses = Caffeine.newBuilder()
                 .maximumSize(MAX_ADDRESSES)

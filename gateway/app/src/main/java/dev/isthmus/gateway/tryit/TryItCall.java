@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.replay.ReplayClient;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.tryit.TriedRequest.RequestForm;
+import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
@@ -25,21 +25,21 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** One request through a listener of this gateway, and the document of what became of it. */
-final class TriedCall {
+final class TryItCall {
     /** The raw size of a response that is shown. */
     private static final long MAX_SHOWN = 4 << 20;
 
     private static final int TIMELINE_SECONDS = 5;
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
 
-    private final TriedRequest request;
+    private final TryItRequest request;
     private final OwnListener listener;
     private final String id;
     private final CallTimelines timelines;
-    private final ObjectNode answer = TriedInput.JSON.createObjectNode();
+    private final ObjectNode answer = TryItInput.JSON.createObjectNode();
 
     /** @param id of the request */
-    TriedCall(TriedRequest request, OwnListener listener, String id, CallTimelines timelines) {
+    TryItCall(TryItRequest request, OwnListener listener, String id, CallTimelines timelines) {
         this.request = request;
         this.listener = listener;
         this.id = id;
@@ -115,11 +115,11 @@ final class TriedCall {
         }
         RestBody body = RestWriter.response(ALLOCATOR, response.retained(), OutputForms.JSON.with(NonFinite.STRING));
         try {
-            JsonNode json = TriedInput.JSON.readTree(ByteBufUtil.getBytes(body.content()));
+            JsonNode json = TryItInput.JSON.readTree(ByteBufUtil.getBytes(body.content()));
             for (JsonNode output : json.path("outputs")) {
                 if (output.path("data") instanceof ArrayNode data) {
                     for (int i = 0; i < data.size(); i++) {
-                        data.set(i, TriedInput.exact(data.get(i)));
+                        data.set(i, TryItInput.exact(data.get(i)));
                     }
                 }
             }
@@ -132,7 +132,7 @@ final class TriedCall {
     }
 
     private static ObjectNode omitted(InferResponse response) {
-        ObjectNode json = TriedInput.JSON
+        ObjectNode json = TryItInput.JSON
                 .createObjectNode()
                 .put("model_name", response.model().name())
                 .put("model_version", response.model().version());

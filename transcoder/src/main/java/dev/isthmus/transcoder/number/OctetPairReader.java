@@ -6,7 +6,7 @@ import java.util.Arrays;
  * Reads numbers of 0 to 255, separated by commas without spaces, two at a time: two of them with their commas fit into
  * eight bytes. Stops at anything else.
  */
-final class OctetPairs {
+final class OctetPairReader {
     private static final int COMMA = ',' ^ '0';
     private static final long ONES = 0x0101010101010101L;
     /** The preceding comma and eight bytes. */

@@ -9,7 +9,7 @@ import java.net.InetSocketAddress;
 import java.util.List;
 
 /** The running gateway, for those who try its models. */
-record TriedGateway(Gateway gateway, EventLoopGroup loops) implements TryItPages.RunningGateway {
+record TryItGateway(Gateway gateway, EventLoopGroup loops) implements TryItPages.RunningGateway {
     @Override
     public GatewayConfig config() {
         return gateway.config();

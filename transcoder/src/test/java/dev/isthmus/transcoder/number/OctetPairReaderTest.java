@@ -8,11 +8,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class OctetPairsTest {
+class OctetPairReaderTest {
     private static final int CASES = 1_000_000;
 
     private final SplittableRandom random = new SplittableRandom(7);
-    private final OctetPairs pairs = new OctetPairs();
+    private final OctetPairReader pairs = new OctetPairReader();
     private final byte[] to = new byte[2];
 
     private int read(String text) {

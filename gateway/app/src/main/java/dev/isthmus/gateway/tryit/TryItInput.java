@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param data null for zeros
  */
-record TriedInput(
+record TryItInput(
         String name, DataType type, Shape shape, @Nullable ArrayNode data) {
     /** The elements of an input that is filled with zeros. */
     static final long MAX_ZEROS = 1 << 21;
@@ -34,7 +34,7 @@ record TriedInput(
      * @param node {@code {"name", "datatype", "shape", "data"}}; {@code data} is the text of the form
      * @throws OipException INVALID_ARGUMENT
      */
-    static TriedInput of(JsonNode node) {
+    static TryItInput of(JsonNode node) {
         String name = node.path("name").asText();
         String datatype = node.path("datatype").asText();
         DataType type = DataType.byName(datatype)
@@ -42,7 +42,7 @@ record TriedInput(
                         "input '" + name + "': a datatype of the protocol is expected, got '" + datatype + "'"));
         String text = node.path("data").asText().strip();
         Shape shape = shape(name, node.path("shape"));
-        TriedInput input = new TriedInput(name, type, shape, text.isEmpty() ? null : data(name, type, text));
+        TryItInput input = new TryItInput(name, type, shape, text.isEmpty() ? null : data(name, type, text));
         if (input.data == null && input.elements() > MAX_ZEROS) {
             throw OipException.invalid("input '" + name + "': shape " + shape + " has more than " + MAX_ZEROS
                     + " elements, which is the limit of this page");

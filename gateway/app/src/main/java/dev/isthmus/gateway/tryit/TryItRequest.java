@@ -28,7 +28,7 @@ import java.util.regex.Pattern;
  *
  * @param headers that the client adds, by lower-case name; with credentials, so never logged
  */
-record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, Map<String, String> headers) {
+record TryItRequest(ModelRef model, RequestForm form, List<TryItInput> inputs, Map<String, String> headers) {
     private static final Pattern NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9a-z-]{1,256}");
     private static final Pattern VALUE = Pattern.compile("[\\x20-\\x7e]{0,8192}");
     private static final int MAX_HEADERS = 50;
@@ -50,7 +50,7 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
             "upgrade",
             "x-request-id");
 
-    TriedRequest {
+    TryItRequest {
         inputs = List.copyOf(inputs);
         headers = Map.copyOf(headers);
     }
@@ -68,12 +68,12 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
     }
 
     /** The example of a model, whose inputs are all of known datatypes. */
-    static TriedRequest example(ModelRef model, RequestForm form, ModelMetadata metadata) {
-        List<TriedInput> inputs = metadata.inputs().stream()
-                .map(input -> new TriedInput(
+    static TryItRequest example(ModelRef model, RequestForm form, ModelMetadata metadata) {
+        List<TryItInput> inputs = metadata.inputs().stream()
+                .map(input -> new TryItInput(
                         input.name(), DataType.valueOf(input.dataType()), ExampleRequest.shape(input.shape()), null))
                 .toList();
-        return new TriedRequest(model, form, inputs, Map.of());
+        return new TryItRequest(model, form, inputs, Map.of());
     }
 
     /**
@@ -81,28 +81,28 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
      *
      * @throws OipException INVALID_ARGUMENT
      */
-    static TriedRequest parse(String body) {
+    static TryItRequest parse(String body) {
         JsonNode json;
         try {
-            json = TriedInput.JSON.readTree(body);
+            json = TryItInput.JSON.readTree(body);
         } catch (JsonProcessingException e) {
             throw OipException.invalid("a JSON object is expected: " + e.getOriginalMessage());
         }
         ModelRef model =
                 new ModelRef(json.path("model").asText(), json.path("version").asText());
         NameGrammar.checked(model);
-        List<TriedInput> inputs = new ArrayList<>();
+        List<TryItInput> inputs = new ArrayList<>();
         long zeros = 0;
         for (JsonNode input : json.path("inputs")) {
-            TriedInput read = TriedInput.of(input);
+            TryItInput read = TryItInput.of(input);
             inputs.add(read);
             zeros += read.data() == null ? read.elements() : 0;
         }
-        if (zeros > TriedInput.MAX_ZEROS) {
-            throw OipException.invalid("the inputs have more than " + TriedInput.MAX_ZEROS
+        if (zeros > TryItInput.MAX_ZEROS) {
+            throw OipException.invalid("the inputs have more than " + TryItInput.MAX_ZEROS
                     + " elements without data, which is the limit of this page");
         }
-        return new TriedRequest(model, form(json.path("form").asText("json")), inputs, headers(json.path("headers")));
+        return new TryItRequest(model, form(json.path("form").asText("json")), inputs, headers(json.path("headers")));
     }
 
     private static RequestForm form(String name) {
@@ -136,7 +136,7 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
 
     /** The request in JSON. */
     ObjectNode json() {
-        ObjectNode request = TriedInput.JSON.createObjectNode();
+        ObjectNode request = TryItInput.JSON.createObjectNode();
         inputs.forEach(input -> request.withArray("inputs").add(input.json()));
         if (inputs.isEmpty()) {
             request.putArray("inputs");
@@ -157,7 +157,7 @@ record TriedRequest(ModelRef model, RequestForm form, List<TriedInput> inputs, M
     RestRequest decoded(ByteBufAllocator allocator) {
         byte[] text;
         try {
-            text = TriedInput.JSON.writeValueAsBytes(json());
+            text = TryItInput.JSON.writeValueAsBytes(json());
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("cannot serialize a tree of plain values", e);
         }

@@ -13,6 +13,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import dev.isthmus.gateway.routing.Route;
@@ -26,8 +27,13 @@ import io.netty.channel.EventLoop;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -42,6 +48,13 @@ class ArchitectureTest {
 
     private static final Path ROOT = Path.of(System.getProperty("isthmus.root", ".."));
     private static final int MAX_LINES = 400;
+    /** A dependency on another module's classes, not on those of its tests. */
+    private static final Pattern NAMED_MODULE = Pattern.compile(
+            "<artifactId>isthmus-([a-z0-9-]+)</artifactId>\\s*<version>\\$\\{project.version}</version>\\s*</dependency>");
+
+    /** The package of an imported type of the project. */
+    private static final Pattern IMPORT =
+            Pattern.compile("(?m)^import (?:static )?(dev\\.isthmus(?:\\.[a-z0-9]+)*)\\.[A-Z]");
 
     @Test
     void modules_dependDownwards() {
@@ -66,6 +79,40 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAPackage("dev.isthmus.transcoder..")
                 .check(CLASSES);
+    }
+
+    /** A module's pom.xml names the modules that its sources import, and no others. */
+    @Test
+    void modules_nameWhatTheyUse() throws IOException {
+        Map<String, String> modules = new HashMap<>();
+        Map<String, Set<String>> imports = new TreeMap<>();
+        for (Path module : modules()) {
+            Path sources = module.resolve("src/main/java");
+            try (Stream<Path> files = Files.walk(sources)) {
+                for (Path file :
+                        files.filter(each -> each.toString().endsWith(".java")).toList()) {
+                    String name =
+                            sources.relativize(file.getParent()).toString().replace('/', '.');
+                    assertThat(modules.put(name, module.getFileName().toString()))
+                            .isIn(null, module.getFileName().toString());
+                    matches(IMPORT, Files.readString(file))
+                            .forEach(imports.computeIfAbsent(module.toString(), none -> new TreeSet<>())::add);
+                }
+            }
+        }
+        for (Path module : modules()) {
+            Set<String> used = imports.get(module.toString()).stream()
+                    .map(name -> modules.getOrDefault(name, "proto"))
+                    .collect(Collectors.toCollection(TreeSet::new));
+            used.remove(module.getFileName().toString());
+            assertThat(matches(NAMED_MODULE, Files.readString(module.resolve("pom.xml"))))
+                    .as(module.toString())
+                    .containsExactlyInAnyOrderElementsOf(used);
+        }
+    }
+
+    private static List<String> matches(Pattern pattern, String text) {
+        return pattern.matcher(text).results().map(each -> each.group(1)).toList();
     }
 
     @Test
@@ -241,12 +288,13 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
-    /** A simple name is used for one type only. */
+    /** A simple name is used for one type only, unless it is private. */
     @Test
     void simpleNames_standForOneType() {
         Map<String, List<String>> types = CLASSES.stream()
                 .filter(type -> !type.getPackageName().startsWith("dev.isthmus.proto"))
                 .filter(type -> type.isTopLevelClass() || type.isMemberClass())
+                .filter(type -> !type.getModifiers().contains(JavaModifier.PRIVATE))
                 .filter(type -> !type.getSimpleName().equals("package-info"))
                 .collect(Collectors.groupingBy(
                         JavaClass::getSimpleName, Collectors.mapping(JavaClass::getName, Collectors.toList())));
@@ -265,17 +313,21 @@ class ArchitectureTest {
                 .allSatisfy(name -> assertThat(map).contains("| `" + name + "` |"));
     }
 
+    /** The folders of the modules with sources of their own, but for the benchmarks. */
+    private static List<Path> modules() throws IOException {
+        try (Stream<Path> folders = Files.walk(ROOT, 2)) {
+            List<Path> modules = folders.filter(folder -> Files.isDirectory(folder.resolve("src/main/java")))
+                    .filter(folder -> !folder.endsWith("bench"))
+                    .toList();
+            assertThat(modules).hasSizeGreaterThan(14);
+            return modules;
+        }
+    }
+
     @Test
     void sourceFiles_areShort() throws IOException {
-        List<Path> sources;
-        try (Stream<Path> folders = Files.walk(ROOT, 2)) {
-            sources = folders.map(folder -> folder.resolve("src/main/java"))
-                    .filter(Files::isDirectory)
-                    .toList();
-        }
-        assertThat(sources).hasSizeGreaterThan(6);
-        for (Path module : sources) {
-            try (Stream<Path> files = Files.walk(module)) {
+        for (Path module : modules()) {
+            try (Stream<Path> files = Files.walk(module.resolve("src/main/java"))) {
                 for (Path file : files.filter(Files::isRegularFile).toList()) {
                     assertThat(Files.readAllLines(file).size())
                             .as(file.toString())

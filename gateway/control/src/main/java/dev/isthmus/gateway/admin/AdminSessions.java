@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.identity.FailedChecks;
-import dev.isthmus.gateway.limit.RateBucket;
+import dev.isthmus.gateway.net.RateBucket;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.security.SecureRandom;

@@ -1,0 +1,193 @@
+package dev.isthmus.gateway.identity;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.SignedJWT;
+import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.net.RateBucket;
+import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
+import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
+import java.net.SocketAddress;
+import java.text.ParseException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Collections;
+import java.util.Date;
+import java.util.List;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Verifies JSON Web Tokens (RFC 7519, 7.2). Tokens with a good signature are kept until they expire or the issuer's keys
+ * change, others for a minute. A token that is not kept costs one check of a signature, on the calling thread; each
+ * address may cause a limited number of checks that fail. Thread-safe.
+ */
+final class JwtVerifier {
+    private static final int MAX_KEPT = 10_000;
+    private static final Duration IDLE = Duration.ofHours(1);
+    private static final Duration REFUSED_KEPT = Duration.ofMinutes(1);
+
+    private final JwtConfig config;
+    private final SigningKeySource source;
+    private final InstantSource clock;
+    private final JwtClaims claims;
+    private final FailedChecks failedChecks;
+    private final Cache<Sha256Digest, VerifiedToken> verified = Caffeine.newBuilder()
+            .maximumSize(MAX_KEPT)
+            .expireAfterAccess(IDLE)
+            .executor(Runnable::run)
+            .build();
+    /** Apart from those that are valid, which bad ones cannot evict. */
+    private final Cache<Sha256Digest, RefusedToken> refused = Caffeine.newBuilder()
+            .maximumSize(MAX_KEPT)
+            .expireAfterWrite(REFUSED_KEPT)
+            .executor(Runnable::run)
+            .build();
+
+    /**
+     * A token with a good signature.
+     *
+     * @param startsMillis when it becomes valid, with the skew, since the epoch
+     * @param expiresMillis when it ceases to be, with the skew, since the epoch
+     * @param keys by which it was verified
+     */
+    private record VerifiedToken(Principal principal, long startsMillis, long expiresMillis, SigningKeys keys) {
+        Principal at(long now) throws CredentialException {
+            if (expiresMillis <= now) {
+                throw new CredentialException(CredentialFailure.EXPIRED);
+            }
+            if (startsMillis > now) {
+                throw new CredentialException(CredentialFailure.NOT_YET_VALID);
+            }
+            return principal;
+        }
+    }
+
+    /** A token that is never valid as long as the issuer has these keys. */
+    private record RefusedToken(CredentialFailure failure, SigningKeys keys) {}
+
+    /** @param nanoTime the scale of rates, as {@link System#nanoTime()} */
+    JwtVerifier(JwtConfig config, SigningKeySource source, InstantSource clock, LongSupplier nanoTime) {
+        this.config = config;
+        this.source = source;
+        this.clock = clock;
+        this.claims = new JwtClaims(config);
+        this.failedChecks = new FailedChecks(nanoTime);
+    }
+
+    /**
+     * The caller with this token.
+     *
+     * @param sender the address that sent it; null if it is not known
+     */
+    Principal verify(String token, @Nullable SocketAddress sender) throws CredentialException {
+        SigningKeys keys = source.current();
+        if (keys == null) {
+            throw new CredentialException(CredentialFailure.KEYS_UNAVAILABLE);
+        }
+        Sha256Digest digest = Sha256Digest.of(token);
+        VerifiedToken known = verified.getIfPresent(digest);
+        if (known == null || known.keys() != keys) {
+            RefusedToken bad = refused.getIfPresent(digest);
+            if (bad != null && bad.keys() == keys) {
+                throw new CredentialException(bad.failure());
+            }
+            known = check(token, digest, keys, sender);
+            verified.put(digest, known);
+        }
+        return known.at(clock.millis());
+    }
+
+    private VerifiedToken check(String token, Sha256Digest digest, SigningKeys keys, @Nullable SocketAddress sender)
+            throws CredentialException {
+        try {
+            return check(token, keys, sender);
+        } catch (CredentialException e) {
+            if (e.failure().lasts()) {
+                refused.put(digest, new RefusedToken(e.failure(), keys));
+            }
+            throw e;
+        }
+    }
+
+    private VerifiedToken check(String token, SigningKeys keys, @Nullable SocketAddress sender)
+            throws CredentialException {
+        JWTClaimsSet set;
+        try {
+            SignedJWT jwt = SignedJWT.parse(token);
+            checkSignature(jwt, keys, sender);
+            set = jwt.getJWTClaimsSet();
+        } catch (ParseException | RuntimeException malformed) {
+            throw new CredentialException(CredentialFailure.MALFORMED);
+        }
+        Date expiration = set.getExpirationTime();
+        if (expiration == null) {
+            throw new CredentialException(CredentialFailure.MALFORMED);
+        }
+        if (!config.issuer().equals(set.getIssuer())) {
+            throw new CredentialException(CredentialFailure.ISSUER);
+        }
+        if (Collections.disjoint(set.getAudience(), config.audiences())) {
+            throw new CredentialException(CredentialFailure.AUDIENCE);
+        }
+        long skew = config.skew().toMillis();
+        Date start = set.getNotBeforeTime();
+        return new VerifiedToken(
+                claims.principal(set),
+                start == null ? Long.MIN_VALUE : start.toInstant().toEpochMilli() - skew,
+                expiration.toInstant().toEpochMilli() + skew,
+                keys);
+    }
+
+    private void checkSignature(SignedJWT jwt, SigningKeys keys, @Nullable SocketAddress sender)
+            throws CredentialException {
+        JWSHeader header = jwt.getHeader();
+        JwtAlgorithm algorithm = algorithm(header.getAlgorithm());
+        if (algorithm == null || !config.algorithms().contains(algorithm)) {
+            throw new CredentialException(CredentialFailure.ALGORITHM);
+        }
+        // No extension that must be understood (RFC 7515, 4.1.11) is.
+        if (header.getCriticalParams() != null || !header.isBase64URLEncodePayload()) {
+            throw new CredentialException(CredentialFailure.MALFORMED);
+        }
+        List<SigningKeys.SigningKey> candidates = keys.candidates(header.getKeyID(), algorithm);
+        if (candidates.isEmpty()) {
+            throw new CredentialException(
+                    source.refreshes() ? CredentialFailure.KEYS_UNAVAILABLE : CredentialFailure.UNKNOWN_SIGNING_KEY);
+        }
+        RateBucket failures = failedChecks.begin(sender);
+        if (failures == null) {
+            throw new CredentialException(CredentialFailure.TOO_MANY_FAILURES);
+        }
+        if (!isSigned(jwt, candidates)) {
+            throw new CredentialException(CredentialFailure.SIGNATURE);
+        }
+        failures.refund(1);
+    }
+
+    private static boolean isSigned(SignedJWT jwt, List<SigningKeys.SigningKey> candidates) {
+        try {
+            for (SigningKeys.SigningKey key : candidates) {
+                if (key.verifier().verify(jwt.getHeader(), jwt.getSigningInput(), jwt.getSignature())) {
+                    return true;
+                }
+            }
+            return false;
+        } catch (JOSEException malformed) {
+            return false;
+        }
+    }
+
+    private static @Nullable JwtAlgorithm algorithm(JWSAlgorithm algorithm) {
+        return switch (algorithm.getName()) {
+            case "RS256" -> JwtAlgorithm.RS256;
+            case "ES256" -> JwtAlgorithm.ES256;
+            case "EdDSA" -> JwtAlgorithm.EDDSA;
+            default -> null;
+        };
+    }
+}

@@ -171,6 +171,8 @@ class Bench:
         self.targets = {}
         for path in [HERE / "targets.json", *args.more_targets]:
             self.targets.update({k: v for k, v in json.loads(Path(path).read_text()).items() if k != "_"})
+        if args.before:
+            self.add_before(Path(args.before).resolve())
         for spec in args.attach:
             name, *rest = spec.split(",")
             pairs = dict(p.split("=") for p in rest)
@@ -184,6 +186,15 @@ class Bench:
                 sys.exit(f"peers: {option}: one of {', '.join(known)} is expected, got '{name}'")
         self.results = {}
         self.idle = {}
+
+    def add_before(self, dist):
+        """Another build of Isthmus, with the same configurations, ports and load before it is measured."""
+        program = str(dist / "bin/isthmus")
+        if not (dist / "isthmus.aot").exists():
+            subprocess.run([program, "--make-cache"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for name in ("isthmus", "isthmus-rest"):
+            target = self.targets[name]
+            self.targets[name.replace("isthmus", "before")] = dict(target, command=[program, *target["command"][1:]])
 
     def pinned(self, core, command):
         nice = ["nice", "-n", str(self.args.nice)] if self.args.nice else []
@@ -531,6 +542,21 @@ def ratios(results):
     return lines if len(lines) > 3 else []
 
 
+def before_ratios(results):
+    """One row per cell: CPU time of the build before and of this one, for all runs, and their ratio in each repeat."""
+    lines = ["\nCPU time of the proxy per request, the build before and this one, for all runs; ratio in the same repeat:\n",
+             "| path | before | now | now / before | median |", "|---|---|---|---|---|"]
+    for role, workloads in results.items():
+        for workload, rows in workloads.items():
+            found = {name.split("-")[0]: cpu(cell) for name, cell in rows.items()}
+            old, new = found.get("before", []), found.get("isthmus", [])
+            shares = [a / b for a, b in zip(new, old, strict=False)]
+            if shares:
+                lines.append(f"| {role} {workload} | {span(old)} | {span(new)} | {', '.join(f'{share:.2f}' for share in shares)} "
+                             f"| {statistics.median(shares):.2f} |")
+    return lines if len(lines) > 3 else []
+
+
 def tls_ratios(results):
     """One row per cell over TLS: CPU time of Isthmus and its peers, for all runs, and its shares of Envoy's and HAProxy's."""
     lines = ["\nTLS, CPU time of the proxy per request or handshake, for all runs; goals are for the median of the shares:\n",
@@ -562,7 +588,7 @@ def report(path):
         for workload, rows in workloads.items():
             if any(cell["sat"] for cell in rows.values()):
                 lines += cell_table(role, workload, rows)
-    lines += ratios(data["results"]) + tls_ratios(data["results"])
+    lines += before_ratios(data["results"]) + ratios(data["results"]) + tls_ratios(data["results"])
     lines += ["\n**Idle RSS, MB** (ready, and loaded as targets.json says, before anything is measured)\n", "| target | RSS |", "|---|---|"]
     lines += [f"| {n} | {statistics.median(v):.0f} |" for n, v in data["idle_rss_mb"].items() if n != "direct"]
     return "\n".join(lines)
@@ -611,6 +637,7 @@ def main():
     p.add_argument("--roles", nargs="*")
     p.add_argument("--workloads", nargs="*")
     p.add_argument("--attach", action="append", default=[], metavar="NAME,pid=N,ROLE=PORT,...")
+    p.add_argument("--before", metavar="DIST", help="an unpacked distribution of another Isthmus: targets before and before-rest")
     p.add_argument("--more-targets", action="append", default=[], metavar="FILE")
     p.add_argument("--tools", metavar="FILE")
     p.add_argument("--payloads", default="payloads")

@@ -1,5 +1,9 @@
 package dev.isthmus.bench;
 
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
@@ -71,6 +75,20 @@ public class AccessLogBenchmark {
         meters.getMeters().forEach(each -> System.out.println(each.getId() + " " + each.measure()));
     }
 
+    /** Discards everything. */
+    private static final Reply NOBODY = new Reply() {
+        @Override
+        public void message(ReplyMessage message) {
+            message.release();
+        }
+
+        @Override
+        public void complete() {}
+
+        @Override
+        public void fail(OipException failure) {}
+    };
+
     private CallContext call() {
         CallContext call = new CallContext(
                 ClientProtocol.GRPC,
@@ -102,7 +120,7 @@ public class AccessLogBenchmark {
     @Benchmark
     public CallContext line() {
         CallContext call = call();
-        log.ended(call);
+        log.ended(Exchange.of(call, NOBODY));
         return call;
     }
 

@@ -6,17 +6,21 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
+import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -121,6 +125,20 @@ public class TracingBenchmark {
         metrics.close();
     }
 
+    /** Discards everything. */
+    private static final Reply NOBODY = new Reply() {
+        @Override
+        public void message(ReplyMessage message) {
+            message.release();
+        }
+
+        @Override
+        public void complete() {}
+
+        @Override
+        public void fail(OipException failure) {}
+    };
+
     @Benchmark
     public Call call() {
         CallContext context = new CallContext(
@@ -133,8 +151,9 @@ public class TracingBenchmark {
                 System.nanoTime());
         context.began(operation);
         context.identified("r");
-        tracing.began(context);
-        calls.began(context);
+        Exchange x = Exchange.of(context, NOBODY);
+        tracing.began(x);
+        calls.began(x);
         Call call = new Call(operation, Call.NO_DEADLINE, forwarded, context);
         context.attempted("127.0.0.1:8001");
         TraceSpan span = context.span();
@@ -144,8 +163,8 @@ public class TracingBenchmark {
         Call sent = attempt.propagated(call);
         attempt.ended(null, "");
         context.ended(System.nanoTime());
-        tracing.ended(context);
-        calls.ended(context);
+        tracing.ended(x);
+        calls.ended(x);
         return sent;
     }
 }

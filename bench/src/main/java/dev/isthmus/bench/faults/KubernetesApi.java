@@ -18,11 +18,8 @@ import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
-import java.security.KeyStore;
 import java.time.Duration;
 import java.util.Base64;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 
 /** A real Kubernetes API server with its etcd, whose EndpointSlices this driver writes. */
 final class KubernetesApi {
@@ -38,7 +35,9 @@ final class KubernetesApi {
     private KubernetesApi(Path folder, int port) throws IOException {
         this.folder = folder;
         this.port = port;
-        client = HttpClient.newBuilder().sslContext(trusting(certificate())).build();
+        client = HttpClient.newBuilder()
+                .sslContext(TlsFiles.trusting(certificate()))
+                .build();
     }
 
     /**
@@ -128,24 +127,6 @@ final class KubernetesApi {
 
     private Path certificate() {
         return folder.resolve("apiserver.crt");
-    }
-
-    private static SSLContext trusting(Path issuers) throws IOException {
-        try {
-            KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
-            store.load(null, null);
-            int number = 0;
-            for (var each : TlsFiles.certificates(issuers)) {
-                store.setCertificateEntry("issuer" + number++, each);
-            }
-            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            trust.init(store);
-            SSLContext context = SSLContext.getInstance("TLS");
-            context.init(null, trust.getTrustManagers(), null);
-            return context;
-        } catch (GeneralSecurityException e) {
-            throw new IOException(e);
-        }
     }
 
     /** The gateway's settings for the access to it. */

@@ -50,7 +50,7 @@ final class AdminPages {
                 System::nanoTime,
                 InstantSource.system());
         this.trials = new TryItPages(
-                new TriedGateway(gateway, resources.loops()),
+                new TryItGateway(gateway, resources.loops()),
                 resources.telemetry().timelines());
     }
 

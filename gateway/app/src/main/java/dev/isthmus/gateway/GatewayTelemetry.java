@@ -2,7 +2,7 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.diagnosis.ServerErrors;
 import dev.isthmus.gateway.logging.LoggingPages;
@@ -61,9 +61,9 @@ final class GatewayTelemetry implements AutoCloseable {
         }
     }
 
-    /** To be notified of each call, in this order. */
-    List<CallObserver> observers() {
-        return List.of(tracing, calls, access, accessLog, errors, live, timelines);
+    /** What records each call, the outermost first. */
+    List<Layer> layers() {
+        return List.of(timelines, live, errors, accessLog, access, calls, tracing);
     }
 
     CallMetrics calls() {

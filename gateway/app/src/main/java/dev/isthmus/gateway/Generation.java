@@ -1,7 +1,10 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
@@ -74,6 +77,7 @@ final class Generation {
     private final @Nullable Authenticator authenticator;
     private volatile @Nullable RoutePolicyTable next;
     private final ListenerContext entry;
+    private final List<Layer> layers;
     private final SharedResources resources;
     /** Active calls, plus one until this is retired. */
     private final AtomicInteger holders = new AtomicInteger(1);
@@ -140,19 +144,22 @@ final class Generation {
                     rules.limits(),
                     access.policy(),
                     new ApiDescriptions(config.authentication(), access.openListeners()));
-            Service stack = ProxyStack.of(
-                    observers(),
-                    resources.telemetry().payloads(),
-                    config.answers().errors(),
+            layers = ProxyStack.layers(
                     config.headers().forwarded().contains("x-request-id"),
+                    telemetry(),
+                    config.answers().errors(),
+                    access,
+                    config.payloadLog() == null ? null : resources.telemetry().payloads(),
                     routes,
                     this::routeKey,
-                    traffic,
+                    traffic);
+            Service stack = ProxyStack.of(
+                    layers,
                     fleet,
                     rules,
                     transcoder,
                     resources.gateway(),
-                    access,
+                    resources.upstreams().clusterResources().meters(),
                     System::nanoTime);
             IngressSettings settings = IngressSettings.of(
                     config,
@@ -187,10 +194,31 @@ final class Generation {
         }
     }
 
-    private List<CallObserver> observers() {
-        List<CallObserver> observers = new ArrayList<>(resources.telemetry().observers());
-        observers.add(ended -> leave());
-        return List.copyOf(observers);
+    /** What records calls, and this, which counts them. */
+    private List<Layer> telemetry() {
+        List<Layer> layers = new ArrayList<>();
+        layers.add(new HeldGeneration());
+        layers.addAll(resources.telemetry().layers());
+        if (config.accessLog() == null) {
+            layers.removeIf(ReloadableAccessLog.class::isInstance);
+        }
+        if (config.tracing() == null) {
+            layers.removeIf(ReloadableTracing.class::isInstance);
+        }
+        return layers;
+    }
+
+    /** Ends the generation after its last call. */
+    private final class HeldGeneration implements Layer {
+        @Override
+        public String name() {
+            return "generation";
+        }
+
+        @Override
+        public void ended(Exchange x) {
+            leave();
+        }
     }
 
     private RoutingTable routes() {

@@ -223,12 +223,12 @@ class ArchitectureTest {
 
     /** So that no kind of inference can leave out a route's policies. */
     @Test
-    void targets_areChosenByRouteCallOnly() {
+    void targets_areChosenByRoutedCallOnly() {
         noClasses()
                 .that()
                 .areNotAssignableTo(Route.class)
                 .and()
-                .doNotHaveSimpleName("RouteCall")
+                .doNotHaveSimpleName("RoutedCall")
                 .should()
                 .callMethodWhere(target(name("pick")).and(target(owner(assignableTo(Route.class)))))
                 .check(CLASSES);

@@ -34,7 +34,7 @@ record OrtRuntime(OrtEnvironment environment, boolean usable) {
         System.setProperty("ai.djl.onnxruntime.num_threads", "1");
         System.setProperty("ai.djl.onnxruntime.num_interop_threads", "1");
         Telemetry.disableByEnvironment();
-        DeepStack.call(() -> Engine.getEngine("OnnxRuntime"));
+        DeepStackThread.call(() -> Engine.getEngine("OnnxRuntime"));
         OrtEnvironment environment = OrtEnvironment.getEnvironment();
         Telemetry.disable(environment);
         ProcessEnd.retain(environment);

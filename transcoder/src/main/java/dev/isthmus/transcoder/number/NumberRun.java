@@ -26,7 +26,7 @@ public final class NumberRun {
     private final byte[] elements;
     private final PlainNumber number = new PlainNumber();
     private final UnitFloats units = new UnitFloats();
-    private final OctetPairs pairs = new OctetPairs();
+    private final OctetPairReader pairs = new OctetPairReader();
     private int position;
 
     /**

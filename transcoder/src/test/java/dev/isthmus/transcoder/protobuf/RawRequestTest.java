@@ -68,7 +68,7 @@ class RawRequestTest {
     }
 
     private static int headLength(byte[] message) {
-        return new HeadEnd().in(Unpooled.wrappedBuffer(message));
+        return new RequestHeadFinder().in(Unpooled.wrappedBuffer(message));
     }
 
     private static @Nullable RawRequest begin(byte[] message) {
@@ -282,9 +282,9 @@ class RawRequestTest {
     void headEnd_isFoundAsSoonAsTheContentsBegin() {
         byte[] message = request(DataType.INT8, 3).build().toByteArray();
         int head = headLength(message);
-        HeadEnd end = new HeadEnd();
+        RequestHeadFinder end = new RequestHeadFinder();
         for (int come = 0; come <= head; come++) {
-            assertThat(end.in(Unpooled.wrappedBuffer(message, 0, come))).isEqualTo(HeadEnd.NOT_YET);
+            assertThat(end.in(Unpooled.wrappedBuffer(message, 0, come))).isEqualTo(RequestHeadFinder.NOT_YET);
         }
         assertThat(end.in(Unpooled.wrappedBuffer(message, 0, head + 1))).isEqualTo(head);
     }
@@ -296,16 +296,18 @@ class RawRequestTest {
                         .setContents(InferTensorContents.newBuilder().addBytesContents(content(70_000))))
                 .build()
                 .toByteArray();
-        assertThat(new HeadEnd().in(Unpooled.wrappedBuffer(typed, 0, 10))).isEqualTo(HeadEnd.NONE);
-        assertThat(new HeadEnd().in(Unpooled.wrappedBuffer(new byte[] {0x0b}))).isEqualTo(HeadEnd.NONE);
+        assertThat(new RequestHeadFinder().in(Unpooled.wrappedBuffer(typed, 0, 10)))
+                .isEqualTo(RequestHeadFinder.NONE);
+        assertThat(new RequestHeadFinder().in(Unpooled.wrappedBuffer(new byte[] {0x0b})))
+                .isEqualTo(RequestHeadFinder.NONE);
         byte[] endless = new byte[11];
         Arrays.fill(endless, (byte) 0x80);
-        assertThat(new HeadEnd().in(Unpooled.wrappedBuffer(endless))).isEqualTo(HeadEnd.NONE);
+        assertThat(new RequestHeadFinder().in(Unpooled.wrappedBuffer(endless))).isEqualTo(RequestHeadFinder.NONE);
         // Many small fields.
         ByteBuf many = Unpooled.buffer();
         while (many.readableBytes() < 70_000) {
             many.writeByte(0x48).writeByte(1);
         }
-        assertThat(new HeadEnd().in(many)).isEqualTo(HeadEnd.NONE);
+        assertThat(new RequestHeadFinder().in(many)).isEqualTo(RequestHeadFinder.NONE);
     }
 }

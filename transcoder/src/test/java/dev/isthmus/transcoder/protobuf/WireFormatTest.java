@@ -295,7 +295,7 @@ class WireFormatTest {
     void headEnd_tagOfRawContents_onlyAsBytes() {
         byte[] message =
                 ByteString.copyFrom(hex("38 05")).concat(REQUEST.toByteString()).toByteArray();
-        int head = new HeadEnd().in(Unpooled.wrappedBuffer(message));
+        int head = new RequestHeadFinder().in(Unpooled.wrappedBuffer(message));
         assertThat(head).isEqualTo(message.length - 10);
         assertThat(RawRequest.of(Unpooled.wrappedBuffer(message, 0, head), message.length, WireLimits.DEFAULT))
                 .isNotNull();

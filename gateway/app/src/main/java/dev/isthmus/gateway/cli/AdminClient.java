@@ -4,8 +4,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.net.FailureReason;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.TlsFiles;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -14,14 +15,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
-import java.security.cert.Certificate;
-import java.security.cert.CertificateFactory;
 import java.time.Duration;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /** A client of a gateway's admin address. Blocks. */
@@ -44,10 +38,12 @@ final class AdminClient implements AutoCloseable {
             HttpClient.Builder builder =
                     HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT);
             if (options.authority() != null) {
-                builder.sslContext(trusting(options.authority()));
+                builder.sslContext(TlsFiles.trusting(options.authority()));
             }
             client = builder.build();
-        } catch (IOException | GeneralSecurityException e) {
+        } catch (TlsFileException e) {
+            throw new AdminException(e.getMessage(), e);
+        } catch (IOException e) {
             throw new AdminException("a file cannot be used: " + FailureReason.of(e), e);
         }
     }
@@ -59,21 +55,6 @@ final class AdminClient implements AutoCloseable {
         AdminException(String message, @Nullable Throwable cause) {
             super(message, cause);
         }
-    }
-
-    private static SSLContext trusting(Path file) throws IOException, GeneralSecurityException {
-        KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
-        store.load(null, null);
-        try (InputStream in = Files.newInputStream(file)) {
-            for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(in)) {
-                store.setCertificateEntry("ca-" + store.size(), each);
-            }
-        }
-        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        trust.init(store);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(null, trust.getTrustManagers(), null);
-        return context;
     }
 
     /** The JSON document at a path. */

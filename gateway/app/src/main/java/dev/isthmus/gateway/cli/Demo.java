@@ -9,6 +9,7 @@ import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
@@ -112,7 +113,8 @@ final class Demo {
                 Map.of(),
                 loop,
                 ByteBufAllocator.DEFAULT);
-        loop.execute(() -> gateway.infer(call, DIGITS, request, new InferenceResult(future)));
+        loop.execute(() ->
+                gateway.send(call, new UpstreamRequest.InferenceRequest(DIGITS, request), new InferenceResult(future)));
         InferMessage message = future.get(10, TimeUnit.SECONDS);
         InferMessage decoded = transcoder.response(ByteBufAllocator.DEFAULT, message, ResponseForm.DECODED);
         return ((InferMessage.Response) decoded).response();

@@ -135,7 +135,7 @@ record FleetRates(double seconds, List<ModelRates> models, List<ServerRates> ser
         return new ModelRates("", calls, failed, rejected, Double.NaN, Double.NaN, underWay);
     }
 
-    /** For programs. */
+    /** The rates as JSON. */
     ObjectNode document() {
         ObjectNode json = JsonNodeFactory.instance.objectNode().put("seconds", seconds);
         ArrayNode all = json.putArray("models");

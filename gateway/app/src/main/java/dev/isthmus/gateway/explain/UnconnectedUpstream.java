@@ -4,10 +4,9 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 
 /** An upstream without servers: it has a name, and fails all calls. */
@@ -19,32 +18,8 @@ record UnconnectedUpstream(String name) implements Upstream {
     }
 
     @Override
-    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        message.release();
-        return fail(reply);
-    }
-
-    @Override
-    public Subscription serverReady(Call call, Reply reply) {
-        return fail(reply);
-    }
-
-    @Override
-    public Subscription serverMetadata(Call call, Reply reply) {
-        return fail(reply);
-    }
-
-    @Override
-    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        return fail(reply);
-    }
-
-    @Override
-    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        return fail(reply);
-    }
-
-    private Subscription fail(Reply reply) {
+    public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        request.release();
         reply.fail(new OipException(ErrorCode.INTERNAL, "upstream '" + name + "' is not connected").confidential());
         return Subscription.NONE;
     }

@@ -109,7 +109,7 @@ public final class InferReport {
         return response;
     }
 
-    /** By code. */
+    /** The failures of each code. */
     public synchronized List<Failures> failures() {
         return List.copyOf(failures.values());
     }

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.tls.ClientTls;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
@@ -47,7 +48,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Sends requests to one server, over REST or gRPC, and waits for the responses. Thread-safe. */
@@ -126,7 +126,7 @@ public final class ReplayClient implements AutoCloseable {
      */
     void connect() throws InterruptedException {
         try {
-            ReplyMessage message = ask(new Operation.ReadServerMetadata(), upstream::serverMetadata);
+            ReplyMessage message = ask(new Operation.ReadServerMetadata(), new UpstreamRequest.ServerMetadataRequest());
             if (message instanceof ReplyMessage.Server server) {
                 capabilities.learn(server.metadata());
             }
@@ -145,7 +145,7 @@ public final class ReplayClient implements AutoCloseable {
      */
     ModelMetadata metadata(ModelRef model) throws InterruptedException {
         Operation operation = new Operation.ReadModelMetadata(model);
-        ReplyMessage reply = ask(operation, (call, to) -> upstream.modelMetadata(call, model, to));
+        ReplyMessage reply = ask(operation, new UpstreamRequest.ModelMetadataRequest(model));
         if (reply instanceof ReplyMessage.Model described) {
             return described.metadata();
         }
@@ -163,7 +163,7 @@ public final class ReplayClient implements AutoCloseable {
         InferMessage message = transcoder.request(
                 ALLOCATOR, new InferMessage.DecodedRequest(renamed, request.plainInputs()), upstream.peer());
         Operation operation = new Operation.Infer(model, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);
-        ReplyMessage reply = ask(operation, (call, to) -> upstream.infer(call, model, message, to));
+        ReplyMessage reply = ask(operation, new UpstreamRequest.InferenceRequest(model, message));
         if (!(reply instanceof ReplyMessage.Inference inference)) {
             throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "an inference response is expected");
         }
@@ -171,11 +171,11 @@ public final class ReplayClient implements AutoCloseable {
         return ((InferMessage.Response) decoded).response();
     }
 
-    private ReplyMessage ask(Operation operation, BiConsumer<Call, Reply> send) throws InterruptedException {
+    private ReplyMessage ask(Operation operation, UpstreamRequest request) throws InterruptedException {
         EventLoop loop = loops.next();
         Call call = new Call(operation, Call.NO_DEADLINE, connection.headers(), loop, ALLOCATOR);
         AwaitedReply reply = new AwaitedReply(new CompletableFuture<>());
-        loop.execute(() -> send.accept(call, reply));
+        loop.execute(() -> upstream.send(call, request, reply));
         try {
             return reply.result().get();
         } catch (ExecutionException e) {

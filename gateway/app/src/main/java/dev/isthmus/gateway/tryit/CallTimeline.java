@@ -68,7 +68,7 @@ record CallTimeline(
                 call.reason());
     }
 
-    /** For the page. */
+    /** The timeline as JSON, for the page. */
     ObjectNode document() {
         ObjectNode json = JsonNodeFactory.instance.objectNode();
         json.put("protocol", protocol == null ? "" : protocol.label())

@@ -1,13 +1,14 @@
 package dev.isthmus.gateway.tryit;
 
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Reports the timelines of the calls that somebody waits for, and sees no others. Thread-safe. */
-public final class CallTimelines implements CallObserver {
+public final class CallTimelines implements Layer {
     private final Map<String, CompletableFuture<CallTimeline>> awaited = new ConcurrentHashMap<>();
 
     /** The timeline of the next call with this request id, when it has ended. */
@@ -21,7 +22,13 @@ public final class CallTimelines implements CallObserver {
     }
 
     @Override
-    public void ended(CallContext call) {
+    public String name() {
+        return "timelines";
+    }
+
+    @Override
+    public void ended(Exchange x) {
+        CallContext call = x.context();
         if (awaited.isEmpty()) {
             return;
         }

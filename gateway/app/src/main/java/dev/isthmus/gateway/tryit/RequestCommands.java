@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.openapi.ApiDescriptions;
-import dev.isthmus.gateway.tryit.TriedRequest.RequestForm;
+import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.Tensor;
@@ -28,11 +28,11 @@ final class RequestCommands {
     /** Longer commands are not shown: nobody pastes them, and shells do not take them. */
     private static final int MAX_LENGTH = 96 << 10;
 
-    private final TriedRequest request;
+    private final TryItRequest request;
     private final URI url;
 
     /** @param url where the client reaches the listener */
-    RequestCommands(TriedRequest request, URI url) {
+    RequestCommands(TryItRequest request, URI url) {
         this.request = request;
         this.url = url;
     }
@@ -43,7 +43,7 @@ final class RequestCommands {
      * @param decoded the same request (borrowed)
      */
     ObjectNode document(InferRequest decoded) {
-        ObjectNode json = TriedInput.JSON.createObjectNode();
+        ObjectNode json = TryItInput.JSON.createObjectNode();
         if (request.form() == RequestForm.GRPC) {
             put(json, "grpcurl", grpcurl(decoded));
         } else {
@@ -66,7 +66,7 @@ final class RequestCommands {
 
     /** The JSON, then the raw form of each tensor. */
     private String binaryCurl(InferRequest decoded) {
-        ObjectNode json = TriedInput.JSON.createObjectNode();
+        ObjectNode json = TryItInput.JSON.createObjectNode();
         ArrayNode inputs = json.putArray("inputs");
         List<String> parts = new ArrayList<>();
         for (int i = 0; i < request.inputs().size(); i++) {
@@ -96,7 +96,7 @@ final class RequestCommands {
     }
 
     private String grpcurl(InferRequest decoded) {
-        ObjectNode json = TriedInput.JSON
+        ObjectNode json = TryItInput.JSON
                 .createObjectNode()
                 .put("model_name", request.model().name());
         if (!request.model().version().isEmpty()) {
@@ -104,7 +104,7 @@ final class RequestCommands {
         }
         boolean raw = request.hasHalfFloats();
         ArrayNode inputs = json.putArray("inputs");
-        for (TriedInput input : request.inputs()) {
+        for (TryItInput input : request.inputs()) {
             ObjectNode head = input.head();
             if (!raw) {
                 head.putObject("contents").set(contents(input.type()), contents(input));
@@ -133,8 +133,8 @@ final class RequestCommands {
     }
 
     /** The elements, not nested, in the JSON of protobuf: bytes are base64. */
-    private static ArrayNode contents(TriedInput input) {
-        ArrayNode flat = TriedInput.JSON.createArrayNode();
+    private static ArrayNode contents(TryItInput input) {
+        ArrayNode flat = TryItInput.JSON.createArrayNode();
         flatten(input.json().path("data"), input.type(), flat);
         return flat;
     }
@@ -173,7 +173,7 @@ final class RequestCommands {
     }
 
     /** The variables with the values of headers, by the headers' names. */
-    static Map<String, String> variables(TriedRequest request) {
+    static Map<String, String> variables(TryItRequest request) {
         Map<String, String> variables = new TreeMap<>();
         request.headers()
                 .keySet()

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.tryit;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import dev.isthmus.gateway.tryit.TriedRequest.RequestForm;
+import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
 import dev.isthmus.oip.DataType;
 import java.net.URI;
 import java.util.Locale;
@@ -10,12 +10,12 @@ import java.util.Map;
 
 /** A request as a Python program with tritonclient. */
 final class TritonclientProgram {
-    private final TriedRequest request;
+    private final TryItRequest request;
     private final URI url;
     private final boolean grpc;
     private final StringBuilder text = new StringBuilder();
 
-    TritonclientProgram(TriedRequest request, URI url) {
+    TritonclientProgram(TryItRequest request, URI url) {
         this.request = request;
         this.url = url;
         this.grpc = request.form() == RequestForm.GRPC;
@@ -66,7 +66,7 @@ final class TritonclientProgram {
                 : ", ssl=True, ssl_options={\"ca_certs\": os.environ[\"CA_FILE\"]}";
     }
 
-    private void input(TriedInput input) {
+    private void input(TryItInput input) {
         String shape = input.shape().toList().toString();
         line("tensor = triton.InferInput(" + quoted(input.name()) + ", " + shape + ", "
                 + quoted(input.type().name()) + ")");
@@ -76,7 +76,7 @@ final class TritonclientProgram {
         line("inputs.append(tensor)");
     }
 
-    private static String array(TriedInput input, String shape) {
+    private static String array(TryItInput input, String shape) {
         if (input.data() == null && input.type() != DataType.BYTES) {
             return "np.zeros(" + shape + ", " + type(input.type()) + ")";
         }
@@ -125,6 +125,6 @@ final class TritonclientProgram {
 
     /** A string of JSON is one of Python. */
     private static String quoted(String value) {
-        return TriedInput.JSON.getNodeFactory().textNode(value).toString();
+        return TryItInput.JSON.getNodeFactory().textNode(value).toString();
     }
 }

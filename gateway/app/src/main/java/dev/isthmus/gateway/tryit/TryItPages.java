@@ -15,7 +15,7 @@ import dev.isthmus.gateway.explain.RouteExplanation;
 import dev.isthmus.gateway.openapi.ExampleRequest;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.NameGrammar;
-import dev.isthmus.gateway.tryit.TriedRequest.RequestForm;
+import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
@@ -56,7 +56,7 @@ public final class TryItPages {
         /** The bound addresses of the listeners, in their order. */
         List<InetSocketAddress> addresses();
 
-        /** Some event loop. */
+        /** The event loop for a call, any of them. */
         EventLoop loop();
     }
 
@@ -76,18 +76,18 @@ public final class TryItPages {
         ModelRef model = new ModelRef(query(request, "model"), query(request, "version"));
         NameGrammar.checked(model);
         ModelMetadata metadata = metadata(model);
-        ObjectNode json = TriedInput.JSON.createObjectNode();
+        ObjectNode json = TryItInput.JSON.createObjectNode();
         tensors(json.putArray("inputs"), metadata.inputs());
         tensors(json.putArray("outputs"), metadata.outputs());
         ArrayNode versions = json.putArray("versions");
         metadata.versions().forEach(versions::add);
-        ExampleRequest example = ExampleRequest.of(metadata, TriedInput.MAX_ZEROS);
+        ExampleRequest example = ExampleRequest.of(metadata, TryItInput.MAX_ZEROS);
         json.put("platform", metadata.platform()).put("obstacle", example.obstacle());
         if (example.document().isPresent()) {
             URI url = listener().from(query(request, "host"));
             ObjectNode commands = json.putObject("commands");
             for (RequestForm form : RequestForm.values()) {
-                commands.set(form.label(), commands(TriedRequest.example(model, form, metadata), url));
+                commands.set(form.label(), commands(TryItRequest.example(model, form, metadata), url));
             }
         }
         return AdminResponse.json(200, json);
@@ -165,10 +165,10 @@ public final class TryItPages {
     }
 
     private ObjectNode commands(AdminRequest request) {
-        return commands(TriedRequest.parse(request.body()), listener().from(query(request, "host")));
+        return commands(TryItRequest.parse(request.body()), listener().from(query(request, "host")));
     }
 
-    private static ObjectNode commands(TriedRequest tried, URI url) {
+    private static ObjectNode commands(TryItRequest tried, URI url) {
         RestRequest decoded = tried.decoded(ALLOCATOR);
         try {
             return new RequestCommands(tried, url).document(decoded.request());
@@ -178,7 +178,7 @@ public final class TryItPages {
     }
 
     private AdminResponse send(AdminRequest request) {
-        TriedRequest tried = TriedRequest.parse(request.body());
+        TryItRequest tried = TryItRequest.parse(request.body());
         OwnListener listener = listener();
         RestRequest decoded = tried.decoded(ALLOCATOR);
         ObjectNode answer;
@@ -188,7 +188,7 @@ public final class TryItPages {
                     ErrorCode.UNAVAILABLE, "at most " + AT_ONCE + " requests are tried at a time; try again");
         }
         try {
-            answer = new TriedCall(tried, listener, HexIds.random128(), timelines).send(decoded);
+            answer = new TryItCall(tried, listener, HexIds.random128(), timelines).send(decoded);
         } finally {
             turns.release();
         }
@@ -197,7 +197,7 @@ public final class TryItPages {
         return AdminResponse.json(200, answer);
     }
 
-    private List<String> explanation(TriedRequest tried) {
+    private List<String> explanation(TryItRequest tried) {
         String version = tried.model().version();
         return new RouteExplanation(
                         gateway.config(),

@@ -88,19 +88,13 @@ final class EchoServer implements AutoCloseable {
         @Override
         public void end() {
             switch (operation) {
-                case Operation.CheckHealth ask -> refuse();
-                case Operation.Reflect ask -> refuse();
                 case Operation.ServerLive operation -> reply.only(new ReplyMessage.Live(true));
                 case Operation.ServerReady operation -> reply.only(new ReplyMessage.Ready(true));
                 case Operation.GatewayReady operation -> reply.only(new ReplyMessage.Ready(true));
                 case Operation.ReadServerMetadata operation -> reply.only(new ReplyMessage.Server(SELF));
                 case Operation.ModelReady ready -> reply.only(new ReplyMessage.ModelReadyState(ready.model(), true));
                 case Operation.Infer infer -> reply.only(new ReplyMessage.Inference(response(infer.form())));
-                case Operation.ReadModelMetadata operation -> refuse();
-                case Operation.DescribeApi operation -> refuse();
-                case Operation.InferStream operation -> refuse();
-                case Operation.Generate operation -> refuse();
-                case Operation.Manage operation -> refuse();
+                case Operation _ -> refuse();
             }
         }
 

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -95,7 +96,7 @@ final class LoadLoop {
                     Map.of(),
                     loop,
                     allocator);
-            gateway.infer(call, model, request.retained(), new LoadReply(this));
+            gateway.send(call, new UpstreamRequest.InferenceRequest(model, request.retained()), new LoadReply(this));
         }
 
         /** Continues in a new task: the response may have arrived within {@link #next}. */

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestAuthority.Issued;
+import dev.isthmus.gateway.settings.TlsFiles;
 import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.NetworkInterface;
@@ -15,12 +16,9 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.TestInfo;
 
@@ -55,7 +53,9 @@ final class KubernetesCluster implements AutoCloseable {
         programs = Script.folder("kube-apiserver", Script.run("install.sh", "kube-apiserver"));
         authority = new TestAuthority(folder, "cluster");
         certificate = authority.issue("apiserver", "127.0.0.1");
-        client = HttpClient.newBuilder().sslContext(trusting(authority)).build();
+        client = HttpClient.newBuilder()
+                .sslContext(TlsFiles.trusting(authority.ca()))
+                .build();
         Files.writeString(folder.resolve("tokens.csv"), ADMIN + ",admin,admin,\"system:masters\"\n");
         String clients = "http://127.0.0.1:" + etcdPort;
         String peer = "http://127.0.0.1:" + RealServer.freePort();
@@ -74,17 +74,6 @@ final class KubernetesCluster implements AutoCloseable {
             close();
             throw e;
         }
-    }
-
-    private static SSLContext trusting(TestAuthority authority) throws Exception {
-        KeyStore store = KeyStore.getInstance("PKCS12");
-        store.load(null, null);
-        store.setCertificateEntry("ca", authority.x509());
-        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        trust.init(store);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(null, trust.getTrustManagers(), null);
-        return context;
     }
 
     private Process start(String program, List<String> flags) throws IOException {

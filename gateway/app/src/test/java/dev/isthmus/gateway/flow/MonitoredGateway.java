@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.TestAuthority;
+import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.warm.WarmUp;
 import java.io.IOException;
@@ -19,14 +20,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.KeyStore;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 
 /** A gateway with everything that has metrics: servers of all kinds, one that fails, a ramp, shadows, callers. */
 public final class MonitoredGateway implements AutoCloseable {
@@ -108,7 +106,7 @@ public final class MonitoredGateway implements AutoCloseable {
         flaky = FakeRestServer.that((request, out) -> answer(request.head(), out));
         TestAuthority authority = new TestAuthority(folder, "ca");
         TestAuthority.Issued own = authority.issue("own", "localhost");
-        trusting = HttpClient.newBuilder().sslContext(trusting(authority));
+        trusting = HttpClient.newBuilder().sslContext(TlsFiles.trusting(authority.ca()));
         Path keys = folder.resolve("keys");
         Files.writeString(keys, "caller " + sha256(KEY) + "\n");
         Files.setPosixFilePermissions(keys, PosixFilePermissions.fromString("rw-------"));
@@ -125,17 +123,6 @@ public final class MonitoredGateway implements AutoCloseable {
     /** Starts it. */
     public static MonitoredGateway start(Path folder) throws Exception {
         return new MonitoredGateway(folder);
-    }
-
-    private static SSLContext trusting(TestAuthority authority) throws Exception {
-        KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
-        trusted.load(null, null);
-        trusted.setCertificateEntry("ca", authority.x509());
-        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        trust.init(trusted);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(null, trust.getTrustManagers(), null);
-        return context;
     }
 
     private static String sha256(String text) throws Exception {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class RequestCommandsTest {
     private static JsonNode commands(String url, String form, String rest) {
-        TriedRequest request = TriedRequest.parse("{\"model\": \"a m\", \"form\": \"" + form + "\"" + rest + "}");
+        TryItRequest request = TryItRequest.parse("{\"model\": \"a m\", \"form\": \"" + form + "\"" + rest + "}");
         RestRequest decoded = request.decoded(UnpooledByteBufAllocator.DEFAULT);
         try {
             return new RequestCommands(request, URI.create(url)).document(decoded.request());

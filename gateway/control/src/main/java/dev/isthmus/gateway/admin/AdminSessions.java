@@ -3,7 +3,7 @@ package dev.isthmus.gateway.admin;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.identity.FailedChecks;
+import dev.isthmus.gateway.identity.CredentialCheckLimit;
 import dev.isthmus.gateway.net.RateBucket;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -41,7 +41,7 @@ final class AdminSessions {
     private final AdminToken token;
     private final SecureRandom random;
     private final LongSupplier nanoTime;
-    private final FailedChecks failures;
+    private final CredentialCheckLimit failures;
     /** By id, the oldest first. Guarded by itself. */
     private final SequencedMap<String, BrowserSession> sessions = new LinkedHashMap<>();
 
@@ -58,7 +58,7 @@ final class AdminSessions {
         this.token = token;
         this.random = random;
         this.nanoTime = nanoTime;
-        this.failures = new FailedChecks(nanoTime);
+        this.failures = new CredentialCheckLimit(nanoTime);
     }
 
     void addTo(AdminRoutes routes) {

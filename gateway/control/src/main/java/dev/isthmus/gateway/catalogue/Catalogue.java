@@ -15,6 +15,7 @@ import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
@@ -209,7 +210,8 @@ public final class Catalogue implements AutoCloseable {
                 return replied(reply, new ReplyMessage.ModelReadyState(model, ready));
             }
         }
-        Consumer<Target> forward = target -> target.upstream().modelReady(call, target.model(), reply);
+        Consumer<Target> forward =
+                target -> target.upstream().send(call, new UpstreamRequest.ModelReadyRequest(target.model()), reply);
         Consumer<LookupResult<Boolean>> deliver =
                 found -> deliver(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
         return new PendingClient<>(call, reply, deliver).begin(loop, then -> readiness.ready(model, then));
@@ -223,7 +225,8 @@ public final class Catalogue implements AutoCloseable {
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         // Throws for a model that is no longer routed, even if its metadata are still cached.
         locations.of(model);
-        Consumer<Target> forward = target -> target.upstream().modelMetadata(call, target.model(), reply);
+        Consumer<Target> forward =
+                target -> target.upstream().send(call, new UpstreamRequest.ModelMetadataRequest(target.model()), reply);
         Consumer<LookupResult<ModelMetadata>> deliver =
                 found -> deliver(model, found, ReplyMessage.Model::new, forward, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(model);

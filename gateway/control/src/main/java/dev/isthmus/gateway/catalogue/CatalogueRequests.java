@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -32,12 +33,21 @@ record CatalogueRequests(
     }
 
     void serverMetadata(Upstream server, ResultHandler handler) {
-        server.serverMetadata(call(new Operation.ReadServerMetadata()), once(server, "server_metadata", handler));
+        send(
+                server,
+                new Operation.ReadServerMetadata(),
+                new UpstreamRequest.ServerMetadataRequest(),
+                "server_metadata",
+                handler);
     }
 
     void modelMetadata(Upstream server, ModelRef model, ResultHandler handler) {
-        server.modelMetadata(
-                call(new Operation.ReadModelMetadata(model)), model, once(server, "model_metadata", handler));
+        send(
+                server,
+                new Operation.ReadModelMetadata(model),
+                new UpstreamRequest.ModelMetadataRequest(model),
+                "model_metadata",
+                handler);
     }
 
     void repositoryIndex(Upstream server, ResultHandler handler) {
@@ -45,7 +55,12 @@ record CatalogueRequests(
     }
 
     void modelNames(Upstream server, ResultHandler handler) {
-        server.modelNames(call(new Operation.ServerReady()), once(server, "repository_index", handler));
+        send(server, new Operation.ServerReady(), new UpstreamRequest.ModelNamesRequest(), "repository_index", handler);
+    }
+
+    private void send(
+            Upstream server, Operation operation, UpstreamRequest request, String what, ResultHandler handler) {
+        server.send(call(operation), request, once(server, what, handler));
     }
 
     private Call call(Operation operation) {

@@ -114,7 +114,7 @@ public record FleetReport(List<String> empty, List<ServerReport> servers, List<M
         return "upstream '" + source.upstream() + "', server " + source.label();
     }
 
-    /** For programs. */
+    /** The report as JSON. */
     public ObjectNode document() {
         ObjectNode json = JsonNodeFactory.instance.objectNode();
         List<String> problems = problems();

@@ -24,7 +24,7 @@ public final class ServerFigures {
 
     private record ServerKey(String upstream, String server) {}
 
-    /** Of one server. */
+    /** What is counted of one server. */
     private static final class ServerCounts {
         private long inFlight;
         private double queue = Double.NaN;
@@ -35,7 +35,7 @@ public final class ServerFigures {
         private double seconds;
     }
 
-    /** Of one upstream. */
+    /** What is counted of one upstream. */
     private static final class UpstreamCounts {
         private int breaker;
         private long inFlight;

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.diagnosis;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.metrics.OperationKind;
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import java.time.Instant;

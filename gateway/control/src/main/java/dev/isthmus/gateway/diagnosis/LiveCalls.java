@@ -5,7 +5,8 @@ import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.time.InstantSource;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * The calls that have just ended, while somebody looks at them: each page has a view of its own, which ends when it is
  * not read for ten seconds. Without a view a call costs the reading of one field. Thread-safe.
  */
-public final class LiveCalls implements CallObserver {
+public final class LiveCalls implements Layer {
     static final int MAX_VIEWS = 8;
     static final long LEASE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MAX_MILLIS = 3_600_000;
@@ -50,7 +51,13 @@ public final class LiveCalls implements CallObserver {
     }
 
     @Override
-    public void ended(CallContext call) {
+    public String name() {
+        return "live_calls";
+    }
+
+    @Override
+    public void ended(Exchange x) {
+        CallContext call = x.context();
         CallView[] open = views.get();
         if (open.length == 0 || call.protocol() == null) {
             return;

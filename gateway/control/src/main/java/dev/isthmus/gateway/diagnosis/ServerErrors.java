@@ -1,7 +1,8 @@
 package dev.isthmus.gateway.diagnosis;
 
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.oip.ErrorCode;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -18,7 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * The last errors of each server: calls that were sent to it, or to an upstream that had none to send them to, and
  * failed. Thread-safe.
  */
-public final class ServerErrors implements CallObserver {
+public final class ServerErrors implements Layer {
     static final int ERRORS_OF_SERVER = 20;
     static final int MAX_SERVERS = 1000;
     static final int MAX_TEXT = 500;
@@ -51,7 +52,7 @@ public final class ServerErrors implements CallObserver {
         }
     }
 
-    /** The newest first. */
+    /** The last errors of one server, the newest first. */
     private static final class LastErrors {
         private final Deque<FailedCall> last = new ArrayDeque<>();
         private long total;
@@ -80,7 +81,13 @@ public final class ServerErrors implements CallObserver {
     }
 
     @Override
-    public void ended(CallContext call) {
+    public String name() {
+        return "server_errors";
+    }
+
+    @Override
+    public void ended(Exchange x) {
+        CallContext call = x.context();
         ErrorCode code = call.code();
         if (code == null || code == ErrorCode.CANCELLED || call.upstream().isEmpty()) {
             return;

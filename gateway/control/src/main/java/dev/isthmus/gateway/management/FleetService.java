@@ -62,13 +62,7 @@ public final class FleetService implements Service {
                 EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
             case Operation.DescribeApi request -> describe(call, request.model(), reply);
             case Operation.Manage manage -> management.open(call, manage, reply);
-            case Operation.CheckHealth other -> throw unexpected(other);
-            case Operation.Reflect other -> throw unexpected(other);
-            case Operation.ServerLive other -> throw unexpected(other);
-            case Operation.GatewayReady other -> throw unexpected(other);
-            case Operation.Infer other -> throw unexpected(other);
-            case Operation.InferStream other -> throw unexpected(other);
-            case Operation.Generate other -> throw unexpected(other);
+            case Operation other -> throw unexpected(other);
         };
     }
 

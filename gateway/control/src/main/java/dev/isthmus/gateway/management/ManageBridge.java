@@ -13,6 +13,7 @@ import dev.isthmus.gateway.extension.FanOut;
 import dev.isthmus.gateway.extension.ManagementJson;
 import dev.isthmus.gateway.extension.RepositoryJson;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
@@ -43,7 +44,7 @@ final class ManageBridge extends ForwardingReply {
     Subscription send(Call call, ByteBuf body) {
         boolean index = manage.extension() == Extension.REPOSITORY_INDEX;
         if (!converted && !(index && manage.json())) {
-            return upstream.manage(call, manage, body, index ? this : delegate());
+            return upstream.send(call, new UpstreamRequest.ManageRequest(manage, body), index ? this : delegate());
         }
         try {
             return converted ? convert(call, body) : index(call, body);
@@ -63,12 +64,12 @@ final class ManageBridge extends ForwardingReply {
         ByteBuf turned = manage.json()
                 ? ManagementJson.toProtobuf(manage.extension(), manage.model(), manage.resource(), body)
                 : ManagementJson.toJson(manage.extension(), body);
-        return upstream.manage(call, manage.as(!manage.json()), turned, this);
+        return upstream.send(call, new UpstreamRequest.ManageRequest(manage.as(!manage.json()), turned), this);
     }
 
     /** Sends a valid request for an index between REST client and server: each server refuses others in its own way. */
     private Subscription index(Call call, ByteBuf body) throws IOException {
-        return upstream.manage(call, manage, ManagementJson.index(body), delegate());
+        return upstream.send(call, new UpstreamRequest.ManageRequest(manage, ManagementJson.index(body)), delegate());
     }
 
     @Override

@@ -11,7 +11,6 @@ import java.util.Set;
 
 /** Describes the paths of the gateway: of the protocol, and of the extensions that its servers have. */
 final class GatewayApi {
-    private static final String MODEL = "/v2/models/{model}";
     private static final String VERSION = "/versions/{version}";
 
     private final ApiDocument document;
@@ -62,7 +61,7 @@ final class GatewayApi {
     }
 
     private void model(String version, String suffix) {
-        String base = MODEL + version;
+        String base = ModelAction.MODEL + version;
         document.operation(false, base, "modelMetadata" + suffix, "metadata", "A model's metadata")
                 .answers(document.schema("ModelMetadata"));
         for (ModelAction action : ModelAction.values()) {

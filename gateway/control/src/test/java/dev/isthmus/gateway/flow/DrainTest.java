@@ -46,7 +46,7 @@ class DrainTest {
 
     /** A drain on its own thread. */
     private record Draining(Thread thread) implements AutoCloseable {
-        static Draining of(Stage stage, Drain times) {
+        static Draining of(Stage stage, Drain times) throws Exception {
             stage.proxy().reload(TestConfigs.with(stage.proxy().config(), Map.of("drain", times)));
             return new Draining(Thread.ofPlatform().start(() -> {
                 try {

@@ -4,6 +4,7 @@ import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.MessageLite;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -59,11 +60,11 @@ class NamesTest {
     private static Stage stage(Decoding upstream) throws Exception {
         ModelConfig.Rate once = new ModelConfig.Rate(null, 1, null, Duration.ofSeconds(1));
         ModelConfig pinned = TestConfigs.with(ModelConfig.of("ml"), Map.of("version", "v1", "rates", List.of(once)));
-        return FleetStage.routing(
+        return FleetStage.fleet(
                 Map.of("ml", Stage.rest(upstream.server, ServerDialect.MLSERVER)),
                 Map.of("versioned", pinned),
-                "ml",
-                false);
+                GatewayConfig.HealthConfig.DEFAULT,
+                "ml");
     }
 
     private static Status ask(Stage stage, String method, MessageLite request) throws Exception {

@@ -52,6 +52,11 @@ public record Call(
         this(operation, deadlineNanos, headers, CallContext.internal(loop, allocator));
     }
 
+    /** Returns a call for another operation of the same client. */
+    public Call withOperation(Operation other) {
+        return new Call(other, deadlineNanos, headers, affinity, sequence, context);
+    }
+
     /** Returns the same call with this affinity. */
     public Call withAffinity(long other) {
         return withAffinity(other, false);

@@ -18,14 +18,19 @@ public enum ModelAction {
     GENERATE_STREAM("generate_stream", true),
     OPENAPI("openapi.json", false);
 
+    /** The path of a model, whose metadata it is. */
+    public static final String MODEL = "/v2/models/{model}";
+
     private static final Map<String, ModelAction> BY_SEGMENT =
             Arrays.stream(values()).collect(Collectors.toUnmodifiableMap(ModelAction::segment, Function.identity()));
 
     private final String segment;
+    private final String suffix;
     private final boolean post;
 
     ModelAction(String segment, boolean post) {
         this.segment = segment;
+        this.suffix = "/" + segment;
         this.post = post;
     }
 
@@ -37,6 +42,16 @@ public enum ModelAction {
     /** The last segment of the path. */
     public String segment() {
         return segment;
+    }
+
+    /** What follows the path of the model. */
+    public String suffix() {
+        return suffix;
+    }
+
+    /** The path, with {@code {model}} in place of the name. */
+    public String path() {
+        return MODEL + suffix;
     }
 
     /** Whether it is requested with POST; otherwise with GET. */

@@ -9,6 +9,24 @@ import org.jspecify.annotations.Nullable;
 /** An operation that a client requests. A model's name obeys {@link NameGrammar}. */
 public sealed interface Operation {
 
+    default OperationKind kind() {
+        return switch (this) {
+            case ServerLive _ -> OperationKind.SERVER_LIVE;
+            case ServerReady _ -> OperationKind.SERVER_READY;
+            case GatewayReady _ -> OperationKind.GATEWAY_READY;
+            case CheckHealth _ -> OperationKind.HEALTH;
+            case Reflect _ -> OperationKind.REFLECTION;
+            case ReadServerMetadata _ -> OperationKind.SERVER_METADATA;
+            case ModelReady _ -> OperationKind.MODEL_READY;
+            case ReadModelMetadata _ -> OperationKind.MODEL_METADATA;
+            case DescribeApi _ -> OperationKind.OPENAPI;
+            case Infer infer -> infer.stream() ? OperationKind.INFER_STREAM : OperationKind.INFER;
+            case InferStream _ -> OperationKind.INFER_STREAM;
+            case Generate generate -> generate.stream() ? OperationKind.GENERATE_STREAM : OperationKind.GENERATE;
+            case Manage _ -> OperationKind.MANAGE;
+        };
+    }
+
     /** The requested model; null if the operation names none, or one in each of its messages. */
     default @Nullable ModelRef requestedModel() {
         return switch (this) {
@@ -19,32 +37,50 @@ public sealed interface Operation {
             case Infer infer -> infer.model();
             case Generate generate -> generate.model();
             case Manage manage -> manage.model().name().isEmpty() ? null : manage.model();
-            case ServerLive request -> null;
-            case ServerReady request -> null;
-            case GatewayReady request -> null;
-            case ReadServerMetadata request -> null;
-            case InferStream stream -> null;
-            case Reflect request -> null;
+            case ServerLive _, ServerReady _, GatewayReady _, ReadServerMetadata _, InferStream _, Reflect _ -> null;
         };
     }
 
     /** What a caller needs to be allowed. */
     default Permission permission() {
-        return switch (this) {
-            case ServerLive request -> Permission.HEALTH;
-            case ServerReady request -> Permission.HEALTH;
-            case GatewayReady request -> Permission.HEALTH;
-            case ModelReady request -> Permission.HEALTH;
-            case CheckHealth check -> Permission.HEALTH;
-            case ReadServerMetadata request -> Permission.METADATA;
-            case Reflect request -> Permission.METADATA;
-            case ReadModelMetadata request -> Permission.METADATA;
-            case DescribeApi request -> Permission.METADATA;
-            case Infer infer -> infer.stream() ? Permission.STREAM : Permission.INFER;
-            case InferStream stream -> Permission.STREAM;
-            case Generate generate -> Permission.GENERATE;
-            case Manage manage -> manage.extension().permission();
+        return kind().permission();
+    }
+
+    /** Whether it asks for the state of the gateway or the server, and for nothing else. */
+    default boolean probe() {
+        return kind().work() == OperationKind.Work.PROBE;
+    }
+
+    /** Whether it counts among the calls that the gateway serves at once. */
+    default boolean needsPermit() {
+        return switch (kind().work()) {
+            case CALL, INFERENCE -> true;
+            case PROBE, LOOKUP -> false;
         };
+    }
+
+    /** Whether its body may be as large as a message. */
+    default boolean largeBody() {
+        return kind().work() == OperationKind.Work.INFERENCE;
+    }
+
+    /** Whether a REST server is asked with POST; otherwise with GET. */
+    default boolean posts() {
+        return kind().work() == OperationKind.Work.INFERENCE;
+    }
+
+    /** The method that a gRPC server is asked for. */
+    default String grpcMethod() {
+        return kind().grpcMethod();
+    }
+
+    /**
+     * The path of a REST request, with {@code {model}} in place of the name and so on.
+     *
+     * @param model that is requested; its name is empty for none
+     */
+    default String path(ModelRef model) {
+        return kind().path(model);
     }
 
     record ServerLive() implements Operation {}
@@ -60,7 +96,17 @@ public sealed interface Operation {
      * @param readiness the operation that tells the state
      * @param watch whether changes are reported too, until the client cancels the call
      */
-    record CheckHealth(Operation readiness, boolean watch) implements Operation {}
+    record CheckHealth(Operation readiness, boolean watch) implements Operation {
+        @Override
+        public boolean probe() {
+            return readiness.probe();
+        }
+
+        @Override
+        public String path(ModelRef model) {
+            return readiness.path(model);
+        }
+    }
 
     /** gRPC's server reflection: a stream of requests, each with one response. */
     record Reflect() implements Operation {}
@@ -90,6 +136,12 @@ public sealed interface Operation {
                 NameGrammar.checked(model);
             }
         }
+
+        @Override
+        public String path(ModelRef requested) {
+            String path = OperationKind.OPENAPI.path(requested);
+            return model == null ? path : OperationKind.MODEL_METADATA.path(requested) + path;
+        }
     }
 
     /**
@@ -109,7 +161,13 @@ public sealed interface Operation {
      * @param separate whether each message is a request of its own, as with Triton; otherwise a model may handle the
      *     whole stream as one request, as MLServer's models do
      */
-    record InferStream(boolean separate) implements Operation {}
+    record InferStream(boolean separate) implements Operation {
+        /** That of one of its requests. */
+        @Override
+        public String path(ModelRef model) {
+            return OperationKind.INFER.path(model);
+        }
+    }
 
     /** The generate extension, REST only: body and responses are forwarded unchanged. */
     record Generate(ModelRef model, boolean stream) implements Operation {
@@ -149,6 +207,34 @@ public sealed interface Operation {
         /** Returns the same operation for an upstream of the other protocol. */
         public Manage as(boolean asJson) {
             return new Manage(extension, model, resource, change, asJson, modelFirst);
+        }
+
+        @Override
+        public Permission permission() {
+            return extension.permission();
+        }
+
+        @Override
+        public boolean largeBody() {
+            return extension.carriesFiles();
+        }
+
+        @Override
+        public boolean posts() {
+            return change;
+        }
+
+        @Override
+        public String grpcMethod() {
+            return extension.grpcMethod();
+        }
+
+        @Override
+        public String path(ModelRef requested) {
+            ModelRef named = new ModelRef(
+                    requested.name().isEmpty() ? "" : "{model}",
+                    requested.version().isEmpty() ? "" : "{version}");
+            return extension.path(named, resource.isEmpty() ? "" : "{resource}", (what, name) -> name);
         }
     }
 }

@@ -79,6 +79,31 @@ public sealed interface ReplyMessage {
     /** Bytes of a stream of server-sent events that is forwarded unchanged; owned by the receiver. */
     record Events(ByteBuf content) implements ReplyMessage {}
 
+    /** Size of its content in bytes; 0 for what is written as JSON or protobuf later. */
+    default int size() {
+        return switch (this) {
+            case Inference inference -> size(inference.message());
+            case Part part -> part.bytes().readableBytes();
+            case Document document -> document.content().readableBytes();
+            case Events events -> events.content().readableBytes();
+            case Live live -> 0;
+            case Ready ready -> 0;
+            case ModelReadyState ready -> 0;
+            case Server server -> 0;
+            case Model model -> 0;
+            case StreamError error -> 0;
+        };
+    }
+
+    private static int size(InferMessage message) {
+        return switch (message) {
+            case InferMessage.RestMessage rest -> rest.body().content().readableBytes();
+            case InferMessage.ProtobufMessage protobuf -> protobuf.message().readableBytes();
+            case InferMessage.DecodedRequest request -> 0;
+            case InferMessage.Response response -> 0;
+        };
+    }
+
     /** Releases the buffers of a message that is not delivered. */
     default void release() {
         switch (this) {

@@ -5,7 +5,7 @@ package dev.isthmus.gateway.call;
  *
  * <p>An operation may end, and its caller may lose interest in it, before the method that starts it returns. Whoever
  * keeps the handle passes it through {@link #cancelIf}, the only guard that this needs:
- * {@code inFlight = upstream.infer(...).cancelIf(ended)}.
+ * {@code inFlight = upstream.send(...).cancelIf(ended)}.
  */
 @FunctionalInterface
 public interface Subscription {

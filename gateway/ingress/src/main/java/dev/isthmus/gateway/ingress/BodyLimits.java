@@ -23,21 +23,7 @@ public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
     }
 
     InflationLimits of(Operation operation) {
-        return switch (operation) {
-            case Operation.Infer infer -> large();
-            case Operation.InferStream stream -> large();
-            case Operation.Generate generate -> large();
-            case Operation.Manage manage -> manage.extension().carriesFiles() ? large() : small();
-            case Operation.CheckHealth request -> small();
-            case Operation.Reflect request -> small();
-            case Operation.ServerLive request -> small();
-            case Operation.ServerReady request -> small();
-            case Operation.GatewayReady request -> small();
-            case Operation.ReadServerMetadata request -> small();
-            case Operation.ModelReady request -> small();
-            case Operation.ReadModelMetadata request -> small();
-            case Operation.DescribeApi request -> small();
-        };
+        return operation.largeBody() ? large() : small();
     }
 
     InflationLimits large() {

@@ -6,6 +6,7 @@ import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
@@ -27,8 +28,6 @@ import org.jspecify.annotations.Nullable;
 final class GrpcRoutes {
     private static final String SERVICE = "/inference.GRPCInferenceService/";
     private static final String HEALTH = "/grpc.health.v1.Health/";
-    private static final String INFER = "ModelInfer";
-    private static final String STREAM = "ModelStreamInfer";
 
     /** By path. */
     private static final Map<String, GrpcMethod> METHODS = new HashMap<>();
@@ -104,7 +103,9 @@ final class GrpcRoutes {
     }
 
     static {
-        METHODS.put(SERVICE + STREAM, new GrpcMethod(null, Permission.STREAM, false, true));
+        METHODS.put(
+                SERVICE + OperationKind.INFER_STREAM.grpcMethod(),
+                new GrpcMethod(null, Permission.STREAM, false, true));
         for (String version : List.of("v1", "v1alpha")) {
             METHODS.put(
                     "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo",
@@ -112,18 +113,18 @@ final class GrpcRoutes {
         }
         METHODS.put(HEALTH + "Check", health(false));
         METHODS.put(HEALTH + "Watch", health(true));
-        unary("ServerLive", Permission.HEALTH, message -> new Operation.ServerLive());
-        unary("ServerReady", Permission.HEALTH, message -> new Operation.ServerReady());
-        unary("ServerMetadata", Permission.METADATA, message -> new Operation.ReadServerMetadata());
-        unary("ModelReady", Permission.HEALTH, message -> {
+        unary(OperationKind.SERVER_LIVE, message -> new Operation.ServerLive());
+        unary(OperationKind.SERVER_READY, message -> new Operation.ServerReady());
+        unary(OperationKind.SERVER_METADATA, message -> new Operation.ReadServerMetadata());
+        unary(OperationKind.MODEL_READY, message -> {
             var request = parsed(ModelReadyRequest.parser(), message);
             return new Operation.ModelReady(new ModelRef(request.getName(), request.getVersion()));
         });
-        unary("ModelMetadata", Permission.METADATA, message -> {
+        unary(OperationKind.MODEL_METADATA, message -> {
             var request = parsed(ModelMetadataRequest.parser(), message);
             return new Operation.ReadModelMetadata(new ModelRef(request.getName(), request.getVersion()));
         });
-        unary(INFER, Permission.INFER, message -> {
+        unary(OperationKind.INFER, message -> {
             ProtobufReader.Outline outline = ProtobufReader.outline(message);
             return new Operation.Infer(outline.model(), new BodyForm.ProtobufForm(outline, null), false);
         });
@@ -140,9 +141,9 @@ final class GrpcRoutes {
 
     private GrpcRoutes() {}
 
-    private static void unary(String method, Permission permission, OperationReader reader) {
-        boolean inference = method.equals(INFER);
-        METHODS.put(SERVICE + method, new GrpcMethod(reader, permission, inference, inference));
+    private static void unary(OperationKind kind, OperationReader reader) {
+        boolean inference = kind == OperationKind.INFER;
+        METHODS.put(SERVICE + kind.grpcMethod(), new GrpcMethod(reader, kind.permission(), inference, inference));
     }
 
     private static GrpcMethod health(boolean watch) {

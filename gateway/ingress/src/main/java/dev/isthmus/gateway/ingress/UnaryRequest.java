@@ -7,9 +7,9 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.buffer.SmallParts;
 import dev.isthmus.transcoder.message.WireLimits;
-import dev.isthmus.transcoder.protobuf.HeadEnd;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.RawRequest;
+import dev.isthmus.transcoder.protobuf.RequestHeadFinder;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -27,7 +27,7 @@ final class UnaryRequest {
     private final GrpcDeframer deframer;
     private final ByteBufAllocator allocator;
     /** Set while the end of the message's head is searched. */
-    private @Nullable HeadEnd head;
+    private @Nullable RequestHeadFinder head;
     /** Length of the message being read. */
     private long length = GrpcDeframer.NOT_OPENED;
 
@@ -43,7 +43,7 @@ final class UnaryRequest {
     UnaryRequest(GrpcDeframer deframer, boolean inference, ByteBufAllocator allocator) {
         this.deframer = deframer;
         this.allocator = allocator;
-        this.head = inference ? new HeadEnd() : null;
+        this.head = inference ? new RequestHeadFinder() : null;
     }
 
     /**
@@ -88,16 +88,18 @@ final class UnaryRequest {
     @Nullable
     Operation early() {
         ByteBuf partial = received;
-        HeadEnd end = head;
+        RequestHeadFinder end = head;
         if (length < 0 || complete || partial == null || end == null) {
             return null;
         }
         int headLength = end.in(partial);
-        if (headLength == HeadEnd.NOT_YET) {
+        if (headLength == RequestHeadFinder.NOT_YET) {
             return null;
         }
         head = null;
-        return headLength == HeadEnd.NONE ? null : operation(partial.slice(partial.readerIndex(), headLength));
+        return headLength == RequestHeadFinder.NONE
+                ? null
+                : operation(partial.slice(partial.readerIndex(), headLength));
     }
 
     private @Nullable Operation operation(ByteBuf wholeHead) {

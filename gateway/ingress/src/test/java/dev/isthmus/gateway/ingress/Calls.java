@@ -80,13 +80,10 @@ final class Calls implements Service {
                             List.of(new ModelMetadata.TensorMetadata("x", "FP32", Shape.of(-1, 4), Map.of())),
                             List.of(),
                             Map.of())));
-                case Operation.DescribeApi ask -> throw new UnsupportedOperationException();
                 case Operation.Infer infer -> infer(infer);
-                case Operation.InferStream stream -> throw new UnsupportedOperationException();
-                case Operation.CheckHealth check -> throw new UnsupportedOperationException();
-                case Operation.Reflect reflect -> throw new UnsupportedOperationException();
                 case Operation.Generate generate -> answer(new ReplyMessage.Document(body.retainedSlice()));
                 case Operation.Manage manage -> answer(new ReplyMessage.Document(body.retainedSlice()));
+                case Operation other -> throw new UnsupportedOperationException(other.toString());
             }
         }
 

@@ -1,18 +1,13 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.call.Exchange;
+import java.util.concurrent.CompletableFuture;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ForwardingReply;
-import dev.isthmus.gateway.call.ForwardingService;
-import dev.isthmus.gateway.call.ForwardingSink;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.limit.Admission;
-import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,157 +16,60 @@ import org.jspecify.annotations.Nullable;
  * first message. The permit is released when the call ends or its client disconnects; until then the call counts the
  * memory of its request. Without a permit or memory, the call fails. Health and metadata requests are always admitted.
  */
-final class AdmissionControl extends ForwardingService {
+final class AdmissionControl implements Layer {
+    private static final Slot<Admission.Permit> PERMIT = new Slot<>();
+
     private final Admission admission;
 
-    AdmissionControl(Service next, Admission admission) {
-        super(next);
+    AdmissionControl(Admission admission) {
         this.admission = admission;
     }
 
     @Override
-    public RequestSink open(Call call, Reply reply) {
-        if (!needsPermit(call.operation())) {
-            return super.open(call, reply);
-        }
-        String caller = call.context().principal().name();
-        try {
-            admission.check(caller);
-        } catch (OipException refused) {
-            reply.fail(refused);
-            return RequestSink.ENDED;
-        }
-        boolean stream = call.operation() instanceof Operation.InferStream;
-        AdmittedReply admitted = new AdmittedReply(caller, stream, call.memory(), reply);
-        return admitted.wrap(super.open(call, admitted));
+    public String name() {
+        return "admission";
     }
 
-    private static boolean needsPermit(Operation operation) {
-        return switch (operation) {
-            case Operation.Infer infer -> true;
-            case Operation.InferStream stream -> true;
-            case Operation.Generate generate -> true;
-            case Operation.Manage manage -> true;
-            case Operation.Reflect request -> true;
-            case Operation.CheckHealth request -> false;
-            case Operation.ServerLive request -> false;
-            case Operation.GatewayReady request -> false;
-            case Operation.ServerReady request -> false;
-            case Operation.ReadServerMetadata request -> false;
-            case Operation.ModelReady request -> false;
-            case Operation.ReadModelMetadata request -> false;
-            case Operation.DescribeApi request -> false;
-        };
+    @Override
+    public String explain(Call call) {
+        return call.operation().needsPermit() ? "one of " + admission.limits().total() + " permits" : "";
     }
 
-    /** One admitted call. Confined to its event loop. */
-    private final class AdmittedReply extends ForwardingReply implements LongSupplier {
-        private final String caller;
-        private final boolean stream;
-        private final MemoryBudget.MemoryReservation memory;
-        private RequestSink request = RequestSink.ENDED;
-        private Admission.@Nullable Permit permit;
-        private boolean ended;
-
-        /**
-         * A call without a permit.
-         *
-         * @param caller name of the authenticated caller; empty if there is none
-         * @param stream whether the request is a stream of messages
-         */
-        AdmittedReply(String caller, boolean stream, MemoryBudget.MemoryReservation memory, Reply client) {
-            super(client);
-            this.caller = caller;
-            this.stream = stream;
-            this.memory = memory;
+    @Override
+    public @Nullable CompletableFuture<?> open(Exchange x) {
+        if (x.stream() == null && x.call().operation().needsPermit()) {
+            admission.check(x.context().principal().name());
+            x.countMemory();
         }
+        return null;
+    }
 
-        /** Wraps the call's request, which was opened with this as its reply. */
-        RequestSink wrap(RequestSink opened) {
-            request = opened;
-            memory.requestHeld(this);
-            return new AdmittedSink(opened);
+    @Override
+    public void data(Exchange x, ByteBuf part) {
+        if (x.call().operation() instanceof Operation.InferStream) {
+            acquire(x);
         }
+    }
 
-        /** What the request holds. */
-        @Override
-        public long getAsLong() {
-            return ended ? 0 : request.held();
+    @Override
+    public void complete(Exchange x) {
+        Operation operation = x.call().operation();
+        if (x.stream() == null && !(operation instanceof Operation.InferStream) && operation.needsPermit()) {
+            acquire(x);
         }
+    }
 
-        private void releasePermit() {
-            ended = true;
-            if (permit != null) {
-                permit.release();
-            }
-            memory.request(0);
+    private void acquire(Exchange x) {
+        if (x.get(PERMIT) == null) {
+            x.put(PERMIT, admission.acquire(x.context().principal().name()));
         }
+    }
 
-        @Override
-        public void onReady() {
-            // Buffered bytes were sent: the request holds less.
-            memory.request(request.held());
-            super.onReady();
-        }
-
-        @Override
-        public void complete() {
-            releasePermit();
-            super.complete();
-        }
-
-        @Override
-        public void fail(OipException failure) {
-            releasePermit();
-            super.fail(failure);
-        }
-
-        private final class AdmittedSink extends ForwardingSink {
-            AdmittedSink(RequestSink sink) {
-                super(sink);
-            }
-
-            /** Acquires a permit, unless the call has one; returns false if there is none and the call has failed. */
-            private boolean permitted() {
-                if (permit == null && !ended) {
-                    try {
-                        permit = admission.acquire(caller);
-                    } catch (OipException refused) {
-                        super.cancel();
-                        fail(refused);
-                        return false;
-                    }
-                }
-                return true;
-            }
-
-            @Override
-            public void data(ByteBuf chunk) {
-                if (stream && !permitted()) {
-                    chunk.release();
-                    return;
-                }
-                super.data(chunk);
-                try {
-                    memory.request(held());
-                } catch (OipException refused) {
-                    super.cancel();
-                    fail(refused);
-                }
-            }
-
-            @Override
-            public void end() {
-                if (stream || permitted()) {
-                    super.end();
-                }
-            }
-
-            @Override
-            public void cancel() {
-                releasePermit();
-                super.cancel();
-            }
+    @Override
+    public void finished(Exchange x) {
+        Admission.Permit permit = x.get(PERMIT);
+        if (permit != null) {
+            permit.release();
         }
     }
 }

@@ -1,18 +1,16 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Exchange;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.ForwardingService;
-import dev.isthmus.gateway.call.ForwardingSink;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Principal;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.settings.AuthenticationConfig.HealthProbes;
 import dev.isthmus.gateway.settings.Permission;
-import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
@@ -21,15 +19,14 @@ import java.util.Set;
  * The layer that identifies the caller, once for each request and again for each message of a stream, and tells upstream
  * servers who it is.
  */
-final class Authentication extends ForwardingService {
+final class Authentication implements Layer {
     private final Authenticator authenticator;
     private final Set<String> openListeners;
     private final boolean openHealth;
     private final String principalHeader;
 
     /** @param openListeners listeners whose requests need no credential */
-    Authentication(Service next, Authenticator authenticator, Set<String> openListeners) {
-        super(next);
+    Authentication(Authenticator authenticator, Set<String> openListeners) {
         this.authenticator = authenticator;
         this.openListeners = Set.copyOf(openListeners);
         this.openHealth = authenticator.config().health() == HealthProbes.OPEN;
@@ -37,29 +34,37 @@ final class Authentication extends ForwardingService {
     }
 
     @Override
-    public void checkHead(CallContext call, Permission permission) {
+    public String name() {
+        return "authentication";
+    }
+
+    @Override
+    public String explain(Call call) {
+        return openHealth && call.operation().probe() ? "needs no credential" : "identifies the caller";
+    }
+
+    @Override
+    public void head(CallContext call, Permission permission) {
         if (permission != Permission.HEALTH) {
             identify(call);
-            super.checkHead(call, permission);
         }
     }
 
     @Override
-    public RequestSink open(Call call, Reply reply) {
-        CallContext context = call.context();
-        if (openHealth && probe(call.operation())) {
-            return super.open(call, reply);
+    public @Nullable CompletableFuture<?> open(Exchange x) {
+        if (x.stream() == null && !(openHealth && x.call().operation().probe())) {
+            identify(x.context());
+            x.call(named(x.call(), x.context().principal()));
         }
-        try {
-            identify(context);
-        } catch (OipException refused) {
-            reply.fail(refused);
-            return RequestSink.ENDED;
+        return null;
+    }
+
+    /** The caller of a stream is identified again for each message: keys are removed, and tokens expire. */
+    @Override
+    public void data(Exchange x, ByteBuf part) {
+        if (x.call().operation() instanceof Operation.InferStream) {
+            authenticator.identify(x.context(), required(x.context()));
         }
-        RequestSink opened = super.open(named(call, context.principal()), reply);
-        return call.operation() instanceof Operation.InferStream
-                ? new IdentifiedStream(opened, context, reply)
-                : opened;
     }
 
     private void identify(CallContext context) {
@@ -70,50 +75,6 @@ final class Authentication extends ForwardingService {
 
     private boolean required(CallContext context) {
         return !openListeners.contains(context.listener());
-    }
-
-    /** Whether it asks for the state of the gateway or the server, and for nothing else. */
-    static boolean probe(Operation operation) {
-        return switch (operation) {
-            case Operation.ServerLive request -> true;
-            case Operation.ServerReady request -> true;
-            case Operation.GatewayReady request -> true;
-            case Operation.CheckHealth check -> probe(check.readiness());
-            case Operation.ModelReady request -> false;
-            case Operation.ReadServerMetadata request -> false;
-            case Operation.ReadModelMetadata request -> false;
-            case Operation.DescribeApi request -> false;
-            case Operation.Infer infer -> false;
-            case Operation.InferStream stream -> false;
-            case Operation.Reflect request -> false;
-            case Operation.Generate generate -> false;
-            case Operation.Manage manage -> false;
-        };
-    }
-
-    /** A stream whose caller is identified again for each message: keys are removed, and tokens expire. */
-    private final class IdentifiedStream extends ForwardingSink {
-        private final CallContext context;
-        private final Reply reply;
-
-        IdentifiedStream(RequestSink opened, CallContext context, Reply reply) {
-            super(opened);
-            this.context = context;
-            this.reply = reply;
-        }
-
-        @Override
-        public void data(ByteBuf message) {
-            try {
-                authenticator.identify(context, required(context));
-            } catch (OipException refused) {
-                message.release();
-                cancel();
-                reply.fail(refused);
-                return;
-            }
-            super.data(message);
-        }
     }
 
     /** The call with the caller's name in its headers; a client's own value was removed with its other headers. */

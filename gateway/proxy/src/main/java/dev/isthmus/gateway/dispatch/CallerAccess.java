@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.settings.AuthenticationConfig.HealthProbes;
@@ -21,10 +21,15 @@ public record CallerAccess(
         openListeners = Set.copyOf(openListeners);
     }
 
-    /** The layers in front of a service. */
-    Service layers(Service next, Authorization.CallRules rules) {
+    /** Identifies callers; null if they are not identified. */
+    @Nullable
+    Layer authentication() {
+        return authenticator == null ? null : new Authentication(authenticator, openListeners);
+    }
+
+    /** Judges calls. */
+    Layer authorization() {
         boolean openHealth = authenticator == null || authenticator.config().health() == HealthProbes.OPEN;
-        Service authorization = new Authorization(next, rules, openHealth);
-        return authenticator == null ? authorization : new Authentication(authorization, authenticator, openListeners);
+        return new Authorization(policy, metrics, openHealth);
     }
 }

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.ExchangeHandler;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Operation;
@@ -7,82 +9,60 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.routing.Route;
-import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 
 /**
- * The layer that selects the route. Requests about the gateway itself are answered here, requests about the whole fleet
- * are passed to the fleet's service, and requests about a model to the targets of its route. Thread-safe; the flows
- * that it creates belong to one call.
+ * What is behind the layers: requests about the gateway itself are answered here, requests about the whole fleet are
+ * passed to the fleet's service, and inferences to the targets of their route. Thread-safe; the flows that it creates
+ * belong to one call.
  */
-final class Dispatcher implements Service {
-    private final RoutingTable routes;
-    private final RouteKeys keys;
-    private final RoutePolicyTable policies;
+final class Dispatcher implements ExchangeHandler {
     private final Service fleet;
     private final InferRules rules;
     private final Transcoder transcoder;
     private final GatewayReadiness gateway;
-    private final Authorization.CallRules access;
 
-    /**
-     * Creates a dispatcher for a routing table.
-     *
-     * @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management
-     */
-    Dispatcher(
-            RoutingTable routes,
-            RouteKeys keys,
-            RoutePolicyTable policies,
-            Service fleet,
-            InferRules rules,
-            Transcoder transcoder,
-            GatewayReadiness gateway,
-            Authorization.CallRules access) {
-        this.routes = routes;
-        this.keys = keys;
-        this.policies = policies;
+    /** @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management */
+    Dispatcher(Service fleet, InferRules rules, Transcoder transcoder, GatewayReadiness gateway) {
         this.fleet = fleet;
         this.rules = rules;
         this.transcoder = transcoder;
         this.gateway = gateway;
-        this.access = access;
     }
 
     @Override
-    public RequestSink open(Call call, Reply reply) {
-        ModelRef model = call.operation().requestedModel();
-        Route route = model == null ? null : routes.find(model);
-        if (model != null) {
-            call.context().routed(keys.of(route, model));
+    public RequestSink open(Exchange x) {
+        Call call = x.call();
+        return switch (call.operation()) {
+            case Operation.CheckHealth check -> new HealthCheck(call, check, this::readiness, gateway, x);
+            case Operation.Reflect request -> new ReflectionCall(x);
+            case Operation.ServerLive live -> EmptyBodySink.replying(x, live());
+            case Operation.GatewayReady request -> readiness(call, x);
+            case Operation.ServerReady request -> fleet.open(call, x);
+            case Operation.ReadServerMetadata request -> fleet.open(call, x);
+            case Operation.ModelReady request -> fleet.open(call, x);
+            case Operation.ReadModelMetadata request -> fleet.open(call, x);
+            case Operation.DescribeApi request -> fleet.open(call, x);
+            case Operation.Manage manage -> fleet.open(call, x);
+            case Operation.Infer infer -> IncomingRequest.of(x, infer, transcoder, rules);
+            case Operation.InferStream request -> new StreamCallFlow(x, request.separate(), transcoder);
+            case Operation.Generate generate -> GenerateCall.of(x, generate, rules.limits());
+        };
+    }
+
+    /** A readiness operation, for gRPC's health service too. */
+    private RequestSink readiness(Call call, Reply reply) {
+        if (!(call.operation() instanceof Operation.GatewayReady)) {
+            return fleet.open(call, reply);
         }
-        try {
-            return switch (call.operation()) {
-                case Operation.CheckHealth check -> new HealthCheck(call, check, this, gateway, reply);
-                case Operation.Reflect request -> new ReflectionCall(reply);
-                case Operation.ServerLive live -> EmptyBodySink.replying(reply, live());
-                case Operation.GatewayReady request -> EmptyBodySink.replying(reply, gatewayReady());
-                case Operation.ServerReady request -> fleet.open(call, reply);
-                case Operation.ReadServerMetadata request -> fleet.open(call, reply);
-                case Operation.ModelReady request -> fleet.open(call, reply);
-                case Operation.ReadModelMetadata request -> fleet.open(call, reply);
-                case Operation.DescribeApi request -> fleet.open(call, reply);
-                case Operation.Manage manage -> fleet.open(call, reply);
-                case Operation.Infer infer ->
-                    inference(call, infer, RoutingTable.required(route, infer.model()), reply);
-                case Operation.InferStream request ->
-                    new StreamCallFlow(call, request.separate(), routes, policies, access, transcoder, reply);
-                case Operation.Generate generate ->
-                    generate(call, generate, RoutingTable.required(route, generate.model()), reply);
-            };
-        } catch (OipException failure) {
-            reply.fail(failure);
-            return RequestSink.ENDED;
+        String obstacle = gateway.obstacle();
+        if (obstacle == null) {
+            return EmptyBodySink.replying(reply, new ReplyMessage.Ready(true));
         }
+        reply.fail(new OipException(ErrorCode.UNAVAILABLE, "the gateway is not ready: " + obstacle));
+        return RequestSink.ENDED;
     }
 
     private ReplyMessage live() {
@@ -91,28 +71,5 @@ final class Dispatcher implements Service {
             throw new OipException(ErrorCode.UNAVAILABLE, "the gateway has failed: " + failure);
         }
         return new ReplyMessage.Live(true);
-    }
-
-    private ReplyMessage gatewayReady() {
-        String obstacle = gateway.obstacle();
-        if (obstacle != null) {
-            throw new OipException(ErrorCode.UNAVAILABLE, "the gateway is not ready: " + obstacle);
-        }
-        return new ReplyMessage.Ready(true);
-    }
-
-    private RequestSink inference(Call call, Operation.Infer infer, Route route, Reply reply) {
-        RouteCall routed = new RouteCall(call, route, infer.model(), policies, access, reply);
-        return HeldRequest.of(
-                routed.undecided(),
-                call.loop(),
-                routed,
-                () -> IncomingRequest.of(call, infer, routed, transcoder, rules));
-    }
-
-    private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
-        RouteCall routed = new RouteCall(call, route, generate.model(), policies, access, reply);
-        return HeldRequest.of(
-                routed.undecided(), call.loop(), routed, () -> GenerateCall.of(call, generate, routed, rules.limits()));
     }
 }

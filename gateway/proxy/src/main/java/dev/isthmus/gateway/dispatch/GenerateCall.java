@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
@@ -9,6 +10,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.json.JsonCheck;
@@ -22,8 +24,9 @@ import org.jspecify.annotations.Nullable;
  * of the server, the request is sent to the route's fallback.
  */
 final class GenerateCall extends ForwardingReply implements Subscription {
+    private final Exchange x;
     private final Operation.Generate generate;
-    private final RouteCall routed;
+    private final RoutedCall routed;
     private final ErrorEventPrefix errors = new ErrorEventPrefix();
     private Call call;
     private @Nullable Target fallback;
@@ -33,41 +36,29 @@ final class GenerateCall extends ForwardingReply implements Subscription {
     private Subscription inFlight = Subscription.NONE;
     private boolean ended;
 
-    private GenerateCall(Call call, Operation.Generate generate, RouteCall routed) {
-        super(routed);
-        this.call = CallTimeouts.within(call, routed.route().config().timeout());
+    private GenerateCall(Exchange x, Operation.Generate generate) {
+        super(x);
+        this.x = x;
+        this.routed = RoutedCall.of(x);
+        this.call = CallTimeouts.within(x.call(), routed.route().config().timeout());
         this.generate = generate;
-        this.routed = routed;
         this.fallback = routed.route().fallback(generate.model());
     }
 
     /** Creates the sink of a new call. */
-    static RequestSink of(Call call, Operation.Generate generate, RouteCall routed, WireLimits limits) {
-        GenerateCall flow = new GenerateCall(call, generate, routed);
-        return new PassThroughBody(call.allocator(), JsonCheck.passed(limits), routed, flow::charge);
-    }
-
-    /** @param body taken */
-    private Subscription charge(ByteBuf body) {
-        routed.received(body.readableBytes());
-        try {
-            routed.bodyComplete();
-        } catch (OipException limited) {
-            body.release();
-            routed.fail(limited);
-            return Subscription.NONE;
-        }
-        return HeldBody.of(routed.undecided(), call.loop(), body, this::send, routed::fail);
+    static RequestSink of(Exchange x, Operation.Generate generate, WireLimits limits) {
+        GenerateCall flow = new GenerateCall(x, generate);
+        return new PassThroughBody(x.call().allocator(), JsonCheck.passed(limits), x, flow::send);
     }
 
     /** @param body taken */
     private Subscription send(ByteBuf body) {
         TargetSelection selection;
         try {
-            selection = routed.selectTarget(new RequestAttributes(call.client(), Map.of(), ""));
+            selection = routed.selectTarget(new RequestAttributes(call.client(), Map.of(), ""), null);
         } catch (OipException unknown) {
             body.release();
-            routed.fail(unknown);
+            x.fail(unknown);
             return Subscription.NONE;
         }
         call = call.withAffinity(selection.affinity());
@@ -82,14 +73,14 @@ final class GenerateCall extends ForwardingReply implements Subscription {
 
     private Subscription send(Target target, ByteBuf body) {
         Operation.Generate forTarget = new Operation.Generate(target.model(), generate.stream());
-        return target.upstream().generate(call, forTarget, body, this);
+        return target.upstream().send(call, new UpstreamRequest.GenerateRequest(forTarget, body), this);
     }
 
     @Override
     public void message(ReplyMessage message) {
         releaseKept();
         if (message instanceof ReplyMessage.Events events && events.content().forEachByte(errors) >= 0) {
-            routed.failsInResponse(new OipException(ErrorCode.UNKNOWN, "the server sent an error event"));
+            x.failsInResponse(new OipException(ErrorCode.UNKNOWN, "the server sent an error event"));
         }
         super.message(message);
     }
@@ -104,7 +95,7 @@ final class GenerateCall extends ForwardingReply implements Subscription {
     public void fail(OipException failure) {
         Target next = fallback;
         ByteBuf body = kept;
-        if (!ended && next != null && body != null && RouteCall.fallsBack(call, failure)) {
+        if (!ended && next != null && body != null && RoutedCall.fallsBack(call, failure)) {
             routed.failedOver(failure, next);
             fallback = null;
             kept = null;
@@ -118,7 +109,6 @@ final class GenerateCall extends ForwardingReply implements Subscription {
     @Override
     public void cancel() {
         end();
-        routed.cancelled();
         inFlight.cancel();
     }
 

@@ -1,14 +1,12 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
-import dev.isthmus.gateway.call.ForwardingReply;
-import dev.isthmus.gateway.call.ForwardingService;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
@@ -26,7 +24,8 @@ import org.slf4j.event.Level;
  * id of their request, with which the full text is logged. The gateway's own messages about a request are not changed.
  * If so configured, neither are the servers' texts about a client's mistake, except for what is {@link RedactedText}.
  */
-final class GenericErrorTexts extends ForwardingService {
+final class GenericErrorTexts implements Layer {
+    private static final Slot<GenericEventErrors> EVENTS = new Slot<>();
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
     private static final int MAX_LOGGED = 2000;
     private static final int FIRST_SERVER_ERROR = 500;
@@ -38,15 +37,19 @@ final class GenericErrorTexts extends ForwardingService {
      * @param showsMistakes whether clients get a server's text about their own mistake
      * @param routes know by which names servers know a model
      */
-    GenericErrorTexts(Service next, boolean showsMistakes, RoutingTable routes) {
-        super(next);
+    GenericErrorTexts(boolean showsMistakes, RoutingTable routes) {
         this.showsMistakes = showsMistakes;
         this.routes = routes;
     }
 
     @Override
-    public RequestSink open(Call call, Reply reply) {
-        return super.open(call, new GenericReply(call, reply));
+    public String name() {
+        return "error_texts";
+    }
+
+    @Override
+    public String explain(Call call) {
+        return showsMistakes ? "hides servers' texts but for those about the request" : "hides servers' texts";
     }
 
     /** Returns the text that replaces a failure's own; null if its own may be shown. */
@@ -127,77 +130,61 @@ final class GenericErrorTexts extends ForwardingService {
                         text.length() > MAX_LOGGED ? text.substring(0, MAX_LOGGED) : text);
     }
 
-    /** The reply to one call, on its event loop. */
-    private final class GenericReply extends ForwardingReply {
-        private final Call call;
-        private @Nullable GenericEventErrors events;
-
-        GenericReply(Call call, Reply client) {
-            super(client);
-            this.call = call;
-        }
-
-        /** @param part the id of the failed message of a stream; empty for the call */
-        private OipException generic(OipException failure, String part) {
-            if (showsMistakes && failure.isServersText() && isMistake(failure.code())) {
-                RedactedText shown = RedactedText.of(failure.message());
-                if (!shown.text().isEmpty()) {
-                    return mistake(failure, shown, part);
-                }
-            }
-            String fixed = fixed(failure);
-            return fixed == null ? failure : hidden(failure, fixed, part);
-        }
-
-        private OipException mistake(OipException failure, RedactedText shown, String part) {
-            String text = withRequestedName(shown.text(), call.operation().requestedModel());
-            return shown.redacted() ? hidden(failure, text, part) : failure.withMessage(text);
-        }
-
-        private OipException hidden(OipException failure, String shown, String part) {
-            String requestId = call.context().requestId();
-            log(failure.code(), call.context(), part, failure.message());
-            return failure.withMessage(shown + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
-        }
-
-        private GenericEventErrors events() {
-            GenericEventErrors existing = events;
-            if (existing == null) {
-                existing = new GenericEventErrors(
-                        call.allocator(),
-                        text -> generic(new OipException(ErrorCode.UNKNOWN, text), "")
-                                .message());
-                events = existing;
-            }
-            return existing;
-        }
-
-        @Override
-        public void message(ReplyMessage message) {
-            switch (message) {
-                case ReplyMessage.StreamError error ->
-                    super.message(new ReplyMessage.StreamError(generic(error.failure(), error.id()), error.id()));
-                case ReplyMessage.Events part -> events(events().replaceErrors(part.content()));
-                // The reason is available on the admin address.
-                case ReplyMessage.Ready ready -> super.message(new ReplyMessage.Ready(ready.ready()));
-                default -> super.message(message);
+    /** @param part the id of the failed message of a stream; empty for the call */
+    private OipException generic(Exchange x, OipException failure, String part) {
+        if (showsMistakes && failure.isServersText() && isMistake(failure.code())) {
+            RedactedText shown = RedactedText.of(failure.message());
+            if (!shown.text().isEmpty()) {
+                return mistake(x, failure, shown, part);
             }
         }
+        String fixed = fixed(failure);
+        return fixed == null ? failure : hidden(x, failure, fixed, part);
+    }
 
-        /** @param part taken */
-        private void events(ByteBuf part) {
-            if (part.isReadable()) {
-                super.message(new ReplyMessage.Events(part));
-            } else {
-                part.release();
-            }
-        }
+    private OipException mistake(Exchange x, OipException failure, RedactedText shown, String part) {
+        ModelRef requested = x.isCall() ? x.call().operation().requestedModel() : null;
+        String text = withRequestedName(shown.text(), requested);
+        return shown.redacted() ? hidden(x, failure, text, part) : failure.withMessage(text);
+    }
 
-        @Override
-        public void fail(OipException failure) {
-            // Before the text is replaced: operators see the full one.
-            call.context().failed(failure);
-            super.fail(generic(failure, ""));
+    private static OipException hidden(Exchange x, OipException failure, String shown, String part) {
+        String requestId = x.context().requestId();
+        log(failure.code(), x.context(), part, failure.message());
+        return failure.withMessage(shown + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
+    }
+
+    @Override
+    public @Nullable ReplyMessage message(Exchange x, ReplyMessage message) {
+        return switch (message) {
+            case ReplyMessage.StreamError error ->
+                new ReplyMessage.StreamError(generic(x, error.failure(), error.id()), error.id());
+            case ReplyMessage.Events events -> generic(x, events);
+            // The reason is available on the admin address.
+            case ReplyMessage.Ready ready -> new ReplyMessage.Ready(ready.ready());
+            default -> message;
+        };
+    }
+
+    private @Nullable ReplyMessage generic(Exchange x, ReplyMessage.Events events) {
+        GenericEventErrors errors = x.get(EVENTS);
+        if (errors == null) {
+            errors = new GenericEventErrors(
+                    x.context().allocator(),
+                    text -> generic(x, new OipException(ErrorCode.UNKNOWN, text), "")
+                            .message());
+            x.put(EVENTS, errors);
         }
+        ByteBuf shown = errors.replaceErrors(events.content());
+        if (shown.isReadable()) {
+            return new ReplyMessage.Events(shown);
+        }
+        shown.release();
+        return null;
+    }
+
+    @Override
+    public OipException failure(Exchange x, OipException failure) {
+        return generic(x, failure, "");
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
@@ -7,7 +8,6 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * request is forwarded in parts if its route allows that, to a target that is selected when its head is complete.
  */
 final class IncomingRequest implements RequestSink {
-    private final Call call;
-    private final RouteCall routed;
+    private final Exchange x;
+    private final RoutedCall routed;
     private final RequestBody body;
     private final InferCall flow;
     /** Whether every upstream of the route accepts bodies of its size in parts. */
@@ -29,10 +29,9 @@ final class IncomingRequest implements RequestSink {
     private @Nullable TargetSelection selection;
     private @Nullable RequestUpload upload;
 
-    private IncomingRequest(
-            Call call, RouteCall routed, RequestBody body, InferCall flow, boolean open, boolean large) {
-        this.call = call;
-        this.routed = routed;
+    private IncomingRequest(Exchange x, RequestBody body, InferCall flow, boolean open, boolean large) {
+        this.x = x;
+        this.routed = RoutedCall.of(x);
         this.body = body;
         this.flow = flow;
         this.open = open;
@@ -40,13 +39,15 @@ final class IncomingRequest implements RequestSink {
     }
 
     /** Creates the sink of a new call. */
-    static RequestSink of(Call call, Operation.Infer infer, RouteCall routed, Transcoder transcoder, InferRules rules) {
+    static RequestSink of(Exchange x, Operation.Infer infer, Transcoder transcoder, InferRules rules) {
+        Call call = x.call();
+        RoutedCall routed = RoutedCall.of(x);
         RequestBody body = switch (infer.form()) {
             case BodyForm.RestForm rest -> restBody(call, infer, rest, routed, transcoder, rules);
             case BodyForm.ProtobufForm protobuf ->
                 new ProtobufBody(transcoder, call.allocator(), protobuf.outline(), protobuf.inParts());
         };
-        InferCall flow = new InferCall(call, infer, routed, transcoder, body);
+        InferCall flow = new InferCall(x, infer, transcoder, body);
         // The length of a protobuf message is not known before its first part.
         long maxLength = infer.form() instanceof BodyForm.RestForm rest ? rest.bodyLength() : Long.MAX_VALUE;
         // A request that may have to be sent again is gathered.
@@ -54,15 +55,16 @@ final class IncomingRequest implements RequestSink {
                 && !infer.stream()
                 && !body.needsMetadata()
                 && !flow.hasFallback()
-                && !routed.shadowed();
-        return new IncomingRequest(call, routed, body, flow, open, open && maxLength > largest(routed));
+                && !routed.shadowed()
+                && !x.changesRequests();
+        return new IncomingRequest(x, body, flow, open, open && maxLength > largest(routed));
     }
 
     private static RequestBody restBody(
             Call call,
             Operation.Infer infer,
             BodyForm.RestForm rest,
-            RouteCall routed,
+            RoutedCall routed,
             Transcoder transcoder,
             InferRules rules) {
         if (rest.jsonLength() == 0) {
@@ -85,7 +87,6 @@ final class IncomingRequest implements RequestSink {
             chunk.release();
             return;
         }
-        routed.received(chunk.readableBytes());
         try {
             body.add(chunk);
             forward();
@@ -108,7 +109,7 @@ final class IncomingRequest implements RequestSink {
     }
 
     /** The smallest message that any upstream of the route accepts in parts. */
-    private static long smallest(RouteCall routed) {
+    private static long smallest(RoutedCall routed) {
         long smallest = Long.MAX_VALUE;
         for (Upstream upstream : routed.route().upstreams()) {
             smallest = Math.min(smallest, upstream.passesFrom());
@@ -117,7 +118,7 @@ final class IncomingRequest implements RequestSink {
     }
 
     /** The largest message that some upstream of the route does not accept in parts. */
-    private static long largest(RouteCall routed) {
+    private static long largest(RoutedCall routed) {
         long largest = 0;
         for (Upstream upstream : routed.route().upstreams()) {
             largest = Math.max(largest, upstream.passesFrom());
@@ -127,8 +128,7 @@ final class IncomingRequest implements RequestSink {
 
     /** Selects the target. The selection is kept, even if the request is gathered after all. */
     private void begin(StreamedRequest streamed) {
-        routed.expects(streamed.length());
-        if (routed.undecided() != null) {
+        if (!x.sized(streamed.length())) {
             // Gathered meanwhile, and sent when it is complete and admitted.
             return;
         }
@@ -140,7 +140,7 @@ final class IncomingRequest implements RequestSink {
     }
 
     private TargetSelection select() {
-        return routed.selectTarget(new RequestAttributes(call.client(), body.parameters(), body.id()));
+        return routed.selectTarget(new RequestAttributes(x.call().client(), body.parameters(), body.id()), null);
     }
 
     @Override
@@ -167,26 +167,11 @@ final class IncomingRequest implements RequestSink {
             return;
         }
         try {
-            routed.bodyComplete();
-            RateWait.then(routed.undecided(), call.loop(), this::complete);
-        } catch (RuntimeException | OutOfMemoryError e) {
-            flow.abort(e);
-        }
-    }
-
-    /** @param refusal why the body is not admitted; null if it is */
-    private void complete(@Nullable OipException refusal) {
-        if (flow.isEnded()) {
-            return;
-        }
-        if (refusal != null) {
-            flow.abort(refusal);
-            return;
-        }
-        try {
             body.end();
             if (upload != null) {
-                routed.sendingLast();
+                if (!x.isResponding()) {
+                    x.sending();
+                }
                 upload.end();
             } else {
                 flow.send(selection == null ? select() : selection);

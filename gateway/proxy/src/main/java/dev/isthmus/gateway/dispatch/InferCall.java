@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
@@ -11,6 +12,7 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -32,7 +34,8 @@ final class InferCall implements Reply {
     private static final Logger LOG = LoggerFactory.getLogger(InferCall.class);
 
     private final Operation.Infer infer;
-    private final RouteCall routed;
+    private final Exchange x;
+    private final RoutedCall routed;
     private final RequestBody body;
     private final OutgoingResponse response;
     private Call call;
@@ -41,11 +44,12 @@ final class InferCall implements Reply {
     private boolean callEnded;
 
     /** @param body the client's request, released when it is not needed any more */
-    InferCall(Call call, Operation.Infer infer, RouteCall routed, Transcoder transcoder, RequestBody body) {
-        this.call = CallTimeouts.within(call, routed.route().config().timeout());
+    InferCall(Exchange x, Operation.Infer infer, Transcoder transcoder, RequestBody body) {
+        this.x = x;
+        this.routed = RoutedCall.of(x);
+        this.call = CallTimeouts.within(x.call(), routed.route().config().timeout());
         this.infer = infer;
-        this.routed = routed;
-        this.response = new OutgoingResponse(call.context(), routed, transcoder);
+        this.response = new OutgoingResponse(x, transcoder);
         this.fallback = routed.route().fallback(infer.model());
         this.body = body;
     }
@@ -80,10 +84,11 @@ final class InferCall implements Reply {
         }
         applyAffinity(selection);
         response.form(started.form());
-        routed.sending();
-        RequestUpload upload = new RequestUpload(streamed, this);
+        x.sending();
+        RequestUpload upload = new RequestUpload(
+                streamed, new UpstreamRequest.InferenceInParts(target.model(), started.length()), this);
         inFlight = upload;
-        upload.open(call, target, started.length());
+        upload.open(call, target.upstream());
         return upload;
     }
 
@@ -97,8 +102,11 @@ final class InferCall implements Reply {
 
     private void send(Target target, boolean first) {
         if (body.needsMetadata()) {
-            Subscription metadataCall =
-                    target.upstream().modelMetadata(call, target.model(), new ModelMetadataReply(target, first));
+            Subscription metadataCall = target.upstream()
+                    .send(
+                            call,
+                            new UpstreamRequest.ModelMetadataRequest(target.model()),
+                            new ModelMetadataReply(target, first));
             // The metadata may have been received already, and the request sent.
             inFlight = inFlight == Subscription.NONE ? metadataCall : inFlight;
         } else {
@@ -111,11 +119,10 @@ final class InferCall implements Reply {
             Upstream upstream = target.upstream();
             UpstreamMessage prepared = body.prepare(routed.features(upstream), target.model());
             response.form(prepared.form());
-            routed.sending();
-            Subscription started = infer.stream()
-                    ? upstream.inferEvents(call, target.model(), prepared.message(), this)
-                    : upstream.infer(call, target.model(), prepared.message(), this);
-            inferStarted(started, first);
+            x.sending();
+            UpstreamRequest request =
+                    new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
+            inferStarted(upstream.send(call, request, this), first);
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(failure(e));
         }
@@ -136,7 +143,6 @@ final class InferCall implements Reply {
     void cancel() {
         if (!callEnded) {
             callEnded = true;
-            routed.cancelled();
             releaseIfUnused();
             inFlight.cancel();
         }
@@ -197,12 +203,12 @@ final class InferCall implements Reply {
 
     @Override
     public void onReady() {
-        routed.onReady();
+        x.onReady();
     }
 
     @Override
     public boolean isReady() {
-        return routed.isReady();
+        return x.isReady();
     }
 
     @Override
@@ -213,14 +219,14 @@ final class InferCall implements Reply {
     @Override
     public void headers(Map<String, String> headers) {
         if (!callEnded) {
-            routed.headers(headers);
+            x.headers(headers);
         }
     }
 
     @Override
     public void message(ReplyMessage message) {
         if (!callEnded && message instanceof ReplyMessage.StreamError) {
-            routed.message(message);
+            x.message(message);
             return;
         }
         if (callEnded || !(message instanceof ReplyMessage.Part || message instanceof ReplyMessage.Inference)) {
@@ -267,7 +273,7 @@ final class InferCall implements Reply {
         if (!callEnded) {
             callEnded = true;
             releaseIfUnused();
-            routed.complete();
+            x.complete();
         }
     }
 
@@ -277,7 +283,7 @@ final class InferCall implements Reply {
             return;
         }
         Target nextTarget = fallback;
-        if (nextTarget != null && RouteCall.fallsBack(call, failure)) {
+        if (nextTarget != null && RoutedCall.fallsBack(call, failure)) {
             routed.failedOver(failure, nextTarget);
             fallback = null;
             inFlight = Subscription.NONE;
@@ -287,7 +293,11 @@ final class InferCall implements Reply {
         callEnded = true;
         boolean sends = inFlight instanceof RequestUpload upload && upload.waitsForClient();
         releaseIfUnused();
-        routed.fail(failure, sends);
+        if (sends && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
+            // The elapsed time is the client's.
+            x.excuseTarget();
+        }
+        x.fail(failure);
     }
 
     /** Releases the request, unless copies of it are still to be made or parts of it still to be received. */

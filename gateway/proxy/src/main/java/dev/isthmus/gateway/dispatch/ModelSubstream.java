@@ -80,10 +80,10 @@ final class ModelSubstream implements Reply {
             flow.client().message(reply);
             return;
         }
-        request.routed().message(reply);
+        request.exchange().message(reply);
         if (place.last()) {
             pending.remove(request);
-            request.routed().complete();
+            request.exchange().complete();
         }
     }
 
@@ -99,7 +99,7 @@ final class ModelSubstream implements Reply {
         if (request == null) {
             flow.client().message(new ReplyMessage.StreamError(failure, id));
         } else {
-            request.routed().fail(failure);
+            request.exchange().fail(failure);
         }
     }
 
@@ -132,7 +132,7 @@ final class ModelSubstream implements Reply {
         }
         for (StreamedCall request : pending.unfinished()) {
             if (!flow.callEnded()) {
-                request.routed().fail(key.named(failure));
+                request.exchange().fail(key.named(failure));
             }
         }
         flow.ended(key, this);

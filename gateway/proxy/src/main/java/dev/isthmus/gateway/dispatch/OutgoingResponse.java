@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -16,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * arrives, or as fast as the client reads.
  */
 final class OutgoingResponse {
+    private final Exchange x;
     private final CallContext context;
-    private final RouteCall routed;
+    private final RoutedCall routed;
     private final Transcoder transcoder;
     private ResponseForm form = ResponseForm.DECODED;
     private @Nullable PassThroughJson passThrough;
@@ -25,9 +27,10 @@ final class OutgoingResponse {
     /** Whether the server's response is complete. */
     private boolean received;
 
-    OutgoingResponse(CallContext context, RouteCall routed, Transcoder transcoder) {
-        this.context = context;
-        this.routed = routed;
+    OutgoingResponse(Exchange x, Transcoder transcoder) {
+        this.x = x;
+        this.context = x.context();
+        this.routed = RoutedCall.of(x);
         this.transcoder = transcoder;
     }
 
@@ -38,7 +41,7 @@ final class OutgoingResponse {
 
     /** Whether it may arrive in parts, see {@link Reply#acceptsParts}. */
     boolean acceptsParts(Wire wire, long length) {
-        return form.passesParts(wire) && !routed.compared() && routed.acceptsParts(wire, length);
+        return form.passesParts(wire) && !routed.compared() && x.acceptsParts(wire, length);
     }
 
     /**
@@ -53,21 +56,21 @@ final class OutgoingResponse {
         if (streamed || !Transcoder.writesText(message, form)) {
             InferMessage converted = transcoder.response(context.allocator(), message, form, context.memory()::source);
             context.memory().source(0);
-            routed.message(new ReplyMessage.Inference(converted));
+            x.message(new ReplyMessage.Inference(converted));
         } else {
             text(transcoder.text(context.allocator(), message, form, context.memory()::source));
         }
     }
 
     private void text(JsonResponseText json) {
-        if (json.inParts() && routed.acceptsParts(Wire.REST, json.bytes())) {
-            routed.responseStarted();
-            text = new JsonResponseWriter(json, context.memory(), routed);
+        if (json.inParts() && x.acceptsParts(Wire.REST, json.bytes())) {
+            x.responding();
+            text = new JsonResponseWriter(json, context.memory(), x);
             text.begin();
         } else {
             RestBody whole = json.whole();
             context.memory().source(0);
-            routed.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
+            x.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
         }
     }
 
@@ -80,7 +83,7 @@ final class OutgoingResponse {
      */
     void part(ReplyMessage.Part part) {
         if (form.wire() != Wire.REST) {
-            routed.message(part);
+            x.message(part);
             return;
         }
         if (passThrough == null) {
@@ -89,7 +92,7 @@ final class OutgoingResponse {
         }
         ReplyMessage.Part checked = passThrough.add(part);
         if (checked != null) {
-            routed.message(checked);
+            x.message(checked);
         }
     }
 
@@ -123,7 +126,7 @@ final class OutgoingResponse {
     void end() {
         ReplyMessage.Part last = passThrough == null ? null : passThrough.end();
         if (last != null) {
-            routed.message(last);
+            x.message(last);
         }
     }
 

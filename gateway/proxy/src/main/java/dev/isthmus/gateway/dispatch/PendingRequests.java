@@ -24,7 +24,7 @@ final class PendingRequests {
 
     void add(StreamedCall request) {
         if (waiting.size() >= MAX_WAITING) {
-            waiting.remove().routed().cancelled();
+            waiting.remove().exchange().request().cancel();
         }
         waiting.add(request);
     }
@@ -86,13 +86,13 @@ final class PendingRequests {
     void end() {
         endResponded();
         for (Iterator<StreamedCall> rest = waiting.iterator(); rest.hasNext(); rest.remove()) {
-            rest.next().routed().cancelled();
+            rest.next().exchange().request().cancel();
         }
     }
 
     private void endResponded() {
         if (responded != null) {
-            responded.routed().complete();
+            responded.exchange().complete();
             responded = null;
         }
     }

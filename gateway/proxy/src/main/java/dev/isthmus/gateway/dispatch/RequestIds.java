@@ -1,22 +1,16 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.ForwardingService;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HexIds;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Service;
-import dev.isthmus.oip.OipException;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Gives each call a request id: the client's {@code x-request-id}, or a new one if that is missing, longer than 128
  * characters, or has characters other than ASCII letters, digits and ._~:/+=@-. Every response has it, errors included,
  * and servers get it. Thread-safe.
  */
-final class RequestIds extends ForwardingService {
+final class RequestIds implements Layer {
     static final String HEADER = "x-request-id";
     private static final int MAX_LENGTH = 128;
     private static final String OTHERS = "._~:/+=@-";
@@ -24,29 +18,24 @@ final class RequestIds extends ForwardingService {
     private final boolean forwarded;
 
     /** @param forwarded whether servers get the id of a call */
-    RequestIds(Service next, boolean forwarded) {
-        super(next);
+    RequestIds(boolean forwarded) {
         this.forwarded = forwarded;
     }
 
     @Override
-    public RequestSink open(Call call, Reply reply) {
-        String sent = call.context().headers().value(HEADER);
-        String id = identify(call.context(), sent, reply);
-        return super.open(forwarded && !id.equals(sent) ? call.withHeader(HEADER, id) : call, reply);
+    public String name() {
+        return "request_ids";
     }
 
     @Override
-    public void reject(CallContext context, OipException refusal, Reply reply) {
-        identify(context, context.headers().value(HEADER), reply);
-        super.reject(context, refusal, reply);
-    }
-
-    private static String identify(CallContext context, @Nullable String sent, Reply reply) {
+    public void began(Exchange x) {
+        String sent = x.context().headers().value(HEADER);
         String id = sent != null && acceptable(sent) ? sent : HexIds.random128();
-        context.identified(id);
-        reply.headers(Map.of(HEADER, id));
-        return id;
+        x.context().identified(id);
+        x.headers(Map.of(HEADER, id));
+        if (forwarded && x.isCall() && !id.equals(sent)) {
+            x.call(x.call().withHeader(HEADER, id));
+        }
     }
 
     private static boolean acceptable(String id) {

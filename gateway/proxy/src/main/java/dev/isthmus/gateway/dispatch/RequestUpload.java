@@ -3,9 +3,9 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.OipException;
 
 /**
@@ -15,27 +15,23 @@ import dev.isthmus.oip.OipException;
 final class RequestUpload implements Subscription {
     private final StreamedRequest request;
     private final Reply client;
-    /** Accepts nothing until the call is opened. */
-    private RequestSink server = RequestSink.ENDED;
+    private final UpstreamRequest.InferenceInParts server;
+    private Subscription inFlight = Subscription.NONE;
 
     private boolean complete;
     private boolean ended;
     private boolean done;
 
     /** @param client receives the outcome of the call; its {@code onReady()} resumes reading from the client */
-    RequestUpload(StreamedRequest request, Reply client) {
+    RequestUpload(StreamedRequest request, UpstreamRequest.InferenceInParts server, Reply client) {
         this.request = request;
+        this.server = server;
         this.client = client;
     }
 
     /** Opens the call, which may end before this returns. */
-    void open(Call call, Target target, long length) {
-        RequestSink opened = target.upstream().inferParts(call, target.model(), length, new UploadReply());
-        if (done) {
-            opened.cancel();
-            return;
-        }
-        server = opened;
+    void open(Call call, Upstream upstream) {
+        inFlight = upstream.send(call, server, new UploadReply()).cancelIf(done);
         forward();
     }
 
@@ -75,14 +71,14 @@ final class RequestUpload implements Subscription {
     public void cancel() {
         if (!done) {
             done = true;
-            server.cancel();
+            inFlight.cancel();
         }
     }
 
     @Override
     public void onReady() {
         if (!done) {
-            server.onReady();
+            inFlight.onReady();
         }
     }
 

@@ -1,20 +1,19 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.RequestAttributes;
-import dev.isthmus.gateway.routing.Route;
-import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
-import dev.isthmus.gateway.settings.NameGrammar;
-import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.gateway.upstream.UnaryStream;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -44,39 +43,26 @@ import org.slf4j.LoggerFactory;
 final class StreamCallFlow implements RequestSink {
     private static final Logger LOG = LoggerFactory.getLogger(StreamCallFlow.class);
 
+    private final Exchange client;
     private final Call call;
     private final boolean separate;
-    private final RoutingTable routes;
-    private final RoutePolicyTable policies;
-    private final Authorization.CallRules rules;
     private final Transcoder transcoder;
-    private final Reply client;
     private final StreamSelections selections = new StreamSelections();
     private final Map<StreamTarget, ModelSubstream> substreams = new LinkedHashMap<>();
     /** Messages behind the undecided one. */
     private final Deque<ByteBuf> held = new ArrayDeque<>();
-    /** The message that waits for shared rate limits. */
-    private @Nullable ByteBuf undecided;
+    /** The request that waits for the decision of a layer. */
+    private @Nullable StreamedCall undecided;
 
     private boolean complete;
     private boolean ended;
     private boolean callEnded;
 
-    StreamCallFlow(
-            Call call,
-            boolean separate,
-            RoutingTable routes,
-            RoutePolicyTable policies,
-            Authorization.CallRules rules,
-            Transcoder transcoder,
-            Reply client) {
-        this.call = call;
-        this.separate = separate;
-        this.routes = routes;
-        this.policies = policies;
-        this.rules = rules;
-        this.transcoder = transcoder;
+    StreamCallFlow(Exchange client, boolean separate, Transcoder transcoder) {
         this.client = client;
+        this.call = client.call();
+        this.separate = separate;
+        this.transcoder = transcoder;
     }
 
     @Override
@@ -99,60 +85,28 @@ final class StreamCallFlow implements RequestSink {
             client.message(new ReplyMessage.StreamError(malformed, ""));
             return;
         }
-        guarded(outline, () -> charge(outline, message));
-    }
-
-    /** Runs a step of a message: if it refuses the message, the stream continues. */
-    private void guarded(ProtobufReader.Outline outline, Runnable step) {
+        StreamedCall request;
         try {
-            step.run();
-        } catch (OipException refused) {
-            client.message(new ReplyMessage.StreamError(refused, outline.id()));
-        } catch (RuntimeException fault) {
-            CallLog.of(LOG.atError(), call.context())
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(fault)
-                    .log("internal error in a stream of inferences on {}; please report it", outline.model());
-            fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
-        }
-    }
-
-    /** Counts the message (taken), and sends it when it is admitted. Messages behind it wait, so that order is kept. */
-    private void charge(ProtobufReader.Outline outline, ByteBuf message) {
-        StreamedCall request = new StreamedCall(outline.id(), client);
-        RouteCall routed;
-        try {
-            rules.check(call.context(), Permission.STREAM, NameGrammar.checked(outline.model()));
-            Route route = routes.route(outline.model());
-            routed = new RouteCall(call, route, outline.model(), policies, rules, request);
-            routed.received(message.readableBytes());
-            routed.bodyComplete();
-        } catch (OipException unknown) {
+            Operation infer = new Operation.Infer(outline.model(), new BodyForm.ProtobufForm(outline, null), true);
+            request = new StreamedCall(this, client, call.withOperation(infer), outline);
+        } catch (OipException malformed) {
             message.release();
-            throw unknown;
-        }
-        request.routed(routed);
-        if (routed.undecided() == null) {
-            send(outline, request, message);
+            client.message(new ReplyMessage.StreamError(malformed, outline.id()));
             return;
         }
-        undecided = message;
-        RateWait.then(routed.undecided(), call.loop(), refusal -> decided(outline, request, message, refusal));
+        request.begin(message);
+        if (request.exchange().isWaiting()) {
+            // Messages behind it wait too, so that order is kept.
+            undecided = request;
+        }
     }
 
-    private void decided(
-            ProtobufReader.Outline outline, StreamedCall request, ByteBuf message, @Nullable OipException refusal) {
+    /** The layers have let a request pass, or have refused it. */
+    void decided(StreamedCall request) {
+        if (undecided != request) {
+            return;
+        }
         undecided = null;
-        if (callEnded) {
-            message.release();
-            return;
-        }
-        if (refusal == null) {
-            guarded(outline, () -> send(outline, request, message));
-        } else {
-            message.release();
-            request.routed().fail(refusal);
-        }
         while (undecided == null && !held.isEmpty() && !callEnded) {
             accept(held.remove());
         }
@@ -163,28 +117,38 @@ final class StreamCallFlow implements RequestSink {
         }
     }
 
-    /** Sends the message (taken). */
-    private void send(ProtobufReader.Outline outline, StreamedCall streamed, ByteBuf message) {
-        RouteCall routed = streamed.routed();
-        ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
+    /** Sends a request that all layers have let pass (taken). */
+    void send(StreamedCall request, ByteBuf message) {
+        ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), request.outline());
         body.add(message);
-        TargetSelection selection;
-        InferMessage request;
         try {
-            selection = routed.selectTarget(attributes(outline), selections);
-            Target target = selection.target();
-            request = body.prepare(routed.features(target.upstream()), target.model())
-                    .message();
+            send(request, body);
         } catch (OipException refused) {
-            routed.fail(refused);
-            return;
+            request.exchange().fail(refused);
+        } catch (RuntimeException fault) {
+            CallLog.of(LOG.atError(), call.context())
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .setCause(fault)
+                    .log(
+                            "internal error in a stream of inferences on {}; please report it",
+                            request.outline().model());
+            fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
         } finally {
             body.release();
         }
+    }
+
+    private void send(StreamedCall streamed, ProtobufBody body) {
+        ProtobufReader.Outline outline = streamed.outline();
+        RoutedCall routed = RoutedCall.of(streamed.exchange());
+        TargetSelection selection = routed.selectTarget(attributes(outline), selections);
+        Target target = selection.target();
+        InferMessage request = body.prepare(routed.features(target.upstream()), target.model())
+                .message();
         Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
         routed.sendingUncopied(call);
-        substream(withAffinity, selection.target(), outline.model(), streamed)
-                .send(selection.target().model(), outline.id(), outline.emptyFinal(), request);
+        substream(withAffinity, target, outline.model(), streamed)
+                .send(target.model(), outline.id(), outline.emptyFinal(), request);
     }
 
     private RequestAttributes attributes(ProtobufReader.Outline outline) {
@@ -193,7 +157,7 @@ final class StreamCallFlow implements RequestSink {
 
     /** The stream for a request, opened if there is none. */
     private UpstreamStream substream(Call withAffinity, Target target, ModelRef requested, StreamedCall request) {
-        Object server = target.upstream().server(withAffinity, target.model());
+        Upstream server = target.upstream().server(withAffinity, target.model());
         StreamTarget key = new StreamTarget(target, server, requested.name());
         ModelSubstream existing = substreams.get(key);
         if (existing != null) {
@@ -213,7 +177,7 @@ final class StreamCallFlow implements RequestSink {
      * @param server one of the target's servers; any for requests without affinity
      * @param requested the model as the client names it
      */
-    record StreamTarget(Target target, Object server, String requested) {
+    record StreamTarget(Target target, Upstream server, String requested) {
         /** The model name to set in responses; null for the server's. */
         @Nullable
         String responseModel() {
@@ -273,7 +237,7 @@ final class StreamCallFlow implements RequestSink {
 
     @Override
     public long held() {
-        long bytes = undecided == null ? 0 : undecided.readableBytes();
+        long bytes = undecided == null ? 0 : undecided.exchange().request().held();
         bytes += held.stream().mapToLong(ByteBuf::readableBytes).sum();
         for (ModelSubstream substream : substreams.values()) {
             bytes += substream.stream().keptBytes();
@@ -299,6 +263,9 @@ final class StreamCallFlow implements RequestSink {
         substreams.clear();
         held.forEach(ByteBuf::release);
         held.clear();
+        if (undecided != null) {
+            undecided.exchange().request().cancel();
+        }
         remaining.forEach(ModelSubstream::cancel);
     }
 
@@ -325,7 +292,7 @@ final class StreamCallFlow implements RequestSink {
         return call;
     }
 
-    Reply client() {
+    Exchange client() {
         return client;
     }
 

@@ -1,40 +1,54 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.ForwardingReply;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.OipException;
-import java.util.Objects;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
-/** One request of a stream, answered within it: neither its end nor its failure ends the stream. */
+/**
+ * One request of a stream, answered within it: neither its end nor its failure ends the stream. It has an exchange of its
+ * own, which passes the layers.
+ */
 final class StreamedCall extends ForwardingReply {
-    private final String id;
-    private @Nullable RouteCall routed;
+    private final StreamCallFlow flow;
+    private final ProtobufReader.Outline outline;
+    private final Exchange exchange;
 
     /**
      * A request that was received.
      *
-     * @param id empty if it has none
-     * @param client the client's stream
+     * @param stream the client's stream
      */
-    StreamedCall(String id, Reply client) {
-        super(client);
-        this.id = id;
+    StreamedCall(StreamCallFlow flow, Exchange stream, Call call, ProtobufReader.Outline outline) {
+        super(stream);
+        this.flow = flow;
+        this.outline = outline;
+        this.exchange = stream.ofMessage(call, own -> new Message(), this);
     }
 
+    /** Empty if it has none. */
     String id() {
-        return id;
+        return outline.id();
     }
 
-    /** Sets the inference on its route, which replies here. */
-    void routed(RouteCall call) {
-        routed = call;
+    ProtobufReader.Outline outline() {
+        return outline;
     }
 
-    /** The inference on its route. */
-    RouteCall routed() {
-        return Objects.requireNonNull(routed);
+    Exchange exchange() {
+        return exchange;
+    }
+
+    /** Passes the layers, and is then sent. */
+    void begin(ByteBuf message) {
+        exchange.open();
+        exchange.request().data(message);
+        exchange.request().end();
     }
 
     @Override
@@ -42,6 +56,35 @@ final class StreamedCall extends ForwardingReply {
 
     @Override
     public void fail(OipException failure) {
-        super.message(new ReplyMessage.StreamError(failure, id));
+        super.message(new ReplyMessage.StreamError(failure, id()));
+        flow.decided(this);
+    }
+
+    /** The request behind the layers. */
+    private final class Message implements RequestSink {
+        private @Nullable ByteBuf message;
+
+        @Override
+        public void data(ByteBuf whole) {
+            message = whole;
+        }
+
+        @Override
+        public void end() {
+            ByteBuf whole = message;
+            message = null;
+            if (whole != null) {
+                flow.send(StreamedCall.this, whole);
+            }
+            flow.decided(StreamedCall.this);
+        }
+
+        @Override
+        public void cancel() {
+            if (message != null) {
+                message.release();
+                message = null;
+            }
+        }
     }
 }

@@ -258,7 +258,7 @@ public final class Upstreams implements AutoCloseable {
         return Set.of();
     }
 
-    /** Ordered by name. */
+    /** All upstreams, in order of their names. */
     public List<Upstream> all() {
         return leases.values().stream().map(Lease::upstream).toList();
     }

@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.ExchangeHandler;
+import dev.isthmus.gateway.call.Layers;
+import java.util.List;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.access.AccessPolicy;
@@ -11,7 +14,6 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -67,14 +69,11 @@ class InferCallTest {
                 null);
         Operation.Infer infer = new Operation.Infer(MODEL, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);
         Call call = new Call(infer, Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
-        RouteCall routed = new RouteCall(
-                call,
-                routes.route(MODEL),
-                MODEL,
-                policies,
-                new Authorization.CallRules(AccessPolicy.of(GatewayConfig.DEFAULT), new AccessMetrics(meters)),
-                new DiscardingReply());
-        return IncomingRequest.of(call, infer, routed, transcoder, new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN));
+        Routing routing = new Routing(
+                routes, (route, model) -> "m", policies, AccessPolicy.of(GatewayConfig.DEFAULT));
+        ExchangeHandler handler =
+                x -> IncomingRequest.of(x, infer, transcoder, new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN));
+        return new Layers(List.of(routing), handler, meters, System::nanoTime).open(call, new DiscardingReply());
     }
 
     @AfterEach

@@ -6,8 +6,8 @@ import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
@@ -47,12 +47,13 @@ class RequestUploadTest {
     @Test
     void cancelledWhileTheCallIsOpened_cancelsTheCall() {
         FakeUpstream upstream = new FakeUpstream();
-        RequestUpload upload = new RequestUpload(new EmptyRequest(), new DiscardingReply());
+        RequestUpload upload = new RequestUpload(
+                new EmptyRequest(), new UpstreamRequest.InferenceInParts(MODEL, 1), new DiscardingReply());
         upstream.beforeReturn = question -> upload.cancel();
         Operation operation = new Operation.Infer(MODEL, new BodyForm.RestForm(-1, -1, null), false);
         Call call = new Call(
                 operation, Call.NO_DEADLINE, Map.of(), new EmbeddedChannel().eventLoop(), ByteBufAllocator.DEFAULT);
-        upload.open(call, new Target(upstream, MODEL, "main"), 1);
+        upload.open(call, upstream);
         assertThat(upstream.only().cancelled).isTrue();
     }
 }

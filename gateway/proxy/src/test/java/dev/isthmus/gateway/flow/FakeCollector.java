@@ -7,7 +7,7 @@ import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
-import dev.isthmus.gateway.settings.TlsFiles.KeyedCertificate;
+import dev.isthmus.gateway.settings.TestAuthority;
 import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.KeyValue;
@@ -17,9 +17,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
@@ -30,8 +27,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
 
 /** An OpenTelemetry collector: receives spans over OTLP/HTTP. */
 final class FakeCollector implements AutoCloseable {
@@ -53,16 +48,9 @@ final class FakeCollector implements AutoCloseable {
     }
 
     /** Over TLS, with this certificate. */
-    static FakeCollector over(KeyedCertificate keyed) throws IOException, GeneralSecurityException {
-        KeyStore store = KeyStore.getInstance("PKCS12");
-        store.load(null, null);
-        store.setKeyEntry("server", keyed.key(), new char[0], keyed.chain().toArray(new X509Certificate[0]));
-        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        keys.init(store, new char[0]);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys.getKeyManagers(), null, null);
+    static FakeCollector over(TestAuthority.Issued issued) throws Exception {
         HttpsServer server = HttpsServer.create(ANY_PORT, 0);
-        server.setHttpsConfigurator(new HttpsConfigurator(context));
+        server.setHttpsConfigurator(new HttpsConfigurator(issued.server()));
         return new FakeCollector(server, "https");
     }
 

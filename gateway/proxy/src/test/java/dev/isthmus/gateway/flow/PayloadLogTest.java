@@ -29,16 +29,12 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -335,15 +331,8 @@ class PayloadLogTest {
     @Test
     void sinkOverTls_needsACertificateThatIsVouchedFor() throws Exception {
         TestAuthority authority = new TestAuthority(directory, "ca");
-        KeyStore keys = KeyStore.getInstance("PKCS12");
-        keys.load(null, null);
-        TestAuthority.Issued issued = authority.issue("sink", "localhost");
-        keys.setKeyEntry("sink", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
-        KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        managers.init(keys, new char[0]);
-        SSLContext tls = SSLContext.getInstance("TLS");
-        tls.init(managers.getKeyManagers(), null, null);
-        try (EventCollector secure = new EventCollector(tls)) {
+        try (EventCollector secure =
+                new EventCollector(authority.issue("sink", "localhost").server())) {
             start(Map.of("url", secure.url()));
             post("m", Infer.json("a", 7), 200);
             await().until(() -> counted("isthmus.payload.log.dropped.events", "io_error") == 2);

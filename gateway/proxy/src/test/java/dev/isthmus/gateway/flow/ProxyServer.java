@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.flow;
 
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.settings.Drain;
 import dev.isthmus.gateway.redis.FleetSharing;
@@ -227,20 +228,17 @@ public final class ProxyServer implements AutoCloseable {
                 transcoder,
                 new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, sharing.ramps(), memory, sharing.counters()),
                 previous == null ? null : previous.policies());
-        Service stack = ProxyStack.of(
-                List.of(tracing, calls, access, accessLog),
-                payloads,
-                config.answers().errors(),
+        List<Layer> layers = ProxyStack.layers(
                 config.headers().forwarded().contains("x-request-id"),
+                List.of(accessLog, access, calls, tracing),
+                config.answers().errors(),
+                callers,
+                payloads,
                 routes,
                 (route, model) -> key(plane[0], route, model),
-                policies,
-                plane[0].fleet(),
-                rules,
-                transcoder,
-                state,
-                callers,
-                System::nanoTime);
+                policies);
+        Service stack =
+                ProxyStack.of(layers, plane[0].fleet(), rules, transcoder, state, meters, System::nanoTime);
         IngressSettings settings =
                 IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), connectionPolicies);
         return new Configured(config, made, routes, policies, authenticator, plane[0], stack, settings);

@@ -20,7 +20,6 @@ import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.ShadowConfig;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
-import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -609,7 +608,7 @@ class TracingTest {
         TestAuthority.Issued issued = authority.issue("collector", "localhost");
         Path trusted = folder.resolve("trusted.pem");
         Files.copy(new TestAuthority(folder, "other").ca(), trusted);
-        try (FakeCollector secure = FakeCollector.over(TlsFiles.keyed(issued.certificate(), issued.key()));
+        try (FakeCollector secure = FakeCollector.over(issued);
                 Stage stage = stage(Map.of("endpoint", secure.endpoint(), "ca", trusted))) {
             infer(stage, "m");
             await().atMost(Duration.ofSeconds(30)).until(() -> dropped(stage, "collector") == 2);

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.TlsFileException;
-import dev.isthmus.gateway.tls.TrustedIssuers;
+import dev.isthmus.gateway.settings.TlsFiles;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -136,7 +136,7 @@ final class FetchedKeys implements SigningKeySource {
                 .connectTimeout(TIMEOUT)
                 .followRedirects(HttpClient.Redirect.NEVER)
                 .version(HttpClient.Version.HTTP_1_1);
-        return (ca == null ? builder : builder.sslContext(TrustedIssuers.context(ca))).build();
+        return (ca == null ? builder : builder.sslContext(TlsFiles.trusting(ca))).build();
     }
 
     /** Returns the time until the next fetch. */

@@ -35,7 +35,7 @@ final class JwtVerifier {
     private final SigningKeySource source;
     private final InstantSource clock;
     private final JwtClaims claims;
-    private final FailedChecks failedChecks;
+    private final CredentialCheckLimit failedChecks;
     private final Cache<Sha256Digest, VerifiedToken> verified = Caffeine.newBuilder()
             .maximumSize(MAX_KEPT)
             .expireAfterAccess(IDLE)
@@ -76,7 +76,7 @@ final class JwtVerifier {
         this.source = source;
         this.clock = clock;
         this.claims = new JwtClaims(config);
-        this.failedChecks = new FailedChecks(nanoTime);
+        this.failedChecks = new CredentialCheckLimit(nanoTime);
     }
 
     /**

@@ -30,12 +30,12 @@ final class ClientContexts extends ContextSet {
         this.http1 = http1;
     }
 
-    /** For gRPC. */
+    /** The context of connections over HTTP/2, for gRPC. */
     SslContext http2() {
         return http2;
     }
 
-    /** For REST and metrics. */
+    /** The context of connections over HTTP/1.1, for REST and metrics. */
     SslContext http1() {
         return http1;
     }

@@ -13,35 +13,17 @@ import java.security.cert.TrustAnchor;
 import java.security.cert.X509CRL;
 import java.security.cert.X509CertSelector;
 import java.security.cert.X509Certificate;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import javax.net.ssl.CertPathTrustManagerParameters;
-import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /** Verifies the certificates of peers against those of trusted issuers, and against revocation lists. */
-public final class TrustedIssuers {
+final class TrustedIssuers {
     private TrustedIssuers() {}
-
-    /**
-     * The context of a JDK client that trusts the issuers in a file, and no others.
-     *
-     * @throws TlsFileException if the file cannot be used
-     */
-    public static SSLContext context(Path ca) {
-        TrustManagerFactory trusted = of(ca, null, new ArrayList<>());
-        try {
-            SSLContext context = SSLContext.getInstance("TLS");
-            context.init(null, trusted.getTrustManagers(), null);
-            return context;
-        } catch (GeneralSecurityException e) {
-            throw new TlsFileException(ca, "cannot be used: " + e.getMessage(), e);
-        }
-    }
 
     /**
      * Reads the files.

@@ -15,16 +15,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -70,16 +66,8 @@ class FetchedKeysTest {
 
     private FetchedKeys fetchedOverTls(Path ca, TestAuthority.Issued certificate) throws Exception {
         server.stop(0);
-        KeyStore own = KeyStore.getInstance("PKCS12");
-        own.load(null, new char[0]);
-        own.setKeyEntry(
-                "own", certificate.keys().getPrivate(), new char[0], new X509Certificate[] {certificate.x509()});
-        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        keys.init(own, new char[0]);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys.getKeyManagers(), null, null);
         HttpsServer made = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        made.setHttpsConfigurator(new HttpsConfigurator(context));
+        made.setHttpsConfigurator(new HttpsConfigurator(certificate.server()));
         serve(made);
         String url = "https://127.0.0.1:" + server.getAddress().getPort() + "/keys";
         return new FetchedKeys(url, ca, Duration.ofMillis(50), worker, reloads::add);

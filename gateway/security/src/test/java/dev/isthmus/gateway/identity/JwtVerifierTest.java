@@ -257,7 +257,7 @@ class JwtVerifierTest {
     @Test
     void repeatedBadToken_isCheckedOnce() {
         String token = STRANGER.token(claims());
-        for (int i = 0; i < 10 * FailedChecks.AT_ONCE; i++) {
+        for (int i = 0; i < 10 * CredentialCheckLimit.AT_ONCE; i++) {
             expect(CredentialFailure.SIGNATURE, token);
         }
     }
@@ -273,10 +273,10 @@ class JwtVerifierTest {
     void manyBadTokens_ofOneAddress_areNotChecked_andOthersAre() throws Exception {
         String known = ISSUER.token(claims());
         verify(known);
-        for (int i = 0; i < FailedChecks.AT_ONCE; i++) {
+        for (int i = 0; i < CredentialCheckLimit.AT_ONCE; i++) {
             expect(CredentialFailure.SIGNATURE, unsigned(i));
         }
-        expect(CredentialFailure.TOO_MANY_FAILURES, unsigned(FailedChecks.AT_ONCE));
+        expect(CredentialFailure.TOO_MANY_FAILURES, unsigned(CredentialCheckLimit.AT_ONCE));
         expect(CredentialFailure.TOO_MANY_FAILURES, ISSUER.es256(claims()));
         assertThat(verify(known).name()).isEqualTo("alice");
         assertThat(verifier.verify(ISSUER.es256(claims()), ANOTHER).name()).isEqualTo("alice");
@@ -287,7 +287,7 @@ class JwtVerifierTest {
 
     @Test
     void goodTokens_areNotLimited() throws Exception {
-        for (int i = 0; i < 2 * FailedChecks.AT_ONCE; i++) {
+        for (int i = 0; i < 2 * CredentialCheckLimit.AT_ONCE; i++) {
             assertThat(verify(ISSUER.es256(TestIssuer.claims("a" + i).build())).name())
                     .isEqualTo("a" + i);
         }

@@ -9,7 +9,7 @@ import java.util.Set;
 public record AccessConfig(
         @Doc("Rules that allow something, in any order.") @NotEmpty
         List<AccessRule> rules) {
-    public static final AccessConfig DEFAULT = new AccessConfig(List.of());
+    public static final AccessConfig DEFAULT = DefaultValues.of(AccessConfig.class);
 
     public AccessConfig {
         rules = List.copyOf(rules);
@@ -34,7 +34,7 @@ public record AccessConfig(
             @Doc("Versions or labels as clients request them. Default: all, and requests without a version.")
             List<String> versions) {
         /** All defaults; allows nothing. */
-        public static final AccessRule DEFAULT = new AccessRule("", Callers.DEFAULT, Set.of(), List.of(), List.of());
+        public static final AccessRule DEFAULT = DefaultValues.of(AccessRule.class);
 
         public AccessRule {
             may = Set.copyOf(may);
@@ -61,8 +61,7 @@ public record AccessConfig(
 
             @Doc("Listeners by name, or HOST:PORT of those without one.")
             List<String> listeners) {
-        public static final Callers DEFAULT =
-                new Callers(List.of(), List.of(), Map.of(), List.of(), Set.of(), List.of());
+        public static final Callers DEFAULT = DefaultValues.of(Callers.class);
 
         public Callers {
             names = List.copyOf(names);

@@ -17,26 +17,26 @@ public record AccessLogConfig(
                 "Size at which the file is renamed to FILE.1, FILE.1 to FILE.2 and so on, and a new one is begun. Devices, "
                         + "pipes and symbolic links are never renamed.")
         @Size
+        @Default("128MiB")
         int rotateAt,
 
-        @Doc("Number of renamed files that are kept.") @Range(max = 1000)
+        @Doc("Number of renamed files that are kept.") @Range(max = 1000) @Default("5")
         int keep,
 
-        @Doc("Share of the calls that are logged. Failed calls and slow ones always are.") @Share
+        @Doc("Share of the calls that are logged. Failed calls and slow ones always are.") @Share @Default("100%")
         double sample,
 
         @Doc("The same for the calls of single models, by name or pattern.") @Share
         Map<String, Double> models,
 
-        @Doc("Duration from which a call is slow. 0s: none is.") @OrZero
+        @Doc("Duration from which a call is slow. 0s: none is.") @OrZero @Default("1s")
         Duration slow,
 
         @Doc("Request headers to log, in the member 'headers'. Those with credentials (authorization, "
                 + "proxy-authorization, cookie, x-api-key) are refused.")
         @HeaderName
         List<String> headers) {
-    public static final AccessLogConfig DEFAULT =
-            new AccessLogConfig(null, 128 << 20, 5, 1, Map.of(), Duration.ofSeconds(1), List.of());
+    public static final AccessLogConfig DEFAULT = DefaultValues.of(AccessLogConfig.class);
 
     /** Headers with credentials. */
     static final List<String> CREDENTIALS = List.of("authorization", "proxy-authorization", "cookie", "x-api-key");

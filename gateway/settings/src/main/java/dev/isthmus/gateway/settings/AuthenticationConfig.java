@@ -14,17 +14,17 @@ public record AuthenticationConfig(
         @Nullable JwtConfig jwt,
         @Nullable CertificateConfig clientCertificates,
 
-        @Doc("Whether liveness and readiness of the server need a credential: open or authenticated.")
+        @Doc("Whether liveness and readiness of the server need a credential: open or authenticated.") @Default("open")
         HealthProbes health,
 
         @Doc(
                 "Maximum concurrent calls of one caller, whatever its credentials; more are refused with 429. 0: no limit.")
         @Range(max = 1_000_000)
+        @Default("0")
         int maxRequests,
 
         Forward forward) {
-    public static final AuthenticationConfig DEFAULT =
-            new AuthenticationConfig(null, null, null, HealthProbes.OPEN, 0, Forward.DEFAULT);
+    public static final AuthenticationConfig DEFAULT = DefaultValues.of(AuthenticationConfig.class);
 
     /** API keys. */
     @Doc("API keys, in a header of their own or as 'Authorization: Bearer'.")
@@ -36,8 +36,9 @@ public record AuthenticationConfig(
             @Required
             Path file,
 
-            @Doc("The header.") @HeaderName String header) {
-        public static final ApiKeyConfig DEFAULT = new ApiKeyConfig(Path.of(""), "x-api-key");
+            @Doc("The header.") @HeaderName @Default("x-api-key")
+            String header) {
+        public static final ApiKeyConfig DEFAULT = DefaultValues.of(ApiKeyConfig.class);
     }
 
     /** JSON Web Tokens. */
@@ -61,29 +62,21 @@ public record AuthenticationConfig(
             @Nullable
             Path jwksCa,
 
-            @Doc("Time after which the keys are fetched again.")
+            @Doc("Time after which the keys are fetched again.") @Default("5m")
             Duration refresh,
 
-            @Doc("Accepted signature algorithms.") @NotEmpty Set<JwtAlgorithm> algorithms,
+            @Doc("Accepted signature algorithms.") @NotEmpty @Default({"rs256", "es256", "eddsa"})
+            Set<JwtAlgorithm> algorithms,
 
-            @Doc("Tolerated difference between the clocks of issuer and gateway.") @OrZero
+            @Doc("Tolerated difference between the clocks of issuer and gateway.") @OrZero @Default("30s")
             Duration skew,
 
-            @Doc("Claim with the name of the caller.") String nameClaim,
+            @Doc("Claim with the name of the caller.") @Default("sub")
+            String nameClaim,
 
-            @Doc("Claim with the groups of the caller: a list, or text separated by spaces.")
+            @Doc("Claim with the groups of the caller: a list, or text separated by spaces.") @Default("groups")
             String groupsClaim) {
-        public static final JwtConfig DEFAULT = new JwtConfig(
-                "",
-                List.of(),
-                null,
-                null,
-                null,
-                Duration.ofMinutes(5),
-                Set.of(JwtAlgorithm.RS256, JwtAlgorithm.ES256, JwtAlgorithm.EDDSA),
-                Duration.ofSeconds(30),
-                "sub",
-                "groups");
+        public static final JwtConfig DEFAULT = DefaultValues.of(JwtConfig.class);
 
         public JwtConfig {
             audiences = List.copyOf(audiences);
@@ -96,21 +89,24 @@ public record AuthenticationConfig(
     public record CertificateConfig(
             @Doc("What names the caller: cn (of the subject), or the first subject alternative name of the type dns, "
                     + "uri or email.")
+            @Default("cn")
             CertificateName name) {
-        public static final CertificateConfig DEFAULT = new CertificateConfig(CertificateName.CN);
+        public static final CertificateConfig DEFAULT = DefaultValues.of(CertificateConfig.class);
     }
 
     /** What servers learn of the caller. */
     @Doc("What upstream servers learn of the caller.")
     public record Forward(
             @Doc("The caller's credential: removed, or passed if 'headers: forward' names its header.")
+            @Default("removed")
             ForwardedCredential credential,
 
             @Doc("Header with the caller's name, percent-encoded where it is not printable ASCII. Values that clients "
                     + "send are removed.")
             @HeaderName
+            @Default(HeaderAllowList.PRINCIPAL)
             String principalHeader) {
-        public static final Forward DEFAULT = new Forward(ForwardedCredential.REMOVED, HeaderAllowList.PRINCIPAL);
+        public static final Forward DEFAULT = DefaultValues.of(Forward.class);
     }
 
     /** Whether a credential reaches upstream servers. */

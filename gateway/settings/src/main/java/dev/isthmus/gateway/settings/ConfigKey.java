@@ -34,7 +34,7 @@ record ConfigKey(
         }
     };
 
-    /** The keys of a section, in declaration order. Defaults are read from the record's constant {@code DEFAULT}. */
+    /** The keys of a section, in declaration order. Defaults are those of the record's constant {@code DEFAULT}. */
     static List<ConfigKey> of(Class<? extends Record> type) {
         return KEYS.get(type);
     }

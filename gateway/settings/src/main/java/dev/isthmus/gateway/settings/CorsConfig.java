@@ -18,13 +18,12 @@ public record CorsConfig(
         @Doc("Response headers that pages may read, in addition to those of the gateway.") @HeaderName
         List<String> exposedHeaders,
 
-        @Doc("Time for which browsers may keep the answer to a preflight request.") @OrZero
+        @Doc("Time for which browsers may keep the answer to a preflight request.") @OrZero @Default("10m")
         Duration maxAge,
 
         @Doc("Whether pages may send cookies and client certificates. Not with the origin *.")
         boolean credentials) {
-    public static final CorsConfig DEFAULT =
-            new CorsConfig(List.of(), List.of(), List.of(), Duration.ofMinutes(10), false);
+    public static final CorsConfig DEFAULT = DefaultValues.of(CorsConfig.class);
 
     public CorsConfig {
         origins = List.copyOf(origins);

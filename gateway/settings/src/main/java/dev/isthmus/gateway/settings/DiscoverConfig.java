@@ -12,7 +12,7 @@ public record DiscoverConfig(
                 + "predictor an upstream. A model of this file with the same name or alias takes precedence.")
         List<KServeConfig> kserve) {
     /** Nothing. */
-    public static final DiscoverConfig DEFAULT = new DiscoverConfig(List.of());
+    public static final DiscoverConfig DEFAULT = DefaultValues.of(DiscoverConfig.class);
 
     public DiscoverConfig {
         kserve = List.copyOf(kserve);
@@ -40,6 +40,6 @@ public record DiscoverConfig(
             @DefaultsFrom("upstream_defaults")
             UpstreamConfig upstream) {
         /** All defaults; without a namespace. */
-        public static final KServeConfig DEFAULT = new KServeConfig("", null, null, null, UpstreamConfig.DEFAULT);
+        public static final KServeConfig DEFAULT = DefaultValues.of(KServeConfig.class);
     }
 }

@@ -9,10 +9,12 @@ public record Drain(
         @Doc("Time during which the gateway reports itself not ready and serves as before, so that load balancers "
                 + "stop sending to it. 0s: none. SIGINT skips it.")
         @OrZero
+        @Default("5s")
         Duration delay,
 
         @Doc("Time for calls to end, after which the rest fail with UNAVAILABLE, or 503. 0s: they fail at once.")
         @OrZero
+        @Default("20s")
         Duration timeout) {
-    public static final Drain DEFAULT = new Drain(Duration.ofSeconds(5), Duration.ofSeconds(20));
+    public static final Drain DEFAULT = DefaultValues.of(Drain.class);
 }

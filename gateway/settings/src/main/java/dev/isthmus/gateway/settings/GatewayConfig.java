@@ -175,10 +175,10 @@ public record GatewayConfig(
     /** The address of the admin API. */
     @Doc("Address for operators: metrics, state, reloads.")
     public record Admin(
-            @Doc("Host name or address. An address that is not loopback needs a token.") @HostName
+            @Doc("Host name or address. An address that is not loopback needs a token.") @HostName @Default("127.0.0.1")
             String host,
 
-            @Doc("0 takes any free port.") @Range(max = 65_535)
+            @Doc("0 takes any free port.") @Range(max = 65_535) @Default("9901")
             int port,
 
             @Doc("File with the token that POST requests need ('Authorization: Bearer'), and GET requests if the "
@@ -195,7 +195,7 @@ public record GatewayConfig(
             List<String> allowedHosts,
 
             @Nullable ListenerTls tls) {
-        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of(), null);
+        public static final Admin DEFAULT = DefaultValues.of(Admin.class);
 
         /** An address for plain text. */
         public Admin(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
@@ -210,89 +210,98 @@ public record GatewayConfig(
     /** Limits on client requests. */
     @Doc("Limits on requests.")
     public record Limits(
-            @Doc("Largest request body, gRPC message and upstream response.") @Size
+            @Doc("Largest request body, gRPC message and upstream response.") @Size @Default("64MiB")
             int maxBodySize,
 
             @Doc("Largest request that is not inference, generate or load: health, metadata, index, statistics, "
                     + "settings, shared memory.")
             @Size
+            @Default("64KiB")
             int maxManagementSize,
 
             @Doc("Largest response of a server to such a request and to load, at most 1/128 of the heap. Of readiness "
                     + "and metadata: 1MiB.")
             @Size
+            @Default("8MiB")
             int maxManagementResponseSize,
 
             @Doc("Largest ratio of decompressed to compressed bytes. The first MiB of a body or message is exempt.")
             @Range(min = 1, max = 10_000)
+            @Default("100")
             int maxDecompressionRatio,
 
-            @Doc("Maximum concurrent streams of one HTTP/2 connection.") @Range(min = 1, max = 100_000)
+            @Doc("Maximum concurrent streams of one HTTP/2 connection.") @Range(min = 1, max = 100_000) @Default("100")
             int maxConcurrentStreams,
 
-            @Doc("Maximum concurrent calls; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+            @Doc("Maximum concurrent calls; more are refused with 503.")
+            @Range(min = 1, max = 1_000_000)
+            @Default("10000")
             int maxRequests,
 
             @Doc("Share of direct memory (-XX:MaxDirectMemorySize) for requests and responses of all calls. A "
                     + "call that needs more is refused with 503.")
             @Share
+            @Default("50%")
             double maxBuffered,
 
             @Doc("Maximum number of inputs, of requested outputs, and of outputs of one " + "message.")
             @Range(min = 1, max = 65_536)
+            @Default("4096")
             int maxTensors,
 
             @Doc("Maximum number of gateways that a call passes, this one included; more are a loop, refused with 508.")
             @Range(min = 1, max = 100)
+            @Default("5")
             int maxHops,
 
             Http2Abuse http2Abuse) {
-        public static final Limits DEFAULT =
-                new Limits(64 << 20, 64 << 10, 8 << 20, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
+        public static final Limits DEFAULT = DefaultValues.of(Limits.class);
     }
 
     /** The headers forwarded between client and upstream, whichever protocol each of them speaks. */
     @Doc("Headers that are forwarded, over either protocol.")
     public record Headers(
             @Doc(value = "Request headers that are forwarded to servers. A name may end in *.", key = "forward")
+            @Default({"authorization", "baggage", "traceparent", "tracestate", "x-request-id"})
             HeaderAllowList forwarded,
 
             @Doc(value = "Response headers and gRPC trailers that are returned to clients.", key = "return")
+            @Default({"retry-after", "server-timing", "traceparent", "tracestate", "x-request-id", "ce-*"})
             HeaderAllowList returned) {
-        public static final Headers DEFAULT = new Headers(
-                HeaderAllowList.of(List.of("traceparent", "tracestate", "baggage", "x-request-id", "authorization")),
-                HeaderAllowList.of(
-                        List.of("traceparent", "tracestate", "x-request-id", "retry-after", "server-timing", "ce-*")));
+        public static final Headers DEFAULT = DefaultValues.of(Headers.class);
     }
 
     /** The form of responses to clients that do not ask for one. */
     @Doc("Form of responses where the client does not ask for another.")
     public record ResponseConfig(
-            @Doc("How NaN and infinities are written in JSON.")
+            @Doc("How NaN and infinities are written in JSON.") @Default("token")
             NonFinite nonFinite,
 
-            @Doc("Response message of ModelStreamInfer.") StreamMessageForm streamForm,
+            @Doc("Response message of ModelStreamInfer.") @Default("triton")
+            StreamMessageForm streamForm,
 
-            @Doc("Size above which REST responses to inferences are compressed.") @Size
+            @Doc("Size above which REST responses to inferences are compressed.") @Size @Default("1KiB")
             int compressAbove,
 
-            @Doc("Whether REST responses to inferences are compressed for clients that accept it.")
+            @Doc("Whether REST responses to inferences are compressed for clients that accept it.") @Default("true")
             boolean compress,
 
-            @Doc("Body of health responses.") HealthBody healthBody,
+            @Doc("Body of health responses.") @Default("json")
+            HealthBody healthBody,
 
             @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load "
                     + "balancers expect.")
             @OneOf({400, 503})
+            @Default("400")
             int notReadyStatus,
 
             @Doc("Error texts for clients. client_errors: what servers say about a client's mistake, without "
                     + "addresses, paths and stack traces; a fixed text for all other failures and in place of names "
                     + "of upstreams. generic: fixed texts only. passed: the full text. What is hidden is logged. The "
                     + "gateway's own texts about the request are always shown.")
+            @Default("client_errors")
             ErrorTexts errors) {
-        public static final ResponseConfig DEFAULT = new ResponseConfig(
-                NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.CLIENT_ERRORS);
+        public static final ResponseConfig DEFAULT = DefaultValues.of(ResponseConfig.class);
     }
 
     /** When readiness requests report the gateway and its models as ready. */
@@ -300,22 +309,24 @@ public record GatewayConfig(
     public record HealthConfig(
             @Doc("Server readiness for V2 clients. any, all: of the upstreams have a ready server; models: "
                     + "every configured model is ready. Probes of the gateway itself ask /readyz.")
+            @Default("any")
             ServerReadyPolicy serverReady,
 
-            @Doc("How many of a model's replicas must be ready: any, all or most.")
+            @Doc("How many of a model's replicas must be ready: any, all or most.") @Default("any")
             ModelConfig.ReadyPolicy modelReady,
 
             @Doc("Maximum time of the warm-up after the start. Calls are served meanwhile, but the gateway is "
                     + "not ready. 0s: no warm-up.")
             @OrZero
+            @Default("30s")
             Duration warmUp,
 
             @Doc("Maximum checks of models per second, to all servers together. With more models on servers each is "
                     + "checked less often than its upstream's checks.interval. First checks do not count.")
             @Range(min = 1, max = 1_000_000)
+            @Default("500")
             int maxModelChecks) {
-        public static final HealthConfig DEFAULT =
-                new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30), 500);
+        public static final HealthConfig DEFAULT = DefaultValues.of(HealthConfig.class);
     }
 
     /** When the gateway as a server is ready. */

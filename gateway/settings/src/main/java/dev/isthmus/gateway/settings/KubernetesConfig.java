@@ -12,14 +12,14 @@ public record KubernetesConfig(
         String apiServer,
 
         @Doc("File with the token of a service account. It is read again for each request.")
+        @Default("/var/run/secrets/kubernetes.io/serviceaccount/token")
         Path tokenFile,
 
         @Doc("File with the certificates of the API server's issuers. It is read again when it changes.")
+        @Default("/var/run/secrets/kubernetes.io/serviceaccount/ca.crt")
         Path caFile,
 
         @Doc("Zone of the gateway: endpoints with a hint for it are preferred. Default: from ISTHMUS_ZONE.") @Nullable
         String zone) {
-    private static final Path SERVICE_ACCOUNT = Path.of("/var/run/secrets/kubernetes.io/serviceaccount");
-    public static final KubernetesConfig DEFAULT =
-            new KubernetesConfig(null, SERVICE_ACCOUNT.resolve("token"), SERVICE_ACCOUNT.resolve("ca.crt"), null);
+    public static final KubernetesConfig DEFAULT = DefaultValues.of(KubernetesConfig.class);
 }

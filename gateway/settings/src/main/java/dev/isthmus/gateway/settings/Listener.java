@@ -5,10 +5,13 @@ import org.jspecify.annotations.Nullable;
 
 /** An address that serves REST and gRPC. */
 public record Listener(
-        @Doc("Host name or address. One that is not loopback needs 'authentication', or 'access: open'.") @HostName
+        @Doc("Host name or address. One that is not loopback needs 'authentication', or 'access: open'.")
+        @HostName
+        @Default("127.0.0.1")
         String host,
 
-        @Doc("0 takes any free port.") @Range(max = 65_535) int port,
+        @Doc("0 takes any free port.") @Range(max = 65_535) @Default("8080")
+        int port,
 
         @Doc("Name in policies and logs. Default: host:port.") @Nullable
         String name,
@@ -17,6 +20,7 @@ public record Listener(
         ListenerAccess access,
 
         @Doc("Whether load, unload, trace, logging and shared memory are served; with 'access' its rules decide.")
+        @Default("deny")
         ManagementAccess management,
 
         @Doc("Addresses of proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded name the "
@@ -33,7 +37,7 @@ public record Listener(
         boolean grpcWeb,
 
         @Nullable CorsConfig cors) {
-    public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
+    public static final Listener DEFAULT = DefaultValues.of(Listener.class);
 
     public Listener {
         trustedProxies = List.copyOf(trustedProxies);
@@ -41,7 +45,7 @@ public record Listener(
 
     /** A listener for plain text of clients that connect directly, without a name of its own. */
     public Listener(String host, int port) {
-        this(host, port, null, null, ManagementAccess.DENY, List.of(), false, null, false, null);
+        this(host, port, null, null, DEFAULT.management, List.of(), false, null, false, null);
     }
 
     /** A copy at another address. */

@@ -13,14 +13,14 @@ public record ListenerTls(
         @NotEmpty
         List<CertificateFiles> certificates,
 
-        @Doc("Timeout of the TLS handshake, from the start of the connection.")
+        @Doc("Timeout of the TLS handshake, from the start of the connection.") @Default("10s")
         Duration handshakeTimeout,
 
         ClientCertificates clientCertificates,
 
-        @Doc("The oldest version that clients may use.") TlsVersion minimumVersion) {
-    public static final ListenerTls DEFAULT =
-            new ListenerTls(List.of(), Duration.ofSeconds(10), ClientCertificates.DEFAULT, TlsVersion.TLS_1_2);
+        @Doc("The oldest version that clients may use.") @Default("1.2")
+        TlsVersion minimumVersion) {
+    public static final ListenerTls DEFAULT = DefaultValues.of(ListenerTls.class);
 
     public ListenerTls {
         certificates = List.copyOf(certificates);
@@ -36,7 +36,7 @@ public record ListenerTls(
                     + "readable or writable by others, nor writable by its group.")
             @Required
             Path key) {
-        public static final CertificateFiles DEFAULT = new CertificateFiles(Path.of(""), Path.of(""));
+        public static final CertificateFiles DEFAULT = DefaultValues.of(CertificateFiles.class);
     }
 
     /** Certificates of clients. */
@@ -44,6 +44,7 @@ public record ListenerTls(
     public record ClientCertificates(
             @Doc("none: clients are not asked; optional: a certificate is verified if there is one; required: "
                     + "without one the handshake fails.")
+            @Default("none")
             ClientCertificateMode mode,
 
             @Doc("PEM file with the certificates of the issuers that are trusted.") @Nullable
@@ -53,7 +54,7 @@ public record ListenerTls(
                     + "issuer's certificates.")
             @Nullable
             Path crl) {
-        public static final ClientCertificates DEFAULT = new ClientCertificates(ClientCertificateMode.NONE, null, null);
+        public static final ClientCertificates DEFAULT = DefaultValues.of(ClientCertificates.class);
     }
 
     /** Whether clients need certificates. */

@@ -14,27 +14,27 @@ public record LocalConfig(
         @Doc("Whether the models 'digits' and 'simple', which come with the gateway, are served.")
         boolean embeddedModels,
 
-        @Doc("Threads that run models. 0: one for each core.") @Range(max = 1024)
+        @Doc("Threads that run models. 0: one for each core.") @Range(max = 1024) @Default("0")
         int threads,
 
         @Doc("Maximum number of requests that wait for a thread; more are refused " + "with 503.")
         @Range(min = 1, max = 1_000_000)
+        @Default("256")
         int queueSize,
 
         @Doc("none: all models are loaded at start; explicit: those of 'load', others by load and unload requests.")
+        @Default("none")
         ModelControl modelControl,
 
         @Doc("Models that are loaded at start with explicit control; '*' for all.")
         List<String> load,
 
-        @Doc("Device of models that name none: cpu, gpu:N or auto.")
+        @Doc("Device of models that name none: cpu, gpu:N or auto.") @Default("cpu")
         String device,
 
-        @Doc("Maximum time in which a version of a model is opened, and warmed up; then its load fails.")
+        @Doc("Maximum time in which a version of a model is opened, and warmed up; then its load fails.") @Default("2m")
         Duration loadTimeout) {
-    public static final int DEFAULT_QUEUE_SIZE = 256;
-    public static final Duration DEFAULT_LOAD_TIMEOUT = Duration.ofMinutes(2);
-    public static final LocalConfig DEFAULT = of(null, false);
+    public static final LocalConfig DEFAULT = DefaultValues.of(LocalConfig.class);
     public static final LocalConfig EMBEDDED = of(null, true);
 
     public LocalConfig {
@@ -46,11 +46,11 @@ public record LocalConfig(
         return new LocalConfig(
                 modelRepository,
                 embeddedModels,
-                0,
-                DEFAULT_QUEUE_SIZE,
-                ModelControl.NONE,
-                List.of(),
-                "cpu",
-                DEFAULT_LOAD_TIMEOUT);
+                DEFAULT.threads,
+                DEFAULT.queueSize,
+                DEFAULT.modelControl,
+                DEFAULT.load,
+                DEFAULT.device,
+                DEFAULT.loadTimeout);
     }
 }

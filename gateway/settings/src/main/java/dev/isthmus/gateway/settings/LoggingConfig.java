@@ -5,15 +5,16 @@ import java.util.Map;
 /** The log of the process. */
 @Doc("Log of the process, on standard error.")
 public record LoggingConfig(
-        @Doc("text: lines for people. json: an object on each line.")
+        @Doc("text: lines for people. json: an object on each line.") @Default("text")
         LogFormat format,
 
-        @Doc("The least severity that is written.") LogLevel level,
+        @Doc("The least severity that is written.") @Default("info")
+        LogLevel level,
 
         @Doc("The same for single areas: access, admin, calls, catalogue, clients, fleet, gateway, libraries, local, "
                 + "ramps, shadows, tls. 'libraries' is never below info unless it is given here.")
         Map<String, LogLevel> levels) {
-    public static final LoggingConfig DEFAULT = new LoggingConfig(LogFormat.TEXT, LogLevel.INFO, Map.of());
+    public static final LoggingConfig DEFAULT = DefaultValues.of(LoggingConfig.class);
 
     /** The form of lines. */
     public enum LogFormat {

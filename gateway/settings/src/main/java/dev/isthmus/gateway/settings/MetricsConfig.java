@@ -11,10 +11,11 @@ public record MetricsConfig(
         @Doc("How many time series the metrics of calls may have. Calls that would need more are counted with "
                 + "model=\"other\".")
         @Range(min = 1000, max = 10_000_000)
+        @Default("250000")
         int maxSeries,
 
         @Nullable OtlpConfig otlp) {
-    public static final MetricsConfig DEFAULT = new MetricsConfig(250_000, null);
+    public static final MetricsConfig DEFAULT = DefaultValues.of(MetricsConfig.class);
 
     /** Metrics that are sent to an OpenTelemetry collector. */
     @Doc("Metrics that are sent to an OpenTelemetry collector, OTLP over HTTP. Names and labels are those of "
@@ -23,11 +24,14 @@ public record MetricsConfig(
             @Doc("URL that metrics are sent to: http://127.0.0.1:4318/v1/metrics.") @Required
             String endpoint,
 
-            @Doc("Time from one request to the next.") Duration interval,
+            @Doc("Time from one request to the next.") @Default("30s")
+            Duration interval,
 
-            @Doc("Time for a request to the collector.") Duration timeout,
+            @Doc("Time for a request to the collector.") @Default("10s")
+            Duration timeout,
 
-            @Doc("Name of the gateway (service.name).") String serviceName,
+            @Doc("Name of the gateway (service.name).") @Default("isthmus")
+            String serviceName,
 
             @Doc("Further attributes of the gateway, such as deployment.environment.name.")
             Map<String, String> resource,
@@ -41,8 +45,7 @@ public record MetricsConfig(
                     + "trusts.")
             @Nullable
             Path ca) {
-        public static final OtlpConfig DEFAULT =
-                new OtlpConfig("", Duration.ofSeconds(30), Duration.ofSeconds(10), "isthmus", Map.of(), Map.of(), null);
+        public static final OtlpConfig DEFAULT = DefaultValues.of(OtlpConfig.class);
 
         public OtlpConfig {
             resource = Map.copyOf(resource);

@@ -28,6 +28,7 @@ public record ModelConfig(
 
         @Doc("For a call that names a version, and not a label. honor: that version serves it, or it is refused "
                 + "with 404; override: the target's version replaces it.")
+        @Default("honor")
         ExplicitVersion explicitVersion,
 
         @Doc("Calls that match go to a given target; the first matching rule counts.")
@@ -54,7 +55,7 @@ public record ModelConfig(
         ReadyPolicy ready) {
 
     /** All defaults. */
-    public static final ModelConfig DEFAULT = of(List.of());
+    public static final ModelConfig DEFAULT = DefaultValues.of(ModelConfig.class);
 
     public ModelConfig {
         targets = List.copyOf(targets);
@@ -84,7 +85,7 @@ public record ModelConfig(
                 List.of(),
                 Map.of(),
                 null,
-                ExplicitVersion.HONOR,
+                DEFAULT.explicitVersion,
                 List.of(),
                 null,
                 List.of(),
@@ -113,10 +114,10 @@ public record ModelConfig(
 
             @Doc("Version that is called.") @Nullable String version,
 
-            @Doc("Share of calls, relative to the sum of all weights.") @Range(max = 1_000_000)
+            @Doc("Share of calls, relative to the sum of all weights.") @Range(max = 1_000_000) @Default("1")
             int weight) {
         /** All defaults; without an upstream. */
-        public static final TargetConfig DEFAULT = new TargetConfig(null, "", null, null, 1);
+        public static final TargetConfig DEFAULT = DefaultValues.of(TargetConfig.class);
 
         /** Its name in configuration, metrics and logs. */
         public String label() {
@@ -135,7 +136,7 @@ public record ModelConfig(
 
             @Doc("The name of a target.") @Required String target) {
         /** All defaults; without a target. */
-        public static final RuleConfig DEFAULT = new RuleConfig(Map.of(), Map.of(), "");
+        public static final RuleConfig DEFAULT = DefaultValues.of(RuleConfig.class);
 
         public RuleConfig {
             headers = Map.copyOf(headers);
@@ -149,8 +150,8 @@ public record ModelConfig(
             @Doc("Name of a header.") @HeaderName @Nullable String header,
 
             @Doc("Name of a request parameter.") @Nullable String parameter) {
-        /** Neither. */
-        public static final RequestKey DEFAULT = new RequestKey(null, null);
+        /** Of no value. */
+        public static final RequestKey DEFAULT = DefaultValues.of(RequestKey.class);
     }
 
     /** A target that gets copies of calls. */
@@ -166,7 +167,8 @@ public record ModelConfig(
 
             @Doc("Version that is called.") @Nullable String version,
 
-            @Doc("Share of calls that is copied.") @Share double sample,
+            @Doc("Share of calls that is copied.") @Share @Default("100%")
+            double sample,
 
             @Doc("Whether its tensors are compared with those of the client's response.")
             boolean compare,
@@ -175,18 +177,18 @@ public record ModelConfig(
                     "Relative tolerance of floating-point elements: they are equal if they differ by at most atol + rtol * "
                             + "the client's element. 0: none.")
             @Range(max = 1_000_000_000)
+            @Default("1e-5")
             double rtol,
 
-            @Doc("Absolute tolerance of floating-point elements.") @Range(max = 1_000_000_000)
+            @Doc("Absolute tolerance of floating-point elements.") @Range(max = 1_000_000_000) @Default("1e-8")
             double atol,
 
-            @Doc("Timeout of a copy.") Duration timeout,
+            @Doc("Timeout of a copy.") @Default("5s") Duration timeout,
 
-            @Doc("Maximum number of concurrent copies; more are dropped.") @Range(min = 1, max = 10_000)
+            @Doc("Maximum number of concurrent copies; more are dropped.") @Range(min = 1, max = 10_000) @Default("16")
             int maxInFlight) {
         /** All defaults; without an upstream. */
-        public static final ShadowConfig DEFAULT =
-                new ShadowConfig(null, "", null, null, 1, false, 1e-5, 1e-8, Duration.ofSeconds(5), 16);
+        public static final ShadowConfig DEFAULT = DefaultValues.of(ShadowConfig.class);
 
         /** Its name in configuration, metrics and logs. */
         public String label() {
@@ -200,19 +202,22 @@ public record ModelConfig(
     public record RampConfig(
             @Doc("The name of the target.") @Required String target,
 
-            @Doc("Shares, one after the other.") @Share @NotEmpty
+            @Doc("Shares, one after the other.") @Share @NotEmpty @Default({"1%", "5%", "25%", "50%", "100%"})
             List<Double> steps,
 
-            @Doc("Minimum time of a step.") Duration interval,
+            @Doc("Minimum time of a step.") @Default("5m") Duration interval,
 
-            @Doc("Minimum number of calls that the target must answer in a step.") @Range(min = 1, max = 100_000_000)
+            @Doc("Minimum number of calls that the target must answer in a step.")
+            @Range(min = 1, max = 100_000_000)
+            @Default("100")
             int minimumRequests,
 
-            @Doc("Largest share of its calls that may fail.") @Share
+            @Doc("Largest share of its calls that may fail.") @Share @Default("1%")
             double maxErrorRate,
 
             @Doc("Largest ratio of its 95th percentile of latency to that of the other targets. 0: no limit.")
             @Range(max = 1000)
+            @Default("1.5")
             double maxLatencyRatio,
 
             @Doc("Largest absolute difference in the comparisons of a shadow with this target's name. None: no limit.")
@@ -220,8 +225,7 @@ public record ModelConfig(
             @Range(max = 1_000_000_000)
             Double maxDifference) {
         /** All defaults; without a target. */
-        public static final RampConfig DEFAULT =
-                new RampConfig("", List.of(0.01, 0.05, 0.25, 0.5, 1.0), Duration.ofMinutes(5), 100, 0.01, 1.5, null);
+        public static final RampConfig DEFAULT = DefaultValues.of(RampConfig.class);
 
         public RampConfig {
             steps = List.copyOf(steps);
@@ -238,7 +242,7 @@ public record ModelConfig(
 
             @Doc("Version that is called.") @Nullable String version) {
         /** All defaults; without an upstream. */
-        public static final Fallback DEFAULT = new Fallback("", null, null);
+        public static final Fallback DEFAULT = DefaultValues.of(Fallback.class);
     }
 
     /** A rate limit on requests and bytes. */
@@ -252,16 +256,16 @@ public record ModelConfig(
             @Doc("Whether each authenticated caller is limited separately; all others together.")
             boolean principal,
 
-            @Doc("Requests per second. 0: no limit.") @Range(max = 1_000_000_000)
+            @Doc("Requests per second. 0: no limit.") @Range(max = 1_000_000_000) @Default("0")
             int requestsPerSecond,
 
             @Doc("Bytes of request bodies per second. None: no limit.") @Size @Nullable
             Integer bytesPerSecond,
 
-            @Doc("Burst, as the time in which the rate would bring it.")
+            @Doc("Burst, as the time in which the rate would bring it.") @Default("1s")
             Duration burst) {
         /** No limit. */
-        public static final Rate DEFAULT = new Rate(null, 0, null, Duration.ofSeconds(1));
+        public static final Rate DEFAULT = DefaultValues.of(Rate.class);
 
         /** A limit that does not depend on the caller. */
         public Rate(@Nullable String header, int requestsPerSecond, @Nullable Integer bytesPerSecond, Duration burst) {

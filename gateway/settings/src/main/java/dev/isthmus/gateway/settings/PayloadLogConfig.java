@@ -23,19 +23,24 @@ public record PayloadLogConfig(
         @Nullable
         Path file,
 
-        @Doc("Size at which the file is renamed to FILE.1, FILE.1 to FILE.2 and so on, and a new one is begun.") @Size
+        @Doc("Size at which the file is renamed to FILE.1, FILE.1 to FILE.2 and so on, and a new one is begun.")
+        @Size
+        @Default("128MiB")
         int rotateAt,
 
-        @Doc("Number of renamed files that are kept.") @Range(max = 1000)
+        @Doc("Number of renamed files that are kept.") @Range(max = 1000) @Default("5")
         int keep,
 
         @Doc("Which events: request, response or both; combined: one with both, except for messages of streams.")
+        @Default("both")
         PayloadEvents events,
 
         @Doc("Form of the tensors. json: a V2 body of JSON. binary: a V2 body with the binary tensor data extension.")
+        @Default("json")
         PayloadForm form,
 
-        @Doc("Share of the calls that are logged.") @Share double sample,
+        @Doc("Share of the calls that are logged.") @Share @Default("100%")
+        double sample,
 
         @Doc("The same for the calls of single models, by name or pattern.") @Share
         Map<String, Double> models,
@@ -43,32 +48,22 @@ public record PayloadLogConfig(
         @Doc("Largest body or message that is logged with its data. Of larger ones the event has no data. With form "
                 + "json at most 16MiB.")
         @Size
+        @Default("1MiB")
         int maxSize,
 
-        @Doc("Memory for payloads that wait to be written; events beyond are dropped and counted.") @Size
+        @Doc("Memory for payloads that wait to be written; events beyond are dropped and counted.")
+        @Size
+        @Default("64MiB")
         int maxQueued,
 
         OmittedPayload omit,
 
-        @Doc("Attribute 'source' of the events: a URI reference.")
+        @Doc("Attribute 'source' of the events: a URI reference.") @Default("isthmus")
         String source,
 
-        @Doc("Attribute 'namespace' of the events.") String namespace) {
-    public static final PayloadLogConfig DEFAULT = new PayloadLogConfig(
-            null,
-            null,
-            null,
-            128 << 20,
-            5,
-            PayloadEvents.BOTH,
-            PayloadForm.JSON,
-            1,
-            Map.of(),
-            1 << 20,
-            64 << 20,
-            OmittedPayload.DEFAULT,
-            "isthmus",
-            "default");
+        @Doc("Attribute 'namespace' of the events.") @Default("default")
+        String namespace) {
+    public static final PayloadLogConfig DEFAULT = DefaultValues.of(PayloadLogConfig.class);
 
     public PayloadLogConfig {
         models = Map.copyOf(models);
@@ -81,7 +76,7 @@ public record PayloadLogConfig(
 
             @Doc("Parameters of requests, responses and tensors, and members of parameters that are objects.")
             Set<String> parameters) {
-        public static final OmittedPayload DEFAULT = new OmittedPayload(Set.of(), Set.of());
+        public static final OmittedPayload DEFAULT = DefaultValues.of(OmittedPayload.class);
 
         public OmittedPayload {
             tensors = Set.copyOf(tensors);

@@ -11,5 +11,5 @@ public record RampsConfig(
                         + "configuration NAME.yaml.")
         @Nullable
         Path stateFile) {
-    public static final RampsConfig DEFAULT = new RampsConfig(null);
+    public static final RampsConfig DEFAULT = DefaultValues.of(RampsConfig.class);
 }

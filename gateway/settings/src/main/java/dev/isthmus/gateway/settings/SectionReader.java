@@ -95,7 +95,8 @@ final class SectionReader {
         return read(section.type(), SectionDefaults.put(section, own, defaults), what, false);
     }
 
-    private static <R extends Record> R construct(Class<R> type, @Nullable Object[] values) {
+    /** The record of these values of its components. */
+    static <R extends Record> R construct(Class<R> type, @Nullable Object[] values) {
         Class<?>[] types = Arrays.stream(type.getRecordComponents())
                 .map(RecordComponent::getType)
                 .toArray(Class<?>[]::new);

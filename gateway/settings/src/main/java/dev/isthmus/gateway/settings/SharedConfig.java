@@ -27,17 +27,17 @@ public record SharedConfig(
         @Nullable
         Path ca,
 
-        @Doc("Time for an answer of the server, at most 10s. A call that needs one waits no longer.")
+        @Doc("Time for an answer of the server, at most 10s. A call that needs one waits no longer.") @Default("250ms")
         Duration timeout,
 
         @Doc("How calls are counted while the server does not answer in time. local: by each gateway alone. open: not "
                 + "at all. closed: calls with a limit are refused with 503.")
+        @Default("local")
         FailureMode onFailure,
 
-        @Doc("Start of all keys in the database. Gateways with the same prefix share.")
+        @Doc("Start of all keys in the database. Gateways with the same prefix share.") @Default("isthmus:")
         String prefix) {
-    public static final SharedConfig DEFAULT =
-            new SharedConfig("", null, null, null, Duration.ofMillis(250), FailureMode.LOCAL, "isthmus:");
+    public static final SharedConfig DEFAULT = DefaultValues.of(SharedConfig.class);
 
     private static final int REDIS_PORT = 6379;
 

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
+import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
@@ -18,6 +19,8 @@ import java.security.interfaces.RSAKey;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.ArrayList;
 import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 
 /** Reads and checks the files of TLS: certificates, keys, revocation lists. Blocks. */
 public final class TlsFiles {
@@ -83,6 +86,33 @@ public final class TlsFiles {
             throw new TlsFileException(file, "has no certificate; 'BEGIN CERTIFICATE' is expected", null);
         }
         return certificates;
+    }
+
+    /**
+     * The context of a JDK client that trusts the issuers in a file, and no others.
+     *
+     * @throws TlsFileException if the file cannot be used
+     */
+    public static SSLContext trusting(Path ca) {
+        return trusting(certificates(ca));
+    }
+
+    /** The context of a JDK client that trusts these issuers, and no others. */
+    public static SSLContext trusting(List<X509Certificate> issuers) {
+        try {
+            KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
+            trusted.load(null, null);
+            for (X509Certificate issuer : issuers) {
+                trusted.setCertificateEntry("ca" + trusted.size(), issuer);
+            }
+            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            trust.init(trusted);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, trust.getTrustManagers(), null);
+            return context;
+        } catch (GeneralSecurityException | IOException e) {
+            throw new IllegalStateException("every JDK has TLS", e);
+        }
     }
 
     private static X509Certificate certificate(Path file, PemBlock block) {

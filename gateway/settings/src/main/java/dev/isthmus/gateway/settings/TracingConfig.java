@@ -12,14 +12,15 @@ public record TracingConfig(
         @Doc("URL that spans are sent to, OTLP over HTTP: http://127.0.0.1:4318/v1/traces.") @Required
         String endpoint,
 
-        @Doc("Share of the calls that are sampled, where no caller has decided.") @Share
+        @Doc("Share of the calls that are sampled, where no caller has decided.") @Share @Default("1%")
         double sample,
 
         @Doc("The decision of a caller that sends a traceparent. respected: its calls are sampled if it says so. "
                 + "ignored: 'sample' decides about all calls.")
+        @Default("respected")
         ParentDecision parent,
 
-        @Doc("Name of the gateway in traces (service.name).")
+        @Doc("Name of the gateway in traces (service.name).") @Default("isthmus")
         String serviceName,
 
         @Doc("Further attributes of the gateway in traces, such as deployment.environment.name.")
@@ -35,13 +36,14 @@ public record TracingConfig(
         @Nullable
         Path ca,
 
-        @Doc("Time for a request to the collector, with its repetitions.")
+        @Doc("Time for a request to the collector, with its repetitions.") @Default("10s")
         Duration timeout,
 
-        @Doc("Number of spans that wait for the collector. More are dropped.") @Range(min = 1, max = 1_000_000)
+        @Doc("Number of spans that wait for the collector. More are dropped.")
+        @Range(min = 1, max = 1_000_000)
+        @Default("2048")
         int queue) {
-    public static final TracingConfig DEFAULT = new TracingConfig(
-            "", 0.01, ParentDecision.RESPECTED, "isthmus", Map.of(), Map.of(), null, Duration.ofSeconds(10), 2048);
+    public static final TracingConfig DEFAULT = DefaultValues.of(TracingConfig.class);
 
     public TracingConfig {
         resource = Map.copyOf(resource);

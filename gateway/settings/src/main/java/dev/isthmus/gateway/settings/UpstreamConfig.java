@@ -21,25 +21,30 @@ public record UpstreamConfig(
         @NotEmpty
         List<ServerAddress> endpoints,
 
-        @Doc("Maximum age of looked-up addresses.") Duration dnsRefresh,
+        @Doc("Maximum age of looked-up addresses.") @Default("30s")
+        Duration dnsRefresh,
 
         @Doc("Whether the servers support the binary tensor data extension over REST. auto: as their metadata say.")
+        @Default("auto")
         BinaryTensorData binaryTensorData,
 
         @Doc("Which server's variant of the protocol is used. auto: by the name in the server's metadata.")
+        @Default("auto")
         ServerDialect dialect,
 
         @Doc("Whether clients may refer to memory that they share with the server.")
         boolean sharedMemory,
 
-        @Doc("Timeout for establishing a connection.") Duration connectTimeout,
+        @Doc("Timeout for establishing a connection.") @Default("1s")
+        Duration connectTimeout,
 
         @Doc("Timeout of one call with all its tries, where the client sets no deadline. Streams have none.")
+        @Default("60s")
         Duration timeout,
 
         @Doc("Timeout of one try.") @Nullable Duration tryTimeout,
 
-        @Doc("Maximum concurrent calls; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+        @Doc("Maximum concurrent calls; more are refused with 503.") @Range(min = 1, max = 1_000_000) @Default("1000")
         int maxRequests,
 
         @Doc("Whether every model in the servers' repository index is routed here, unless a name, alias or "
@@ -55,25 +60,7 @@ public record UpstreamConfig(
         UpstreamHttp2Abuse http2Abuse) {
 
     /** All defaults; without endpoints. */
-    public static final UpstreamConfig DEFAULT = new UpstreamConfig(
-            UpstreamProtocol.GRPC,
-            List.of(),
-            Duration.ofSeconds(30),
-            BinaryTensorData.AUTO,
-            ServerDialect.AUTO,
-            false,
-            Duration.ofSeconds(1),
-            Duration.ofSeconds(60),
-            null,
-            1000,
-            false,
-            null,
-            Balance.DEFAULT,
-            Checks.DEFAULT,
-            Outliers.DEFAULT,
-            Retry.DEFAULT,
-            Breaker.DEFAULT,
-            UpstreamHttp2Abuse.DEFAULT);
+    public static final UpstreamConfig DEFAULT = DefaultValues.of(UpstreamConfig.class);
 
     public UpstreamConfig {
         endpoints = List.copyOf(endpoints);
@@ -118,29 +105,32 @@ public record UpstreamConfig(
                     + "the lower latency times calls; consistent_hash: by the sticky key; "
                     + "queue_aware: of two, the "
                     + "one with fewer pending requests in Triton's metrics.")
+            @Default("least_request")
             BalancePolicy policy,
 
-            @Doc("Time in which a server that joins or recovers reaches its full share.") @OrZero
+            @Doc("Time in which a server that joins or recovers reaches its full share.") @OrZero @Default("0s")
             Duration slowStart,
 
-            @Doc("Port of each server's Prometheus metrics, for queue_aware.") @Range(min = 1, max = 65_535)
+            @Doc("Port of each server's Prometheus metrics, for queue_aware.")
+            @Range(min = 1, max = 65_535)
+            @Default("8002")
             int metricsPort) {
-        public static final Balance DEFAULT = new Balance(BalancePolicy.LEAST_REQUEST, Duration.ZERO, 8002);
+        public static final Balance DEFAULT = DefaultValues.of(Balance.class);
     }
 
     /** Active health checks. */
     @Doc("Active health checks of each server and of each configured model on it.")
     public record Checks(
-            @Doc("Time between two checks.") Duration interval,
+            @Doc("Time between two checks.") @Default("1s") Duration interval,
 
-            @Doc("Timeout of one check.") Duration timeout,
+            @Doc("Timeout of one check.") @Default("5s") Duration timeout,
 
-            @Doc("Consecutive failures after which a server gets no calls.") @Range(min = 1, max = 1000)
+            @Doc("Consecutive failures after which a server gets no calls.") @Range(min = 1, max = 1000) @Default("2")
             int unhealthyAfter,
 
-            @Doc("Consecutive successes after which it gets calls again.") @Range(min = 1, max = 1000)
+            @Doc("Consecutive successes after which it gets calls again.") @Range(min = 1, max = 1000) @Default("1")
             int healthyAfter) {
-        public static final Checks DEFAULT = new Checks(Duration.ofSeconds(1), Duration.ofSeconds(5), 2, 1);
+        public static final Checks DEFAULT = DefaultValues.of(Checks.class);
     }
 
     /** Outlier ejection: passive health checks by the results of calls. */
@@ -150,44 +140,50 @@ public record UpstreamConfig(
             @Doc("Consecutive failed calls (unreachable, connection lost, timed out, 503) that eject a server. "
                     + "0: never.")
             @Range(max = 10_000)
+            @Default("5")
             int consecutiveFailures,
 
-            @Doc("Time of an ejection; it grows with each further one in a row, up to tenfold.")
+            @Doc("Time of an ejection; it grows with each further one in a row, up to tenfold.") @Default("5s")
             Duration ejection,
 
-            @Doc("Largest share of servers that are ejected at once; one always may be.") @Share
+            @Doc("Largest share of servers that are ejected at once; one always may be.") @Share @Default("50%")
             double maxEjected,
 
-            @Doc("Share of healthy servers below which all servers get calls.") @Share
+            @Doc("Share of healthy servers below which all servers get calls.") @Share @Default("50%")
             double panicThreshold,
 
             ErrorRate errorRate) {
-        public static final Outliers DEFAULT = new Outliers(5, Duration.ofSeconds(5), 0.5, 0.5, ErrorRate.DEFAULT);
+        public static final Outliers DEFAULT = DefaultValues.of(Outliers.class);
     }
 
     /** Outlier ejection by the share of failed calls. */
     @Doc("Ejection by the share of calls that fail or are answered with a 5xx status, compared with the other servers. "
             + "Errors that all servers share eject none.")
     public record ErrorRate(
-            @Doc("Time over which calls are counted.") Duration interval,
+            @Doc("Time over which calls are counted.") @Default("10s")
+            Duration interval,
 
             @Doc("Share of failed calls from which a server is ejected, if it is at least twice that of the others "
                     + "together. 0%: never.")
             @Share
+            @Default("50%")
             double threshold,
 
             @Doc("Standard deviations by which a server's share of failed calls may exceed the mean of all servers, "
                     + "as in Envoy's success rate ejection. A share below 5% is never ejected; with 1.9, one server "
                     + "can only stand out among five or more. 0: never.")
             @Range(max = 100)
+            @Default("1.9")
             double deviations,
 
-            @Doc("Calls in the interval below which a server is not judged.") @Range(min = 1, max = 1_000_000)
+            @Doc("Calls in the interval below which a server is not judged.")
+            @Range(min = 1, max = 1_000_000)
+            @Default("50")
             int minimumCalls,
 
-            @Doc("Servers with so many calls below which none is ejected.") @Range(min = 2, max = 10_000)
+            @Doc("Servers with so many calls below which none is ejected.") @Range(min = 2, max = 10_000) @Default("2")
             int minimumServers) {
-        public static final ErrorRate DEFAULT = new ErrorRate(Duration.ofSeconds(10), 0.5, 1.9, 50, 2);
+        public static final ErrorRate DEFAULT = DefaultValues.of(ErrorRate.class);
     }
 
     /** Failures that are retried. */
@@ -205,23 +201,25 @@ public record UpstreamConfig(
     /** Retries. */
     @Doc("Which failures are retried on another server. Sequences and streams never are.")
     public record Retry(
-            @Doc("Maximum number of retries after the first try. 0: none.") @Range(max = 10)
+            @Doc("Maximum number of retries after the first try. 0: none.") @Range(max = 10) @Default("1")
             int retries,
 
             @Doc("unsent: the server has not begun the request; unavailable: it answered 503; lost: the "
                     + "connection was lost before a response, so the request may run twice; "
                     + "timeout: the try timed "
                     + "out, with the same risk.")
+            @Default({"unsent", "unavailable"})
             Set<RetryOn> on,
 
-            @Doc("Retry budget: retries as a share of calls.") @Share
+            @Doc("Retry budget: retries as a share of calls.") @Share @Default("20%")
             double budget,
 
             @Doc("Largest request that is kept for a retry. Larger tensors pass to gRPC servers as they arrive, "
                     + "and are retried only if no server has taken any part.")
             @Size
+            @Default("4MiB")
             int maxBody) {
-        public static final Retry DEFAULT = new Retry(1, Set.of(RetryOn.UNSENT, RetryOn.UNAVAILABLE), 0.2, 4 << 20);
+        public static final Retry DEFAULT = DefaultValues.of(Retry.class);
 
         public Retry {
             on = Set.copyOf(on);
@@ -233,17 +231,18 @@ public record UpstreamConfig(
     public record Breaker(
             @Doc("Share of failed calls (unreachable, lost, timed out, 503) that opens the breaker. 100%: " + "never.")
             @Share
+            @Default("100%")
             double failureRate,
 
-            @Doc("Number of last calls that are counted.") @Range(min = 1, max = 100_000)
+            @Doc("Number of last calls that are counted.") @Range(min = 1, max = 100_000) @Default("100")
             int window,
 
-            @Doc("Minimum number of calls before it can open.") @Range(min = 1, max = 100_000)
+            @Doc("Minimum number of calls before it can open.") @Range(min = 1, max = 100_000) @Default("20")
             int minimumCalls,
 
-            @Doc("Time that it stays open before it lets a few calls try.")
+            @Doc("Time that it stays open before it lets a few calls try.") @Default("5s")
             Duration open) {
-        public static final Breaker DEFAULT = new Breaker(1, 100, 20, Duration.ofSeconds(5));
+        public static final Breaker DEFAULT = DefaultValues.of(Breaker.class);
     }
 
     /** Limits on the load that a server may cause on one HTTP/2 connection. */
@@ -253,18 +252,21 @@ public record UpstreamConfig(
             @Doc("Burst of frames without payload: PING, SETTINGS, WINDOW_UPDATE, empty DATA, frames of closed "
                     + "streams. 0: no limit.")
             @Range(max = 100_000_000)
+            @Default("100000")
             int controlFrameBurst,
 
-            @Doc("Refill of the burst per second.") @Range(max = 100_000_000)
+            @Doc("Refill of the burst per second.") @Range(max = 100_000_000) @Default("10000")
             int controlFrameRate,
 
             @Doc("Such frames that are free for each DATA frame of either side and for each call.")
             @Range(max = 1_000_000)
+            @Default("100")
             int controlFramesPerData,
 
             @Doc("Maximum number of frames, DATA aside, that wait for a server that does not read. 0: no limit.")
             @Range(max = 100_000_000)
+            @Default("100000")
             int maxQueuedFrames) {
-        public static final UpstreamHttp2Abuse DEFAULT = new UpstreamHttp2Abuse(100_000, 10_000, 100, 100_000);
+        public static final UpstreamHttp2Abuse DEFAULT = DefaultValues.of(UpstreamHttp2Abuse.class);
     }
 }

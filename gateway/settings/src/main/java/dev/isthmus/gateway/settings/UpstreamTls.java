@@ -24,5 +24,5 @@ public record UpstreamTls(
 
         @Doc("PEM file with its key; as the key of a listener.") @Nullable
         Path key) {
-    public static final UpstreamTls DEFAULT = new UpstreamTls(null, null, null, null);
+    public static final UpstreamTls DEFAULT = DefaultValues.of(UpstreamTls.class);
 }

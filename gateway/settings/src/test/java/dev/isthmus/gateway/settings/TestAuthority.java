@@ -9,6 +9,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
+import java.security.KeyStore;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
@@ -16,6 +17,8 @@ import java.util.ArrayList;
 import java.util.Date;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 import org.bouncycastle.asn1.x500.X500Name;
 import org.bouncycastle.asn1.x509.BasicConstraints;
 import org.bouncycastle.asn1.x509.CRLReason;
@@ -45,6 +48,18 @@ public final class TestAuthority {
 
         public ListenerTls.CertificateFiles files() {
             return new ListenerTls.CertificateFiles(certificate, key);
+        }
+
+        /** Of a JDK server that shows it. */
+        public SSLContext server() throws Exception {
+            KeyStore own = KeyStore.getInstance("PKCS12");
+            own.load(null, null);
+            own.setKeyEntry("own", keys.getPrivate(), new char[0], new X509Certificate[] {x509});
+            KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+            factory.init(own, new char[0]);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(factory.getKeyManagers(), null, null);
+            return context;
         }
     }
 

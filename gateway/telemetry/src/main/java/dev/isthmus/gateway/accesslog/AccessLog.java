@@ -86,11 +86,7 @@ final class AccessLog implements AutoCloseable {
     }
 
     private void run() {
-        while (!writer.isClosed()) {
-            writer.pause(INTERVAL_NANOS);
-            writeAll();
-        }
-        writeAll();
+        writer.repeat(INTERVAL_NANOS, this::writeAll);
         try {
             output.close();
         } catch (IOException e) {

@@ -1,13 +1,14 @@
 package dev.isthmus.gateway.accesslog;
 
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.jspecify.annotations.Nullable;
 
 /** The access log of the current configuration; logs nothing if none is configured. Thread-safe. */
-public final class ReloadableAccessLog implements CallObserver, AutoCloseable {
+public final class ReloadableAccessLog implements Layer, AutoCloseable {
     private final MeterRegistry meters;
     private volatile @Nullable AccessLog current;
 
@@ -31,7 +32,13 @@ public final class ReloadableAccessLog implements CallObserver, AutoCloseable {
     }
 
     @Override
-    public void ended(CallContext call) {
+    public String name() {
+        return "access_log";
+    }
+
+    @Override
+    public void ended(Exchange x) {
+        CallContext call = x.context();
         AccessLog log = current;
         if (log != null && call.protocol() != null) {
             log.log(call);

@@ -27,12 +27,19 @@ public final class BackgroundWriter implements AutoCloseable {
         return closed;
     }
 
-    /** Waits for so long, or until there is something to do. Called by the body. */
-    public void pause(long nanos) {
-        LockSupport.parkNanos(this, nanos);
+    /** Takes a step after each pause, until this is closed, and the last one then. Called by the body. */
+    public void repeat(long pauseNanos, Runnable step) {
+        boolean last;
+        do {
+            if (!closed) {
+                LockSupport.parkNanos(this, pauseNanos);
+            }
+            last = closed;
+            step.run();
+        } while (!last);
     }
 
-    /** Ends a {@link #pause}. */
+    /** Ends a pause. */
     public void wake() {
         LockSupport.unpark(thread);
     }

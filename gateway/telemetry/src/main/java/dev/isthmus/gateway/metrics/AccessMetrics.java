@@ -1,7 +1,8 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Principal;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -11,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
 /** Refused requests by reason, and calls by caller. They outlive reloads. */
-public final class AccessMetrics implements CallObserver {
+public final class AccessMetrics implements Layer {
     /** How many callers get meters of their own; tokens may name any number. */
     static final int MAX_CALLERS = 1000;
 
@@ -104,7 +105,13 @@ public final class AccessMetrics implements CallObserver {
     }
 
     @Override
-    public void ended(CallContext call) {
+    public String name() {
+        return "caller_metrics";
+    }
+
+    @Override
+    public void ended(Exchange x) {
+        CallContext call = x.context();
         Principal principal = call.principal();
         if (!principal.name().isEmpty()) {
             caller(principal.name()).ended(call);

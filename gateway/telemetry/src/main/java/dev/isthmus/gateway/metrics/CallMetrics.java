@@ -1,8 +1,10 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.settings.MetricsConfig;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;
@@ -18,7 +20,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** The meters of all calls. They outlive reloads; those of removed routes are unregistered. */
-public final class CallMetrics implements CallObserver {
+public final class CallMetrics implements Layer {
     /** How many unconfigured models get meters of their own; the number of names that servers list is unbounded. */
     static final int MAX_NAMED = 200;
     /** How many time series the meters of calls may have; beyond it calls are counted for {@link #OTHER}. */
@@ -89,22 +91,29 @@ public final class CallMetrics implements CallObserver {
     }
 
     @Override
-    public void began(CallContext call) {
-        ClientProtocol protocol = call.protocol();
+    public String name() {
+        return "call_metrics";
+    }
+
+    @Override
+    public void began(Exchange x) {
+        ClientProtocol protocol = x.context().protocol();
         if (protocol != null) {
             active(protocol).increment();
         }
     }
 
     @Override
-    public void routed(CallContext call) {
+    public void opened(Exchange x) {
+        CallContext call = x.context();
         if (call.protocol() != null) {
             route(call.route()).began();
         }
     }
 
     @Override
-    public void ended(CallContext call) {
+    public void ended(Exchange x) {
+        CallContext call = x.context();
         ClientProtocol protocol = call.protocol();
         if (protocol == null) {
             return;

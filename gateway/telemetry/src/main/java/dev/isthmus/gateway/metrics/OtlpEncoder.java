@@ -14,7 +14,9 @@ import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import io.prometheus.metrics.model.snapshots.SummarySnapshot;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 
 /**
  * Writes metrics as OTLP's {@code ExportMetricsServiceRequest}, with Prometheus' names and labels. Sums and histograms
@@ -104,39 +106,33 @@ final class OtlpEncoder {
     private void data(CodedOutputStream out, MetricSnapshot metric, long now) throws IOException {
         switch (metric) {
             case CounterSnapshot counter ->
-                out.writeBytes(7, message(sum -> {
-                    for (CounterSnapshot.CounterDataPointSnapshot each : counter.getDataPoints()) {
-                        sum.writeBytes(1, number(each, each.getValue(), now));
-                    }
+                out.writeBytes(7, points(counter.getDataPoints(), each -> number(each, each.getValue(), now), sum -> {
                     sum.writeEnum(2, CUMULATIVE);
                     sum.writeBool(3, true);
                 }));
             case HistogramSnapshot histogram ->
-                out.writeBytes(9, message(points -> {
-                    for (HistogramSnapshot.HistogramDataPointSnapshot each : histogram.getDataPoints()) {
-                        points.writeBytes(1, histogram(each, now));
-                    }
-                    points.writeEnum(2, CUMULATIVE);
-                }));
+                out.writeBytes(
+                        9,
+                        points(
+                                histogram.getDataPoints(),
+                                each -> histogram(each, now),
+                                all -> all.writeEnum(2, CUMULATIVE)));
             case SummarySnapshot summary ->
-                out.writeBytes(11, message(points -> {
-                    for (SummarySnapshot.SummaryDataPointSnapshot each : summary.getDataPoints()) {
-                        points.writeBytes(1, summary(each, now));
-                    }
-                }));
+                out.writeBytes(11, points(summary.getDataPoints(), each -> summary(each, now), all -> {}));
             case GaugeSnapshot gauge ->
-                out.writeBytes(5, message(points -> {
-                    for (GaugeSnapshot.GaugeDataPointSnapshot each : gauge.getDataPoints()) {
-                        points.writeBytes(1, number(each, each.getValue(), now));
-                    }
-                }));
-            default ->
-                out.writeBytes(5, message(points -> {
-                    for (DataPointSnapshot each : metric.getDataPoints()) {
-                        points.writeBytes(1, number(each, 1, now));
-                    }
-                }));
+                out.writeBytes(5, points(gauge.getDataPoints(), each -> number(each, each.getValue(), now), all -> {}));
+            default -> out.writeBytes(5, points(metric.getDataPoints(), each -> number(each, 1, now), all -> {}));
         }
+    }
+
+    private static <P extends DataPointSnapshot> ByteString points(
+            List<P> points, Function<P, ByteString> encoded, MessageFields others) {
+        return message(out -> {
+            for (P each : points) {
+                out.writeBytes(1, encoded.apply(each));
+            }
+            others.write(out);
+        });
     }
 
     private ByteString number(DataPointSnapshot point, double value, long now) {

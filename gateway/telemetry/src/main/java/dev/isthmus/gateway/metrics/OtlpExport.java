@@ -1,14 +1,13 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
-import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -18,21 +17,13 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,8 +46,7 @@ public final class OtlpExport implements AutoCloseable {
     /** Made by the first request. Used by the thread only. */
     private @Nullable HttpClient client;
 
-    private final ScheduledExecutorService thread =
-            Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-otlp-metrics", true));
+    private final BackgroundWriter writer = new BackgroundWriter("isthmus-otlp-metrics", this::run);
 
     /**
      * Starts it.
@@ -69,8 +59,7 @@ public final class OtlpExport implements AutoCloseable {
         this.sent = counter(registry, "ok");
         this.failed = counter(registry, "failed");
         this.encoder = new OtlpEncoder(resource(config, version), version, nanos());
-        long interval = config.interval().toNanos();
-        thread.scheduleAtFixedRate(this::send, interval, interval, TimeUnit.NANOSECONDS);
+        writer.start();
     }
 
     private static Counter counter(MeterRegistry registry, String result) {
@@ -96,27 +85,9 @@ public final class OtlpExport implements AutoCloseable {
                     .followRedirects(HttpClient.Redirect.NEVER)
                     .version(HttpClient.Version.HTTP_1_1);
             Path ca = config.ca();
-            client = (ca == null ? builder : builder.sslContext(trusting(ca))).build();
+            client = (ca == null ? builder : builder.sslContext(TlsFiles.trusting(ca))).build();
         }
         return client;
-    }
-
-    private static SSLContext trusting(Path ca) {
-        try {
-            KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
-            trusted.load(null, null);
-            List<X509Certificate> issuers = TlsFiles.certificates(ca);
-            for (int i = 0; i < issuers.size(); i++) {
-                trusted.setCertificateEntry("ca" + i, issuers.get(i));
-            }
-            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            trust.init(trusted);
-            SSLContext context = SSLContext.getInstance("TLS");
-            context.init(null, trust.getTrustManagers(), null);
-            return context;
-        } catch (GeneralSecurityException | IOException e) {
-            throw new TlsFileException(ca, "cannot be used", e);
-        }
     }
 
     private static long nanos() {
@@ -173,25 +144,16 @@ public final class OtlpExport implements AutoCloseable {
         return config.equals(other);
     }
 
-    private void last() {
-        send();
+    private void run() {
+        writer.repeat(config.interval().toNanos(), this::send);
         if (client != null) {
             client.shutdownNow();
         }
     }
 
-    /** Sends the last values, then ends. Blocks, for the timeout of a request at most. */
+    /** Sends the last values, for at most five seconds. */
     @Override
     public void close() {
-        thread.execute(this::last);
-        thread.shutdown();
-        try {
-            if (!thread.awaitTermination(config.timeout().toMillis(), TimeUnit.MILLISECONDS)) {
-                thread.shutdownNow();
-            }
-        } catch (InterruptedException e) {
-            thread.shutdownNow();
-            Thread.currentThread().interrupt();
-        }
+        writer.close();
     }
 }

@@ -5,22 +5,15 @@ import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.TlsFiles;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,26 +47,9 @@ final class HttpSink implements EventSink {
                 .version(HttpClient.Version.HTTP_1_1)
                 .executor(executor);
         if (config.ca() != null) {
-            builder.sslContext(trusting(config.ca()));
+            builder.sslContext(TlsFiles.trusting(config.ca()));
         }
         client = builder.build();
-    }
-
-    private static SSLContext trusting(Path ca) {
-        try {
-            KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
-            store.load(null, null);
-            for (X509Certificate certificate : TlsFiles.certificates(ca)) {
-                store.setCertificateEntry("ca-" + store.size(), certificate);
-            }
-            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            trust.init(store);
-            SSLContext context = SSLContext.getInstance("TLS");
-            context.init(null, trust.getTrustManagers(), null);
-            return context;
-        } catch (GeneralSecurityException | IOException e) {
-            throw new IllegalStateException("payload_log: ca: " + ca + " cannot be used", e);
-        }
     }
 
     @Override

@@ -1,15 +1,11 @@
 package dev.isthmus.gateway.payloadlog;
 
+import org.jspecify.annotations.Nullable;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ForwardingReply;
-import dev.isthmus.gateway.call.ForwardingSink;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -20,7 +16,7 @@ import io.netty.buffer.ByteBuf;
  * The log of a stream of inferences: an event for each message in either direction, if its model is sampled. The ids of
  * requests and of responses are numbered separately. Confined to the call's event loop.
  */
-final class LoggedStream {
+final class LoggedStream implements LoggedMessages {
     private final PayloadLog log;
     private final LoggedPayloads payloads;
     private final double draw;
@@ -29,7 +25,6 @@ final class LoggedStream {
 
     private int requests;
     private int responses;
-    private boolean ended;
 
     /** @param draw as of {@link PayloadLog#draw()} */
     LoggedStream(PayloadLog log, CallFacts facts, Call call, double draw) {
@@ -38,17 +33,8 @@ final class LoggedStream {
         this.draw = draw;
     }
 
-    /** The requests (taken), shown to the log. */
-    RequestSink request(RequestSink sink) {
-        return new LoggedRequests(sink);
-    }
-
-    /** The reply, shown to the log. */
-    Reply reply(Reply client) {
-        return new LoggedResponses(client);
-    }
-
-    private void requested(ByteBuf message) {
+    @Override
+    public void requested(ByteBuf message) {
         requests++;
         try {
             last = ProtobufReader.outline(message).model();
@@ -91,57 +77,19 @@ final class LoggedStream {
         }
     }
 
-    private final class LoggedRequests extends ForwardingSink {
-        LoggedRequests(RequestSink sink) {
-            super(sink);
-        }
-
-        @Override
-        public void data(ByteBuf message) {
-            if (!ended) {
-                requested(message);
-            }
-            super.data(message);
-        }
-
-        @Override
-        public void cancel() {
-            if (!ended) {
-                ended = true;
-                error(new OipException(ErrorCode.CANCELLED, "the client cancelled the call"), "");
-            }
-            super.cancel();
+    @Override
+    public void responded(ReplyMessage message) {
+        if (message instanceof ReplyMessage.Inference inference) {
+            responded(inference.message());
+        } else if (message instanceof ReplyMessage.StreamError failed) {
+            error(failed.failure(), failed.id());
         }
     }
 
-    private final class LoggedResponses extends ForwardingReply {
-        LoggedResponses(Reply client) {
-            super(client);
-        }
-
-        @Override
-        public void message(ReplyMessage message) {
-            if (!ended && message instanceof ReplyMessage.Inference inference) {
-                responded(inference.message());
-            } else if (!ended && message instanceof ReplyMessage.StreamError failed) {
-                error(failed.failure(), failed.id());
-            }
-            super.message(message);
-        }
-
-        @Override
-        public void complete() {
-            ended = true;
-            super.complete();
-        }
-
-        @Override
-        public void fail(OipException failure) {
-            if (!ended) {
-                ended = true;
-                error(failure, "");
-            }
-            super.fail(failure);
+    @Override
+    public void ended(@Nullable OipException failure) {
+        if (failure != null) {
+            error(failure, "");
         }
     }
 }

@@ -74,7 +74,7 @@ record PayloadEvent(
          */
         record FailureText(String text, String id) implements EventPayload {}
 
-        /** There is none. */
+        /** An event without data, and why. */
         record Missing(MissingData reason) implements EventPayload {}
     }
 

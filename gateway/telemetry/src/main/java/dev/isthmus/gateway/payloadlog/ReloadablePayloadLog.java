@@ -1,18 +1,24 @@
 package dev.isthmus.gateway.payloadlog;
 
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import java.util.concurrent.CompletableFuture;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ForwardingService;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /** The payload log of the current configuration; logs nothing if none is configured. Thread-safe. */
-public final class ReloadablePayloadLog implements AutoCloseable {
+public final class ReloadablePayloadLog implements Layer, AutoCloseable {
+    private static final Slot<LoggedMessages> LOGGED = new Slot<>();
+
     private final MeterRegistry registry;
     private @Nullable PayloadMeters meters;
     private volatile @Nullable PayloadLog current;
@@ -41,47 +47,73 @@ public final class ReloadablePayloadLog implements AutoCloseable {
         }
     }
 
-    /** The layer in front of a service that logs what passes. */
-    public Service layer(Service next) {
-        return new LoggingLayer(next);
+    @Override
+    public String name() {
+        return "payload_log";
+    }
+
+    /** Shows the payloads of calls that are sampled to the log. */
+    @Override
+    public @Nullable CompletableFuture<?> open(Exchange x) {
+        PayloadLog log = current;
+        if (log != null && x.stream() == null) {
+            x.put(LOGGED, logged(log, x.call()));
+        }
+        return null;
+    }
+
+    private static @Nullable LoggedMessages logged(PayloadLog log, Call call) {
+        double draw = log.draw();
+        PayloadEvent.CallFacts facts =
+                log.samples(draw, call.operation().requestedModel()) ? PayloadLog.facts(call) : null;
+        if (facts == null) {
+            return null;
+        }
+        if (call.operation() instanceof Operation.Infer || call.operation() instanceof Operation.Generate) {
+            return new LoggedCall(log, facts, call);
+        }
+        return call.operation() instanceof Operation.InferStream ? new LoggedStream(log, facts, call, draw) : null;
+    }
+
+    @Override
+    public void data(Exchange x, ByteBuf part) {
+        LoggedMessages logged = x.get(LOGGED);
+        if (logged != null) {
+            logged.requested(part);
+        }
+    }
+
+    @Override
+    public void complete(Exchange x) {
+        LoggedMessages logged = x.get(LOGGED);
+        if (logged != null) {
+            logged.requestComplete();
+        }
+    }
+
+    @Override
+    public ReplyMessage message(Exchange x, ReplyMessage message) {
+        LoggedMessages logged = x.get(LOGGED);
+        if (logged != null) {
+            logged.responded(message);
+        }
+        return message;
+    }
+
+    @Override
+    public void finished(Exchange x) {
+        LoggedMessages logged = x.get(LOGGED);
+        if (logged != null) {
+            logged.ended(
+                    x.isCancelled()
+                            ? new OipException(ErrorCode.CANCELLED, "the client cancelled the call")
+                            : x.failure());
+        }
     }
 
     /** Writes what is left. */
     @Override
     public void close() {
         configure(null);
-    }
-
-    /** Shows the payloads of calls that are sampled to the log; passes all others as they are. */
-    private final class LoggingLayer extends ForwardingService {
-        LoggingLayer(Service next) {
-            super(next);
-        }
-
-        @Override
-        public RequestSink open(Call call, Reply reply) {
-            PayloadLog log = current;
-            return log == null ? super.open(call, reply) : open(log, call, reply);
-        }
-
-        private RequestSink open(PayloadLog log, Call call, Reply reply) {
-            double draw = log.draw();
-            if (!log.samples(draw, call.operation().requestedModel())) {
-                return super.open(call, reply);
-            }
-            PayloadEvent.CallFacts facts = PayloadLog.facts(call);
-            if (facts == null) {
-                return super.open(call, reply);
-            }
-            if (call.operation() instanceof Operation.Infer || call.operation() instanceof Operation.Generate) {
-                LoggedCall logged = new LoggedCall(log, facts, call);
-                return logged.request(super.open(call, logged.reply(reply)));
-            }
-            if (call.operation() instanceof Operation.InferStream) {
-                LoggedStream logged = new LoggedStream(log, facts, call, draw);
-                return logged.request(super.open(call, logged.reply(reply)));
-            }
-            return super.open(call, reply);
-        }
     }
 }

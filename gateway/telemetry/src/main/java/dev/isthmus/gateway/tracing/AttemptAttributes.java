@@ -28,11 +28,11 @@ final class AttemptAttributes {
     }
 
     private static String verb(Operation operation) {
-        return OperationNames.posts(operation) ? "POST" : "GET";
+        return operation.posts() ? "POST" : "GET";
     }
 
     private static String path(SpanSubject.OfAttempt attempt) {
-        return OperationNames.path(attempt.operation(), attempt.target().model());
+        return attempt.operation().path(attempt.target().model());
     }
 
     /** @param code null if it has not failed */

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.metrics.OperationKind;
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import io.opentelemetry.api.common.AttributeKey;
@@ -119,7 +119,7 @@ final class CallAttributes {
             return "/livez";
         }
         ModelRef model = operation.requestedModel();
-        String path = OperationNames.path(operation, model == null ? ModelRef.of("") : model);
+        String path = operation.path(model == null ? ModelRef.of("") : model);
         // The responses to /infer are a stream if the client accepts events.
         boolean events = path.endsWith("/infer_stream") && !uri.contains("/infer_stream");
         return events ? path.substring(0, path.length() - "_stream".length()) : path;

@@ -1,14 +1,15 @@
 package dev.isthmus.gateway.tracing;
 
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.jspecify.annotations.Nullable;
 
 /** The traces of the current configuration; traces nothing if none are configured. Thread-safe. */
-public final class ReloadableTracing implements CallObserver, AutoCloseable {
+public final class ReloadableTracing implements Layer, AutoCloseable {
     private final MeterRegistry meters;
     private final String version;
     private volatile @Nullable CallTracer current;
@@ -43,7 +44,13 @@ public final class ReloadableTracing implements CallObserver, AutoCloseable {
     }
 
     @Override
-    public void began(CallContext call) {
+    public String name() {
+        return "tracing";
+    }
+
+    @Override
+    public void began(Exchange x) {
+        CallContext call = x.context();
         CallTracer tracer = current;
         if (tracer != null && call.protocol() != null) {
             call.traced(tracer.begin(call));
@@ -51,7 +58,8 @@ public final class ReloadableTracing implements CallObserver, AutoCloseable {
     }
 
     @Override
-    public void ended(CallContext call) {
+    public void ended(Exchange x) {
+        CallContext call = x.context();
         if (call.span() instanceof RecordedSpan recorded) {
             recorded.ended(call);
         }

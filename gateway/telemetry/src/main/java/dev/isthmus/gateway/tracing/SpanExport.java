@@ -111,11 +111,7 @@ final class SpanExport implements AutoCloseable {
 
     private void run(SpanSender sender) {
         try (sender) {
-            while (!writer.isClosed()) {
-                writer.pause(INTERVAL_NANOS);
-                sendAll(sender);
-            }
-            sendAll(sender);
+            writer.repeat(INTERVAL_NANOS, () -> sendAll(sender));
         }
     }
 

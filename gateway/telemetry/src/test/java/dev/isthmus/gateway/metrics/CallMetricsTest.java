@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.call.TestExchanges;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.CallContext;
@@ -31,13 +32,13 @@ class CallMetricsTest {
                 1);
         call.began(new Operation.ServerReady());
         call.routed(route);
-        metrics.began(call);
+        metrics.began(TestExchanges.of(call));
         return call;
     }
 
     private void end(CallContext call) {
         call.ended(2);
-        metrics.ended(call);
+        metrics.ended(TestExchanges.of(call));
     }
 
     @Test
@@ -74,10 +75,10 @@ class CallMetricsTest {
         CallMetrics bounded = new CallMetrics(few, 2 * ofOne);
         for (String route : List.of("a", "b", "c", "d", "a")) {
             CallContext call = began(route);
-            bounded.began(call);
-            bounded.routed(call);
+            bounded.began(TestExchanges.of(call));
+            bounded.opened(TestExchanges.of(call));
             call.ended(2);
-            bounded.ended(call);
+            bounded.ended(TestExchanges.of(call));
         }
         assertThat(calls(few, "a")).isEqualTo(2);
         assertThat(calls(few, "b")).isEqualTo(1);
@@ -89,7 +90,7 @@ class CallMetricsTest {
         bounded.retain(Set.of("b"));
         CallContext late = began("c");
         late.ended(2);
-        bounded.ended(late);
+        bounded.ended(TestExchanges.of(late));
         assertThat(calls(few, "c")).isEqualTo(1);
     }
 
@@ -100,7 +101,7 @@ class CallMetricsTest {
     @Test
     void callsInFlight_areCountedByModel() {
         CallContext call = began("m");
-        metrics.routed(call);
+        metrics.opened(TestExchanges.of(call));
         assertThat(inFlight("m")).isEqualTo(1);
         end(call);
         assertThat(inFlight("m")).isZero();

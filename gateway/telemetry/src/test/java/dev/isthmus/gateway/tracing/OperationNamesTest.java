@@ -51,10 +51,9 @@ class OperationNamesTest {
     @MethodSource("operations")
     void namesHaveNoValues(Operation operation, String method, String path, boolean posts) {
         assertThat(OperationNames.method(operation)).isEqualTo("inference.GRPCInferenceService/" + method);
-        assertThat(OperationNames.path(operation, MODEL)).isEqualTo(path);
-        assertThat(OperationNames.path(operation, VERSION))
-                .isEqualTo(path.replace("{model}", "{model}/versions/{version}"));
-        assertThat(OperationNames.posts(operation)).isEqualTo(posts);
+        assertThat(operation.path(MODEL)).isEqualTo(path);
+        assertThat(operation.path(VERSION)).isEqualTo(path.replace("{model}", "{model}/versions/{version}"));
+        assertThat(operation.posts()).isEqualTo(posts);
     }
 
     @ParameterizedTest
@@ -62,11 +61,11 @@ class OperationNamesTest {
     void managementIsNamedByItsTemplates(Extension extension) {
         for (boolean change : new boolean[] {false, true}) {
             Operation manage = new Operation.Manage(extension, VERSION, "region", change, true);
-            assertThat(OperationNames.path(manage, VERSION))
+            assertThat(manage.path(VERSION))
                     .startsWith("/v2/")
                     .endsWith("/" + extension.verb())
                     .doesNotContain("secret", "7", "/region/r");
-            assertThat(OperationNames.posts(manage)).isEqualTo(change);
+            assertThat(manage.posts()).isEqualTo(change);
             String method = OperationNames.method(manage);
             assertThat(OperationNames.received("/" + method)).isEqualTo(method);
         }

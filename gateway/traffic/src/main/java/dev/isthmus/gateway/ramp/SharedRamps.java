@@ -11,7 +11,7 @@ public interface SharedRamps {
 
     /** What a gateway wants to change; has no effect if the common state does not permit it. */
     enum RampCommand {
-        /** Nothing. */
+        /** Nothing but to learn the common state. */
         MERGE,
         /** To the next step, or to the end of the last one. */
         ADVANCE,

@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture;
 /** The buckets of tokens that gateways share. Thread-safe; never blocks. */
 interface TokenStore {
 
-    /** A bucket. */
+    /** Names a bucket, and its rate. */
     record TokenBucketKey(String limit, long perSecond, long burstNanos) {}
 
     /**

@@ -32,7 +32,7 @@ final class Shadow implements AutoCloseable {
         return transcoder;
     }
 
-    /** Of comparisons. */
+    /** The tolerance of comparisons. */
     FloatTolerance tolerance() {
         return tolerance;
     }

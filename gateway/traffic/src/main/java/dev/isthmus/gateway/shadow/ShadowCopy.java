@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
@@ -73,7 +74,7 @@ final class ShadowCopy implements Reply {
                 started = shadow.runtime().now();
                 sent = true;
                 span = call.context().span().copy(shadow.config().label());
-                target.upstream().infer(copy(), target.model(), message, this);
+                target.upstream().send(copy(), new UpstreamRequest.InferenceRequest(target.model(), message), this);
             } else {
                 message.release();
                 drop(ShadowOutcome.MEMORY);

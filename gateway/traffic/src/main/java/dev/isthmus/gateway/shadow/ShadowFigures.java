@@ -35,7 +35,7 @@ final class ShadowFigures implements AutoCloseable {
     private final Timer latency;
     private final Map<String, OutputMeters> outputs = new ConcurrentHashMap<>();
     private final WorstDifference worst;
-    /** The newest first. */
+    /** The last mismatches, the newest first. */
     private final Deque<ResponseMismatch> mismatches = new ConcurrentLinkedDeque<>();
 
     ShadowFigures(ShadowName name, ReplaceableMeters meters, LongSupplier nanoTime, DifferenceListener listener) {

@@ -1,11 +1,12 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.LinkedHashMap;
@@ -19,15 +20,13 @@ import org.jspecify.annotations.Nullable;
  * One attempt of a call, at one server. Response headers are held back until it is known whether this attempt's
  * response is used.
  */
-final class Attempt extends ForwardingReply {
+final class Attempt extends TrackedReply {
     private final UpstreamCall upstreamCall;
-    private final TrackedRequest tracked;
     private final boolean fullTimeout;
     private final boolean inOnePiece;
     private Map<String, String> headers = Map.of();
     private Subscription subscription = Subscription.NONE;
     private @Nullable Future<?> timer;
-    private boolean ended;
 
     /**
      * An attempt that is about to start.
@@ -36,28 +35,34 @@ final class Attempt extends ForwardingReply {
      * @param inOnePiece whether the response must be complete before it is delivered, because this attempt's timeout is
      *     shorter than the time the client may take to read the response
      */
-    Attempt(UpstreamCall upstreamCall, Reply client, TrackedRequest tracked, boolean fullTimeout, boolean inOnePiece) {
-        super(client);
+    Attempt(
+            UpstreamCall upstreamCall,
+            AttemptResources shared,
+            Replica replica,
+            TraceSpan span,
+            Reply client,
+            boolean fullTimeout,
+            boolean inOnePiece) {
+        super(shared, replica, span, client);
         this.upstreamCall = upstreamCall;
-        this.tracked = tracked;
         this.fullTimeout = fullTimeout;
         this.inOnePiece = inOnePiece;
     }
 
     /** Sends the request. The attempt may end before this returns. */
-    void start(Upstream server, ReplayableRequest request, Call call, boolean last) {
-        subscription = request.send(server, call, this, last).cancelIf(ended);
+    void start(Upstream server, UpstreamRequest request, Call call) {
+        subscription = server.send(call, request, this).cancelIf(ended());
     }
 
     /** Fails the attempt unless a response arrives within this time. */
     void startTimer(long nanos, OipException late, ScheduledExecutorService loop) {
-        if (!ended && !tracked.hasResponse()) {
+        if (!ended() && !hasResponse()) {
             timer = loop.schedule(() -> abandon(late), nanos, TimeUnit.NANOSECONDS);
         }
     }
 
     private void abandon(OipException failure) {
-        if (!ended) {
+        if (!ended()) {
             subscription.cancel();
             fail(failure);
         }
@@ -65,7 +70,7 @@ final class Attempt extends ForwardingReply {
 
     /** Cancels the attempt: the call no longer needs it. */
     void cancel() {
-        if (!ended) {
+        if (!ended()) {
             end(CallOutcome.CANCELLED, null);
             subscription.cancel();
         }
@@ -75,15 +80,15 @@ final class Attempt extends ForwardingReply {
         subscription.onReady();
     }
 
-    /** The request has been sent completely. */
-    void sent() {
-        tracked.sent();
+    @Override
+    boolean clientSends() {
+        return upstreamCall.request().clientSends();
     }
 
-    private void end(CallOutcome outcome, @Nullable OipException failure) {
-        ended = true;
+    @Override
+    void end(CallOutcome outcome, @Nullable OipException failure) {
         stopTimer();
-        tracked.end(outcome, failure, upstreamCall.clientSends());
+        super.end(outcome, failure);
     }
 
     private void stopTimer() {
@@ -103,10 +108,10 @@ final class Attempt extends ForwardingReply {
 
     @Override
     public void headers(Map<String, String> received) {
-        if (ended || received.isEmpty()) {
+        if (ended() || received.isEmpty()) {
             return;
         }
-        if (tracked.hasResponse()) {
+        if (hasResponse()) {
             super.headers(received);
             return;
         }
@@ -117,17 +122,17 @@ final class Attempt extends ForwardingReply {
 
     @Override
     public void message(ReplyMessage response) {
-        if (ended) {
+        if (ended()) {
             response.release();
             return;
         }
-        if (!tracked.hasResponse()) {
+        if (!hasResponse()) {
             if (response instanceof ReplyMessage.StreamError error && upstreamCall.reason(error.failure()) != null) {
                 abandon(error.failure());
                 return;
             }
             stopTimer();
-            tracked.responded();
+            responded();
             upstreamCall.responded();
             forwardHeaders();
         }
@@ -136,7 +141,7 @@ final class Attempt extends ForwardingReply {
 
     @Override
     public void complete() {
-        if (!ended) {
+        if (!ended()) {
             end(CallOutcome.ANSWERED, null);
             upstreamCall.completed();
         }
@@ -144,12 +149,12 @@ final class Attempt extends ForwardingReply {
 
     @Override
     public void fail(OipException failure) {
-        if (ended) {
+        if (ended()) {
             return;
         }
         CallOutcome outcome = CallOutcome.of(failure, fullTimeout && !waitsForClient());
         end(outcome, failure);
-        if (tracked.hasResponse()) {
+        if (hasResponse()) {
             upstreamCall.failed(failure, outcome);
         } else {
             upstreamCall.failedBeforeResponse(failure, outcome);
@@ -160,7 +165,7 @@ final class Attempt extends ForwardingReply {
      * Whether the elapsed time is due to a slow client: one that is slow to read the response or to send the request.
      */
     private boolean waitsForClient() {
-        return tracked.hasResponse() ? !isReady() : upstreamCall.waitsForClient();
+        return hasResponse() ? !isReady() : upstreamCall.request().waitsForClient();
     }
 
     @Override

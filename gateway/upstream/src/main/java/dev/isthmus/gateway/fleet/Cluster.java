@@ -1,9 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
@@ -11,19 +9,17 @@ import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The servers of one configured upstream behind one interface: a call that fails on one server may be retried on
@@ -123,11 +119,6 @@ public final class Cluster implements Upstream {
         return capabilities.peer(wire);
     }
 
-    @Override
-    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return send(call, new ReplayableRequest.InferenceRequest(model, message, false), reply);
-    }
-
     /** A request small enough to be kept for a retry is sent in one piece. */
     @Override
     public long passesFrom() {
@@ -137,78 +128,40 @@ public final class Cluster implements Upstream {
     }
 
     @Override
-    public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        ReplayableRequest.StreamedInference request = new ReplayableRequest.StreamedInference(model, length);
-        UpstreamCall upstreamCall = admit(call, request, reply);
-        return upstreamCall == null ? RequestSink.ENDED : new OpenCall(request, upstreamCall);
-    }
-
-    /** The request body of a call, forwarded to the server of the current attempt. */
-    private record OpenCall(ReplayableRequest.StreamedInference request, UpstreamCall call) implements RequestSink {
-        @Override
-        public void data(ByteBuf part) {
-            request.data(part);
-        }
-
-        @Override
-        public void end() {
-            call.sent();
-            request.end();
-        }
-
-        @Override
-        public boolean isReady() {
-            return request.isReady();
-        }
-
-        @Override
-        public long held() {
-            return request.held();
-        }
-
-        @Override
-        public void cancel() {
-            call.cancel();
-        }
-
-        @Override
-        public void onReady() {
-            call.onReady();
-        }
-    }
-
-    @Override
-    public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return send(call, new ReplayableRequest.InferenceRequest(model, message, true), reply);
-    }
-
-    @Override
-    public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        return send(call, new ReplayableRequest.PassThroughRequest(generate, body), reply);
-    }
-
-    /** Null if the call was rejected. */
-    private @Nullable UpstreamCall admit(Call call, ReplayableRequest request, Reply reply) {
+    public Subscription send(Call call, UpstreamRequest request, Reply reply) {
         CircuitBreakers.CallPermit permit;
         try {
-            permit = breakers.acquire(request.endless());
+            permit = limited(request) ? breakers.acquire(request.endless()) : null;
         } catch (OipException refused) {
             request.release();
             reply.fail(refused);
-            return null;
+            return Subscription.NONE;
         }
         return UpstreamCall.start(shared, call, request, permit, reply);
     }
 
-    private Subscription send(Call call, ReplayableRequest request, Reply reply) {
-        UpstreamCall upstreamCall = admit(call, request, reply);
-        return upstreamCall == null ? Subscription.NONE : upstreamCall;
+    /**
+     * Whether it is subject to the circuit breaker. Health and metadata requests are always allowed, and an operator may
+     * need to change a model because its calls fail.
+     */
+    private static boolean limited(UpstreamRequest request) {
+        return switch (request) {
+            case UpstreamRequest.InferenceRequest _,
+                    UpstreamRequest.InferenceInParts _,
+                    UpstreamRequest.GenerateRequest _ -> true;
+            case UpstreamRequest.ManageRequest _,
+                    UpstreamRequest.ServerReadyRequest _,
+                    UpstreamRequest.ServerMetadataRequest _,
+                    UpstreamRequest.ModelReadyRequest _,
+                    UpstreamRequest.ModelMetadataRequest _,
+                    UpstreamRequest.ModelNamesRequest _ -> false;
+        };
     }
 
     @Override
-    public Object server(Call call, ModelRef model) {
+    public Upstream server(Call call, ModelRef model) {
         Replica replica = call.affinity() == Call.NO_AFFINITY ? null : replicas.pick(call, model, List.of());
-        return replica == null ? this : replica;
+        return replica == null ? this : replica.server();
     }
 
     @Override
@@ -227,42 +180,9 @@ public final class Cluster implements Upstream {
             return UpstreamStream.ENDED;
         }
         TraceSpan span = shared.attempted(call, replica, model);
-        TrackedRequest tracked = new TrackedRequest(replica, metrics, shared.nanoTime(), span);
-        return TrackedStream.open(replica, tracked, permit, span.propagated(call), model, reply);
-    }
-
-    /** Not subject to the circuit breaker: an operator may need to change a model because its calls fail. */
-    @Override
-    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return UpstreamCall.start(shared, call, new ReplayableRequest.PassThroughRequest(manage, body), null, reply);
-    }
-
-    @Override
-    public Subscription serverReady(Call call, Reply reply) {
-        return sendBodiless(call, ModelRef.of(""), Upstream::serverReady, reply);
-    }
-
-    @Override
-    public Subscription serverMetadata(Call call, Reply reply) {
-        return sendBodiless(call, ModelRef.of(""), Upstream::serverMetadata, reply);
-    }
-
-    @Override
-    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        return sendBodiless(
-                call, model, (server, ownCall, replies) -> server.modelReady(ownCall, model, replies), reply);
-    }
-
-    @Override
-    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        return sendBodiless(
-                call, model, (server, ownCall, replies) -> server.modelMetadata(ownCall, model, replies), reply);
-    }
-
-    /** Not subject to the circuit breaker: health and metadata requests are always allowed. */
-    private Subscription sendBodiless(
-            Call call, ModelRef model, ReplayableRequest.BodilessRequest.Sending sending, Reply reply) {
-        return UpstreamCall.start(shared, call, new ReplayableRequest.BodilessRequest(model, sending), null, reply);
+        TrackedStream stream = new TrackedStream(shared, replica, span, permit, reply);
+        stream.open(replica.server(), span.propagated(call), model);
+        return stream;
     }
 
     @Override

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.ReplicaCounts.CheckResult;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.Map;
@@ -61,13 +62,13 @@ final class HealthChecker implements AutoCloseable {
         if (replica.described()) {
             probeReadiness();
         } else {
-            replica.server().serverMetadata(call(), new ServerDescriptionReply());
+            replica.server().send(call(), new UpstreamRequest.ServerMetadataRequest(), new ServerDescriptionReply());
         }
     }
 
     private void probeReadiness() {
         probedAt = resources.nanoTime().getAsLong();
-        replica.server().serverReady(call(), new HealthReply());
+        replica.server().send(call(), new UpstreamRequest.ServerReadyRequest(), new HealthReply());
     }
 
     /** @param responded whether the server responded at all */

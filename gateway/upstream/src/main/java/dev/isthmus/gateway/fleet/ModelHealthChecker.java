@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -159,7 +160,11 @@ final class ModelHealthChecker {
                 return;
             }
             for (ModelRef model : batch) {
-                replica.server().modelReady(calls.get(), model, new ModelReadyReply(new ModelProbe(model, this)));
+                replica.server()
+                        .send(
+                                calls.get(),
+                                new UpstreamRequest.ModelReadyRequest(model),
+                                new ModelReadyReply(new ModelProbe(model, this)));
             }
         }
 

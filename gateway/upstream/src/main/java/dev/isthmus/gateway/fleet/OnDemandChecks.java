@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -117,24 +118,29 @@ public final class OnDemandChecks {
         private void check(ModelOnServer at) {
             Operation operation = new Operation.ModelReady(at.model());
             Call call = new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), loop, allocator);
-            at.server().modelReady(call, at.model(), new ModelReadyReply(new ModelReadyReply.ModelReadyListener() {
-                @Override
-                public void ready(boolean isReady) {
-                    responses++;
-                    ready += isReady ? 1 : 0;
-                    completed();
-                }
+            at.server()
+                    .send(
+                            call,
+                            new UpstreamRequest.ModelReadyRequest(at.model()),
+                            new ModelReadyReply(new ModelReadyReply.ModelReadyListener() {
+                                @Override
+                                public void ready(boolean isReady) {
+                                    responses++;
+                                    ready += isReady ? 1 : 0;
+                                    completed();
+                                }
 
-                @Override
-                public void failed(OipException failure) {
-                    // NOT_FOUND and UNIMPLEMENTED are valid results.
-                    if (failure.code() != ErrorCode.NOT_FOUND && failure.code() != ErrorCode.UNIMPLEMENTED) {
-                        failed.accept(at.server().name());
-                    }
-                    failures.add(failure);
-                    completed();
-                }
-            }));
+                                @Override
+                                public void failed(OipException failure) {
+                                    // NOT_FOUND and UNIMPLEMENTED are valid results.
+                                    if (failure.code() != ErrorCode.NOT_FOUND
+                                            && failure.code() != ErrorCode.UNIMPLEMENTED) {
+                                        failed.accept(at.server().name());
+                                    }
+                                    failures.add(failure);
+                                    completed();
+                                }
+                            }));
         }
 
         private void completed() {

@@ -1,8 +1,9 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.fleet.ReplayableRequest.RepeatSafety;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.gateway.upstream.UpstreamRequest.RepeatSafety;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import org.jspecify.annotations.Nullable;
@@ -47,15 +48,12 @@ record RetryPolicy(Retry config) {
      * Whether a request that a server refused unprocessed is sent again: it has not failed, and may even be one that
      * must not be repeated after a failure (RFC 9113, section 8.7).
      */
-    boolean resends(ReplayableRequest request) {
-        return config.retries() > 0
-                && config.on().contains(RetryOn.UNSENT)
-                && request.complete()
-                && request.bytes() <= config.maxBody();
+    boolean resends(UpstreamRequest request) {
+        return config.retries() > 0 && config.on().contains(RetryOn.UNSENT) && request.bytes() <= config.maxBody();
     }
 
     /** Whether this request is kept for a retry. */
-    boolean keeps(ReplayableRequest request) {
+    boolean keeps(UpstreamRequest request) {
         return config.retries() > 0 && request.repeat() != RepeatSafety.NEVER && request.bytes() <= config.maxBody();
     }
 }

@@ -1,9 +1,10 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -12,36 +13,22 @@ import org.jspecify.annotations.Nullable;
 
 /** A bidirectional stream to one server; it is never moved to another. */
 final class TrackedStream implements UpstreamStream {
-    private final TrackedRequest tracked;
+    private final StreamReply reply;
     private final CircuitBreakers.CallPermit permit;
     private UpstreamStream stream = UpstreamStream.ENDED;
-    private boolean ended;
 
-    private TrackedStream(TrackedRequest tracked, CircuitBreakers.CallPermit permit) {
-        this.tracked = tracked;
+    TrackedStream(
+            AttemptResources shared, Replica replica, TraceSpan span, CircuitBreakers.CallPermit permit, Reply client) {
         this.permit = permit;
+        this.reply = new StreamReply(shared, replica, span, client);
     }
 
-    /** Opens a stream to a server; the reply may end before this returns. */
-    static UpstreamStream open(
-            Replica replica,
-            TrackedRequest tracked,
-            CircuitBreakers.CallPermit permit,
-            Call call,
-            ModelRef model,
-            Reply client) {
-        TrackedStream stream = new TrackedStream(tracked, permit);
-        UpstreamStream opened = replica.server().inferStream(call, model, stream.new TrackedReply(client));
-        if (!stream.ended) {
-            stream.stream = opened;
+    /** Opens the stream; the reply may end before this returns. */
+    void open(Upstream server, Call call, ModelRef model) {
+        UpstreamStream opened = server.inferStream(call, model, reply);
+        if (!reply.ended()) {
+            stream = opened;
         }
-        return stream;
-    }
-
-    private void finish(CallOutcome outcome, @Nullable OipException failure) {
-        ended = true;
-        tracked.end(outcome, failure, false);
-        permit.release(outcome);
     }
 
     @Override
@@ -71,42 +58,48 @@ final class TrackedStream implements UpstreamStream {
 
     @Override
     public void cancel() {
-        if (!ended) {
-            finish(CallOutcome.CANCELLED, null);
+        if (!reply.ended()) {
+            reply.end(CallOutcome.CANCELLED, null);
             stream.cancel();
         }
     }
 
     /** Receives the server's responses. */
-    private final class TrackedReply extends ForwardingReply {
-        TrackedReply(Reply client) {
-            super(client);
+    private final class StreamReply extends TrackedReply {
+        StreamReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client) {
+            super(shared, replica, span, client);
+        }
+
+        @Override
+        void end(CallOutcome outcome, @Nullable OipException failure) {
+            super.end(outcome, failure);
+            permit.release(outcome);
         }
 
         @Override
         public void message(ReplyMessage response) {
-            if (ended) {
+            if (ended()) {
                 response.release();
                 return;
             }
-            tracked.responded();
+            responded();
             permit.responded();
             super.message(response);
         }
 
         @Override
         public void complete() {
-            if (!ended) {
-                finish(CallOutcome.ANSWERED, null);
+            if (!ended()) {
+                end(CallOutcome.ANSWERED, null);
                 super.complete();
             }
         }
 
         @Override
         public void fail(OipException failure) {
-            if (!ended) {
+            if (!ended()) {
                 // A stream's deadline is set by its client.
-                finish(CallOutcome.of(failure, false), failure);
+                end(CallOutcome.of(failure, false), failure);
                 super.fail(failure);
             }
         }

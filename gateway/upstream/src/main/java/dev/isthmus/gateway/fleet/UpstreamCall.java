@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
@@ -33,7 +34,7 @@ final class UpstreamCall implements Subscription {
 
     private final AttemptResources shared;
     private final Call call;
-    private final ReplayableRequest request;
+    private final UpstreamRequest request;
     private final CircuitBreakers.@Nullable CallPermit permit;
     private final Reply client;
     private final Deadline deadline;
@@ -44,6 +45,9 @@ final class UpstreamCall implements Subscription {
     /** Attempts after a server refused the request unprocessed. */
     private int resends;
 
+    /** Whether the request was sent without keeping it, or released. */
+    private boolean taken;
+
     private @Nullable Attempt current;
     private @Nullable Future<?> pause;
     private boolean ended;
@@ -51,7 +55,7 @@ final class UpstreamCall implements Subscription {
     private UpstreamCall(
             AttemptResources shared,
             Call call,
-            ReplayableRequest request,
+            UpstreamRequest request,
             CircuitBreakers.@Nullable CallPermit permit,
             Reply client) {
         this.shared = shared;
@@ -72,10 +76,13 @@ final class UpstreamCall implements Subscription {
     static UpstreamCall start(
             AttemptResources shared,
             Call call,
-            ReplayableRequest request,
+            UpstreamRequest request,
             CircuitBreakers.@Nullable CallPermit permit,
             Reply client) {
         UpstreamCall upstreamCall = new UpstreamCall(shared, call, request, permit, client);
+        if (request instanceof UpstreamRequest.InferenceInParts parts) {
+            parts.beforeEnd(upstreamCall::sent);
+        }
         Replica first = upstreamCall.pick();
         if (first == null) {
             upstreamCall.failed(shared.noServer(), CallOutcome.CANCELLED);
@@ -96,19 +103,16 @@ final class UpstreamCall implements Subscription {
         long left = deadline.remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
-        TrackedRequest tracked = new TrackedRequest(replica, shared.metrics(), shared.nanoTime(), span);
-        Attempt next = new Attempt(this, client, tracked, shorter || !deadline.own(), shorter);
+        Attempt next = new Attempt(this, shared, replica, span, client, shorter || !deadline.own(), shorter);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
         Call sent = span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos));
-        next.start(replica.server(), request, sent, !kept());
+        boolean kept = repeatable() || resendable();
+        taken = !kept;
+        next.start(replica.server(), kept ? request.retained() : request, sent);
         if (shorter && request.endless()) {
             next.startTimer(nanos, shared.failures().timedOut(nanos, null), call.loop());
         }
-    }
-
-    private boolean kept() {
-        return repeatable() || resendable();
     }
 
     private boolean resendable() {
@@ -125,24 +129,21 @@ final class UpstreamCall implements Subscription {
     /** Why a failure before any response may be followed by another attempt; null if it may not. */
     @Nullable
     RetryOn reason(OipException failure) {
+        if (taken || request.begun()) {
+            return null;
+        }
         if (failure.processed() == Processed.REFUSED) {
             return resendable() ? RetryOn.UNSENT : null;
         }
         return repeatable() ? shared.retryPolicy().reason(failure, request.repeat()) : null;
     }
 
-    /** Whether part of the request is still to come, and the server is ready for it. */
-    boolean waitsForClient() {
-        return request.waitsForClient();
-    }
-
-    /** Whether more of the request is to come from the client. */
-    boolean clientSends() {
-        return request.clientSends();
+    UpstreamRequest request() {
+        return request;
     }
 
     /** The request is complete: from here on, elapsed time is the server's. */
-    void sent() {
+    private void sent() {
         if (current != null) {
             current.sent();
         }
@@ -150,7 +151,7 @@ final class UpstreamCall implements Subscription {
 
     /** The first response message has arrived: nothing is retried from here on. */
     void responded() {
-        request.release();
+        release();
         if (permit != null) {
             permit.responded();
         }
@@ -274,9 +275,16 @@ final class UpstreamCall implements Subscription {
 
     private void end(CallOutcome outcome) {
         ended = true;
-        request.release();
+        release();
         if (permit != null) {
             permit.release(outcome);
+        }
+    }
+
+    private void release() {
+        if (!taken) {
+            taken = true;
+            request.release();
         }
     }
 

@@ -94,7 +94,7 @@ public final class UnaryStream implements UpstreamStream {
         if (draining) {
             return;
         }
-        // A call may complete before inferEvents() returns: drain in a loop, not recursively.
+        // A call may complete before send() returns: drain in a loop, not recursively.
         draining = true;
         // Waits until the client has read earlier responses; then onReady() continues.
         while (!inFlight && !closed && !waiting.isEmpty() && reply.isReady()) {
@@ -102,8 +102,8 @@ public final class UnaryStream implements UpstreamStream {
             waitingBytes -= first.bytes();
             inFlightBytes = first.bytes();
             inFlight = true;
-            subscription = upstream.inferEvents(call, first.model(), first.message(), new UnaryReply(first))
-                    .cancelIf(closed);
+            UpstreamRequest request = new UpstreamRequest.InferenceRequest(first.model(), first.message(), true);
+            subscription = upstream.send(call, request, new UnaryReply(first)).cancelIf(closed);
         }
         draining = false;
         if (ended && !inFlight && !closed && waiting.isEmpty()) {

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
@@ -62,7 +63,7 @@ class CircuitBreakersTest {
     @Test
     void openBreaker_leavesQuestionsThrough() {
         try (var bench = broken()) {
-            bench.cluster().serverReady(bench.call(), new ClientReply());
+            bench.cluster().send(bench.call(), new UpstreamRequest.ServerReadyRequest(), new ClientReply());
             assertThat(bench.one.asked).hasSize(5);
             bench.one.last().reply.complete();
         }

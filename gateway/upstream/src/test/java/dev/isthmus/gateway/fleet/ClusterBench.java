@@ -12,6 +12,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
@@ -77,7 +78,8 @@ final class ClusterBench implements AutoCloseable {
             case REST -> new InferMessage.RestMessage(new RestBody(body, RestBody.ALL_JSON));
             case DECODED -> throw new AssertionError("no cluster is local");
         };
-        return bench.send(reply -> cluster.infer(bench.call(), ModelRef.of("simple"), message, reply));
+        return bench.send(reply -> cluster.send(
+                bench.call(), new UpstreamRequest.InferenceRequest(ModelRef.of("simple"), message), reply));
     }
 
     long tries(CallOutcome outcome) {

@@ -15,6 +15,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -196,13 +197,13 @@ final class FleetBench implements AutoCloseable {
 
     ClientReply infer(Call call, int size) {
         ClientReply seen = new ClientReply();
-        seen.cancellation = cluster.infer(call, MODEL, message(size), seen);
+        seen.cancellation = cluster.send(call, new UpstreamRequest.InferenceRequest(MODEL, message(size)), seen);
         return seen;
     }
 
     ClientReply events(Call call) {
         ClientReply seen = new ClientReply();
-        seen.cancellation = cluster.inferEvents(call, MODEL, message(10), seen);
+        seen.cancellation = cluster.send(call, new UpstreamRequest.InferenceRequest(MODEL, message(10), true), seen);
         return seen;
     }
 

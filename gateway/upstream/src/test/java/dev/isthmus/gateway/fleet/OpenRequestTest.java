@@ -2,7 +2,6 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -10,6 +9,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
 import io.netty.buffer.ByteBuf;
@@ -25,10 +25,12 @@ class OpenRequestTest {
     private static final int LENGTH = 1000;
 
     /** A call and the sink of its request. */
-    private record Open(ClientReply seen, RequestSink request) {
+    private record Open(ClientReply seen, UpstreamRequest.InferenceInParts request) {
         static Open at(FleetBench bench) {
             ClientReply seen = new ClientReply();
-            return new Open(seen, bench.cluster().inferParts(bench.call(), FleetBench.MODEL, LENGTH, seen));
+            UpstreamRequest.InferenceInParts request = new UpstreamRequest.InferenceInParts(FleetBench.MODEL, LENGTH);
+            seen.cancellation = bench.cluster().send(bench.call(), request, seen);
+            return new Open(seen, request);
         }
 
         /** Sends this many bytes. */
@@ -136,7 +138,7 @@ class OpenRequestTest {
             assertThat(open.request.isReady()).isFalse();
             only(bench).open();
             assertThat(open.seen.readMore).isEqualTo(2);
-            open.give(10).request.cancel();
+            open.give(10).seen.cancellation.cancel();
             assertThat(only(bench).cancelled).isTrue();
             assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
             assertThat(open.seen.ended()).isFalse();
@@ -176,7 +178,7 @@ class OpenRequestTest {
             FakeUpstream.Asked asked = only(bench);
             assertThat(asked.call.deadlineNanos())
                     .isEqualTo(1_000 + Duration.ofMillis(50).toNanos());
-            open.request.cancel();
+            open.seen.cancellation.cancel();
         }
     }
 
@@ -191,10 +193,10 @@ class OpenRequestTest {
             assertThat(second.request.isReady()).isFalse();
             assertThat(bench.count("isthmus.upstream.rejected", "reason", "bulkhead"))
                     .isEqualTo(1);
-            first.request.cancel();
+            first.seen.cancellation.cancel();
             Open third = Open.at(bench);
             assertThat(third.seen.ended()).isFalse();
-            third.request.cancel();
+            third.seen.cancellation.cancel();
         }
     }
 
@@ -234,7 +236,7 @@ class OpenRequestTest {
             assertThat(bench.millis(CallOutcome.ANSWERED)).isEqualTo(20);
             Open gone = Open.at(bench);
             bench.advance(500);
-            gone.request.cancel();
+            gone.seen.cancellation.cancel();
             assertThat(bench.millis(CallOutcome.CANCELLED)).isZero();
         }
     }

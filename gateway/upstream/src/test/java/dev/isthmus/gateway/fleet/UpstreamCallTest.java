@@ -10,6 +10,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
@@ -287,7 +288,7 @@ class UpstreamCallTest {
     void question_isRepeatedOnLossWithoutOptIn() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = new ClientReply();
-            bench.cluster().modelReady(bench.call(), FleetBench.MODEL, seen);
+            bench.cluster().send(bench.call(), new UpstreamRequest.ModelReadyRequest(FleetBench.MODEL), seen);
             FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
             bench.onlyNew(List.of(first)).reply.only(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
             assertThat(seen.messages).containsExactly(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
@@ -300,7 +301,8 @@ class UpstreamCallTest {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
             ClientReply seen = new ClientReply();
             var manage = new Operation.Manage(extension, FleetBench.MODEL, "", true, false);
-            seen.cancellation = bench.cluster().manage(bench.call(), manage, bench.body(), seen);
+            seen.cancellation =
+                    bench.cluster().send(bench.call(), new UpstreamRequest.ManageRequest(manage, bench.body()), seen);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             boolean repeated = Set.of(Extension.REPOSITORY_INDEX, Extension.MODEL_CONFIG, Extension.MODEL_STATISTICS)
                     .contains(extension);
@@ -314,7 +316,7 @@ class UpstreamCallTest {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
             ClientReply seen = new ClientReply();
             var generate = new Operation.Generate(FleetBench.MODEL, false);
-            bench.cluster().generate(bench.call(), generate, bench.body(), seen);
+            bench.cluster().send(bench.call(), new UpstreamRequest.GenerateRequest(generate, bench.body()), seen);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure).isNotNull();
             assertThat(bench.asked()).hasSize(1);
@@ -389,7 +391,12 @@ class UpstreamCallTest {
     void generation_thatIsHandedBackUnread_isSentToAnother() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = new ClientReply();
-            bench.cluster().generate(bench.call(), new Operation.Generate(FleetBench.MODEL, false), bench.body(), seen);
+            bench.cluster()
+                    .send(
+                            bench.call(),
+                            new UpstreamRequest.GenerateRequest(
+                                    new Operation.Generate(FleetBench.MODEL, false), bench.body()),
+                            seen);
             FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
             bench.onlyNew(List.of(first)).answer();
             assertThat(seen.complete).isTrue();

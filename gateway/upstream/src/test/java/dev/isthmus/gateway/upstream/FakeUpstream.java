@@ -3,7 +3,6 @@ package dev.isthmus.gateway.upstream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
@@ -129,8 +128,7 @@ public final class FakeUpstream implements Upstream {
         return asked.getFirst();
     }
 
-    private Asked keep(Call call, @Nullable ModelRef model, Reply reply) {
-        Asked question = new Asked(call, model, reply);
+    private Asked keep(Asked question) {
         asked.add(question);
         beforeReturn.accept(question);
         return question;
@@ -147,18 +145,18 @@ public final class FakeUpstream implements Upstream {
     }
 
     @Override
-    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        message.release();
-        if (broken) {
+    public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        request.release();
+        if (broken && request instanceof UpstreamRequest.InferenceRequest) {
             throw new IllegalStateException("broken");
         }
-        return keep(call, model, reply);
-    }
-
-    @Override
-    public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        Asked question = keep(call, null, reply);
-        if (refusing) {
+        Asked question = new Asked(
+                call, request instanceof UpstreamRequest.InferenceRequest infer ? infer.model() : null, reply);
+        if (request instanceof UpstreamRequest.InferenceInParts parts) {
+            parts.open(question);
+        }
+        keep(question);
+        if (refusing && request instanceof UpstreamRequest.InferenceInParts) {
             question.fail(ErrorCode.UNAVAILABLE, Processed.NO);
         }
         return question;
@@ -166,39 +164,7 @@ public final class FakeUpstream implements Upstream {
 
     @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
-        return keep(call, null, reply);
-    }
-
-    @Override
-    public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        body.release();
-        return keep(call, null, reply);
-    }
-
-    @Override
-    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        body.release();
-        return keep(call, null, reply);
-    }
-
-    @Override
-    public Subscription serverReady(Call call, Reply reply) {
-        return keep(call, null, reply);
-    }
-
-    @Override
-    public Subscription serverMetadata(Call call, Reply reply) {
-        return keep(call, null, reply);
-    }
-
-    @Override
-    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        return keep(call, null, reply);
-    }
-
-    @Override
-    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        return keep(call, null, reply);
+        return keep(new Asked(call, null, reply));
     }
 
     @Override

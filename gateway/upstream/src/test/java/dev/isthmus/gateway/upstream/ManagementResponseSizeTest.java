@@ -48,10 +48,10 @@ class ManagementResponseSizeTest {
 
         Subscription ask(Upstream upstream, Call call, Reply reply) {
             return switch (this) {
-                case SERVER_READY -> upstream.serverReady(call, reply);
-                case SERVER_METADATA -> upstream.serverMetadata(call, reply);
-                case MODEL_READY -> upstream.modelReady(call, MODEL, reply);
-                case MODEL_METADATA -> upstream.modelMetadata(call, MODEL, reply);
+                case SERVER_READY -> upstream.send(call, new UpstreamRequest.ServerReadyRequest(), reply);
+                case SERVER_METADATA -> upstream.send(call, new UpstreamRequest.ServerMetadataRequest(), reply);
+                case MODEL_READY -> upstream.send(call, new UpstreamRequest.ModelReadyRequest(MODEL), reply);
+                case MODEL_METADATA -> upstream.send(call, new UpstreamRequest.ModelMetadataRequest(MODEL), reply);
                 case INDEX -> manage(upstream, call, Extension.REPOSITORY_INDEX, "", reply);
                 case CONFIG -> manage(upstream, call, Extension.MODEL_CONFIG, "m", reply);
                 case STATISTICS -> manage(upstream, call, Extension.MODEL_STATISTICS, "", reply);
@@ -63,7 +63,7 @@ class ManagementResponseSizeTest {
         private static Subscription manage(
                 Upstream upstream, Call call, Extension extension, String model, Reply reply) {
             var operation = new Operation.Manage(extension, ModelRef.of(model), "", false, false);
-            return upstream.manage(call, operation, Unpooled.EMPTY_BUFFER, reply);
+            return upstream.send(call, new UpstreamRequest.ManageRequest(operation, Unpooled.EMPTY_BUFFER), reply);
         }
     }
 

@@ -3,8 +3,6 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
@@ -22,28 +20,8 @@ public interface SilentUpstream extends Upstream {
     }
 
     @Override
-    default Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        message.release();
-        return Subscription.NONE;
-    }
-
-    @Override
-    default Subscription serverReady(Call call, Reply reply) {
-        return Subscription.NONE;
-    }
-
-    @Override
-    default Subscription serverMetadata(Call call, Reply reply) {
-        return Subscription.NONE;
-    }
-
-    @Override
-    default Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        return Subscription.NONE;
-    }
-
-    @Override
-    default Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
+    default Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        request.release();
         return Subscription.NONE;
     }
 

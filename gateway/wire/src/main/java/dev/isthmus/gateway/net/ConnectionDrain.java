@@ -16,7 +16,7 @@ public final class ConnectionDrain {
     private final Object changed = new Object();
     private volatile DrainStep step = DrainStep.SERVING;
 
-    /** What connections do. */
+    /** How far the end of all connections has come. */
     public enum DrainStep {
         SERVING,
         /** Clients are told not to send further requests on the connection; those that they send are served. */

@@ -58,7 +58,7 @@ public final class ConnectionMemory {
         return held.get();
     }
 
-    /** In bytes. */
+    /** The limit, in bytes. */
     public long limit() {
         return limit;
     }

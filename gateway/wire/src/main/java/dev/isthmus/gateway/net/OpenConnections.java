@@ -88,7 +88,7 @@ public final class OpenConnections {
         return drain;
     }
 
-    /** What they do. */
+    /** What each connection does. */
     public ConnectionTable table() {
         return table;
     }

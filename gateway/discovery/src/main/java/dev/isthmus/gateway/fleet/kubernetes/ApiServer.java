@@ -13,14 +13,10 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -116,29 +112,12 @@ public final class ApiServer implements AutoCloseable {
                     .version(HttpClient.Version.HTTP_1_1)
                     .connectTimeout(TIMEOUT)
                     .followRedirects(HttpClient.Redirect.NEVER)
-                    .sslContext(trusting(issuers))
+                    .sslContext(TlsFiles.trusting(issuers))
                     .build();
             close();
             current = new TrustedClient(http, issuers);
         }
         return current.http();
-    }
-
-    private static SSLContext trusting(List<X509Certificate> issuers) throws IOException {
-        try {
-            KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
-            store.load(null, null);
-            for (int i = 0; i < issuers.size(); i++) {
-                store.setCertificateEntry("issuer" + i, issuers.get(i));
-            }
-            TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            factory.init(store);
-            SSLContext context = SSLContext.getInstance("TLS");
-            context.init(null, factory.getTrustManagers(), null);
-            return context;
-        } catch (GeneralSecurityException e) {
-            throw new IOException("kubernetes: ca_file cannot be used: " + e.getMessage(), e);
-        }
     }
 
     /** The message of a {@code Status}. */

@@ -16,14 +16,10 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -73,15 +69,8 @@ class TritonMetricsTest {
     void metrics_areReadOverTls() throws Exception {
         TestAuthority authority = new TestAuthority(folder, "ca");
         Issued issued = authority.issue("server", "triton.example");
-        KeyStore store = KeyStore.getInstance("PKCS12");
-        store.load(null, new char[0]);
-        store.setKeyEntry("own", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
-        KeyManagerFactory keys = KeyManagerFactory.getInstance("SunX509");
-        keys.init(store, new char[0]);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys.getKeyManagers(), null, null);
         ServerSocket socket =
-                context.getServerSocketFactory().createServerSocket(0, 50, InetAddress.getLoopbackAddress());
+                issued.server().getServerSocketFactory().createServerSocket(0, 50, InetAddress.getLoopbackAddress());
         UpstreamTls settings = new UpstreamTls(authority.ca(), null, null, null);
         try (ClientTls tls = new TlsRegistry(new SimpleMeterRegistry()).client("test", settings);
                 FakeRestServer server = FakeRestServer.at(socket, (request, out) -> {

@@ -5,7 +5,6 @@ import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.TestAuthority;
-import dev.isthmus.gateway.settings.TestAuthority.Issued;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -13,8 +12,6 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -23,8 +20,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
 
 /**
  * An API server that gives one scripted response to each request, in order; a request beyond the script waits. Where
@@ -47,22 +42,12 @@ final class FakeApiServer implements AutoCloseable {
         this.folder = folder;
         authority = new TestAuthority(folder, "cluster");
         server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.setHttpsConfigurator(new HttpsConfigurator(context(authority.issue("apiserver", "127.0.0.1"))));
+        server.setHttpsConfigurator(
+                new HttpsConfigurator(authority.issue("apiserver", "127.0.0.1").server()));
         server.createContext("/apis/discovery.k8s.io/v1/namespaces/ml/endpointslices", this::respond);
         server.setExecutor(workers);
         server.start();
         token("first");
-    }
-
-    private static SSLContext context(Issued issued) throws Exception {
-        KeyStore store = KeyStore.getInstance("PKCS12");
-        store.load(null, null);
-        store.setKeyEntry("key", issued.keys().getPrivate(), new char[0], new X509Certificate[] {issued.x509()});
-        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        keys.init(store, new char[0]);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys.getKeyManagers(), null, null);
-        return context;
     }
 
     KubernetesConfig access() {

@@ -1,30 +1,30 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.GrpcNames;
-import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One call on one HTTP/2 stream: gRPC over HTTP/2, and the call's deadline. It waits in its pool until a connection is
- * available. Used on the event loop of the call.
+ * available. What is sent, and what the messages mean, is a subclass's. Used on the event loop of the call.
  */
-final class GrpcCall implements StreamListener {
-    /** The part size delivered to a listener that was not ready, in bytes. */
+abstract class GrpcCall implements StreamListener, Subscription {
+    /** The part size delivered to a reply that was not ready, in bytes. */
     private static final int PART_BYTES = 256 * 1024;
 
     /** The largest stream window: what a server may send before it is read, in bytes. */
@@ -36,8 +36,7 @@ final class GrpcCall implements StreamListener {
     private final GrpcConnectionPool pool;
     private final HeaderFieldList head;
     private final CallTimeout timeout;
-    private final CallListener listener;
-    private @Nullable ScheduledFuture<?> timer;
+    private final Reply reply;
     private @Nullable Http2Stream stream;
     /** Created when the response headers arrive. */
     private @Nullable GrpcDeframer deframer;
@@ -52,36 +51,76 @@ final class GrpcCall implements StreamListener {
 
     private boolean finished;
 
-    /**
-     * The timeout of a call.
-     *
-     * @param nanos {@link Long#MAX_VALUE} for none
-     * @param inHead whether the request headers already contain it
-     */
-    record CallTimeout(long nanos, boolean inHead) {
-        boolean endless() {
-            return nanos == Long.MAX_VALUE;
-        }
-    }
-
     /** A call that has not started. */
-    GrpcCall(GrpcConnectionPool pool, HeaderFieldList head, CallTimeout timeout, CallListener listener) {
+    GrpcCall(GrpcConnectionPool pool, HeaderFieldList head, CallTimeout timeout, Reply reply) {
         this.pool = pool;
         this.head = head;
         this.timeout = timeout;
-        this.listener = listener;
+        this.reply = reply;
     }
 
-    /** Acquires a connection. The listener may be called before this returns, even with the call's end. */
+    /** Sends what is to be sent, as far as possible: the stream was opened, or became writable again. */
+    abstract void sendRequest();
+
+    /** The largest message that is received. */
+    abstract long maxMessageBytes();
+
+    /** Whether it is ready for a message or a part; if not, {@link #onReady()} continues delivery. */
+    abstract boolean acceptsMessages();
+
+    /** @param message the next one, taken */
+    abstract void received(ByteBuf message);
+
+    /** Whether the next message, which is large, may be received in parts, after it was {@link #opened}. */
+    boolean acceptsParts() {
+        return false;
+    }
+
+    /** A message of this many bytes follows in parts. */
+    void opened(long length) {}
+
+    /** @param part the next one of the current message, taken */
+    void receivedPart(ByteBuf part) {
+        part.release();
+    }
+
+    /**
+     * This many bytes of messages are buffered: a message is incomplete, or the call does not accept it yet.
+     *
+     * @throws OipException if there is no memory for them
+     */
+    void gathered(long bytes) {}
+
+    /** The server has ended the call with success; has to {@link #finish()}. */
+    abstract void succeeded();
+
+    /** The server has failed the call, which is finished. */
+    void refused(ErrorCode code, String text) {
+        reply.fail(pool.texts().ofServer(code, text));
+    }
+
+    /** Releases what was not sent or delivered: the call is finished. */
+    abstract void release();
+
+    final GrpcConnectionPool pool() {
+        return pool;
+    }
+
+    final Reply reply() {
+        return reply;
+    }
+
+    final boolean finished() {
+        return finished;
+    }
+
+    /** Acquires a connection. The reply may be called before this returns, even with the call's end. */
     void start() {
-        if (timeout.nanos() <= 0) {
+        if (timeout.start(pool.loop(), this::timedOut)) {
+            pool.acquire(this);
+        } else {
             timedOut();
-            return;
         }
-        if (!timeout.endless()) {
-            timer = pool.loop().schedule(this::timedOut, timeout.nanos(), TimeUnit.NANOSECONDS);
-        }
-        pool.acquire(this);
     }
 
     private void timedOut() {
@@ -90,19 +129,13 @@ final class GrpcCall implements StreamListener {
 
     /** Opens a stream on this connection; false if the connection accepts no more streams. */
     boolean openOn(Http2Connection connection) {
-        Http2Stream opened = connection.open(timedHead(), false, this);
+        Http2Stream opened = connection.open(timeout.in(head), false, this);
         if (opened == null) {
             return false;
         }
         stream = opened;
-        listener.becameWritable();
+        sendRequest();
         return true;
-    }
-
-    private HeaderFieldList timedHead() {
-        return timer == null || timeout.inHead()
-                ? head
-                : head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timer.getDelay(TimeUnit.NANOSECONDS)));
     }
 
     /** Whether the call has a stream. */
@@ -126,35 +159,21 @@ final class GrpcCall implements StreamListener {
      * @param message taken
      * @param last whether it ends the request
      */
-    void send(ByteBuf message, boolean last) {
+    void sendMessage(ByteBuf message, boolean last) {
         write(MessagePrefix.before(message, pool.allocator()), last);
     }
 
-    /**
-     * Sends the first part of a message; requires a stream.
-     *
-     * @param part taken
-     * @param length of the complete message
-     */
-    void begin(ByteBuf part, long length) {
-        write(MessagePrefix.before(part, length, pool.allocator()), false);
-    }
-
-    /**
-     * Sends the next part of the current message.
-     *
-     * @param part taken
-     */
-    void part(ByteBuf part) {
-        write(part, false);
-    }
-
     /** Ends the request. */
-    void end() {
+    void endRequest() {
         write(Unpooled.EMPTY_BUFFER, true);
     }
 
-    private void write(ByteBuf data, boolean last) {
+    /**
+     * Sends bytes of a message.
+     *
+     * @param data taken
+     */
+    void write(ByteBuf data, boolean last) {
         if (stream == null) {
             data.release();
             throw new IllegalStateException("the call has no stream yet");
@@ -162,15 +181,16 @@ final class GrpcCall implements StreamListener {
         stream.data(data, last);
     }
 
-    /** The listener is ready again. */
-    void resume() {
+    /** The reply is ready again. */
+    @Override
+    public void onReady() {
         if (!finished && deframer != null) {
             deliver(deframer);
         }
     }
 
-    /** Cancels the call; the listener is not called again. */
-    void cancel() {
+    @Override
+    public void cancel() {
         if (!finished) {
             finish();
         }
@@ -180,13 +200,15 @@ final class GrpcCall implements StreamListener {
     void fail(OipException failure) {
         if (!finished) {
             finish();
-            listener.failed(failure);
+            reply.fail(failure);
         }
     }
 
-    private void finish() {
+    /** Ends the call, its timeout and its stream. */
+    final void finish() {
         finished = true;
-        stopTimer();
+        release();
+        timeout.stop();
         if (largeWindow) {
             pool.largeWindowEnded();
         }
@@ -201,12 +223,6 @@ final class GrpcCall implements StreamListener {
         }
     }
 
-    private void stopTimer() {
-        if (timer != null) {
-            timer.cancel(false);
-        }
-    }
-
     @Override
     public void headers(Http2Headers headers, boolean end) {
         if (finished) {
@@ -216,42 +232,31 @@ final class GrpcCall implements StreamListener {
             trailers(headers);
         } else if (deframer != null) {
             fail(pool.texts().notGrpc(null));
-        } else if (isGrpcResponse(headers)) {
+        } else {
             open(headers);
         }
-    }
-
-    private boolean isGrpcResponse(Http2Headers headers) {
-        CharSequence status = headers.status();
-        if (status == null || !"200".contentEquals(status)) {
-            fail(pool.texts().ofHttp(status == null ? "" : status));
-            return false;
-        }
-        if (!GrpcNames.isGrpc(headers.get("content-type"))) {
-            fail(pool.texts().notGrpc(null));
-            return false;
-        }
-        return true;
     }
 
     private void open(Http2Headers headers) {
         CharSequence encoding = headers.get(GrpcNames.ENCODING);
         boolean identity = encoding == null || "identity".contentEquals(encoding);
         ContentCoding coding = identity ? null : ContentCoding.of(encoding.toString());
-        if (!identity && coding == null) {
-            fail(pool.texts().notGrpc(null));
+        OipException other = pool.texts().ofHead(headers);
+        if (other != null || (!identity && coding == null)) {
+            fail(other == null ? pool.texts().notGrpc(null) : other);
             return;
         }
-        deframer = new GrpcDeframer(pool.allocator(), listener.maxMessageBytes(), coding);
-        listener.headers(headers);
+        deframer = new GrpcDeframer(pool.allocator(), maxMessageBytes(), coding);
+        CallMetadata.forward(headers, pool.settings().returnedHeaders(), reply);
     }
 
     private void trailers(Http2Headers trailers) {
         ServerStatus status = ServerStatus.in(trailers);
         if (status != null) {
             ending(status.code() == null, () -> ended(status));
-        } else if (deframer != null || isGrpcResponse(trailers)) {
-            ending(false, () -> fail(pool.texts().noStatus()));
+        } else {
+            OipException other = deframer == null ? pool.texts().ofHead(trailers) : null;
+            ending(false, () -> fail(other == null ? pool.texts().noStatus() : other));
         }
     }
 
@@ -259,8 +264,14 @@ final class GrpcCall implements StreamListener {
         if (status.code() == null && deframer != null && deframer.partial()) {
             fail(pool.texts().notGrpc(null));
         } else if (!finished) {
-            finish();
-            listener.ended(status);
+            CallMetadata.forward(status.trailers(), pool.settings().returnedHeaders(), reply);
+            ErrorCode code = status.code();
+            if (code == null) {
+                succeeded();
+            } else {
+                finish();
+                refused(code, status.message());
+            }
         }
     }
 
@@ -274,8 +285,8 @@ final class GrpcCall implements StreamListener {
         } else {
             ending = action;
             if (deframer.missing() > 0) {
-                // The server has finished: from here on only the listener takes time.
-                stopTimer();
+                // The server has finished: from here on only the reply takes time.
+                timeout.stop();
             }
             deliver(deframer);
         }
@@ -298,7 +309,7 @@ final class GrpcCall implements StreamListener {
         if (!finished) {
             try {
                 // Reserve the complete message: responses that wait for each other's memory would never complete.
-                listener.gathered(Math.max(to.bytes(), to.announced()));
+                gathered(Math.max(to.bytes(), to.announced()));
                 if (stream != null && to.missing() == 0 && to.announced() > 0) {
                     // There is memory for all of it.
                     stream.widen(WINDOW);
@@ -315,12 +326,12 @@ final class GrpcCall implements StreamListener {
             ByteBuf next;
             try {
                 part = open(from);
-                if (!listener.acceptsMessages()) {
+                if (!acceptsMessages()) {
                     return;
                 }
                 next = part ? from.part(PART_BYTES) : from.next();
             } catch (OipException refusal) {
-                fail(pool.texts().ofMessage(refusal, listener.maxMessageBytes()));
+                fail(pool.texts().ofMessage(refusal, maxMessageBytes()));
                 return;
             }
             if (next == null) {
@@ -328,19 +339,19 @@ final class GrpcCall implements StreamListener {
                 return;
             }
             if (part) {
-                listener.part(next);
+                receivedPart(next);
             } else {
-                listener.message(next);
+                received(next);
             }
         }
     }
 
     /** Whether a message is open now: its parts follow. */
     private boolean open(GrpcDeframer from) {
-        if (from.missing() == 0 && listener.acceptsParts()) {
+        if (from.missing() == 0 && acceptsParts()) {
             long length = from.open(GrpcDeframer.LARGE);
             if (length != GrpcDeframer.NOT_OPENED) {
-                listener.opened(length);
+                opened(length);
                 largeWindow = largeWindow || pool.largeWindow();
                 if (largeWindow && stream != null) {
                     stream.widen(WINDOW);
@@ -364,7 +375,7 @@ final class GrpcCall implements StreamListener {
     @Override
     public void writabilityChanged() {
         if (!finished) {
-            listener.becameWritable();
+            sendRequest();
         }
     }
 
@@ -373,15 +384,10 @@ final class GrpcCall implements StreamListener {
         if (finished || ending != null) {
             return;
         }
-        if (deadlineExceeded()) {
+        if (timeout.expired()) {
             timedOut();
         } else {
             ending(false, () -> fail(pool.texts().of(end)));
         }
-    }
-
-    /** Whether the deadline has passed, which a server that knows the deadline may notice before us. */
-    private boolean deadlineExceeded() {
-        return timer != null && timer.getDelay(TimeUnit.NANOSECONDS) <= 0;
     }
 }

@@ -90,6 +90,10 @@ final class GrpcConnectionPool {
         return texts;
     }
 
+    UpstreamSettings settings() {
+        return settings;
+    }
+
     EventLoop loop() {
         return loop;
     }

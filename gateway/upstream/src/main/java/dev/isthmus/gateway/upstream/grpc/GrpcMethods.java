@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
@@ -38,12 +39,12 @@ record GrpcMethods(
             extensions.put(extension, heads.of(extension.grpcMethod()));
         }
         return new GrpcMethods(
-                heads.of("ModelInfer"),
-                heads.of("ModelStreamInfer"),
-                heads.of("ServerReady"),
-                heads.of("ServerMetadata"),
-                heads.of("ModelReady"),
-                heads.of("ModelMetadata"),
+                heads.of(OperationKind.INFER.grpcMethod()),
+                heads.of(OperationKind.INFER_STREAM.grpcMethod()),
+                heads.of(OperationKind.SERVER_READY.grpcMethod()),
+                heads.of(OperationKind.SERVER_METADATA.grpcMethod()),
+                heads.of(OperationKind.MODEL_READY.grpcMethod()),
+                heads.of(OperationKind.MODEL_METADATA.grpcMethod()),
                 extensions);
     }
 

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.http2.HeaderFieldList;
@@ -17,6 +16,7 @@ import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
@@ -47,6 +47,10 @@ import org.jspecify.annotations.Nullable;
 public final class GrpcUpstream implements Upstream {
     private static final GrpcResponseReader INFERENCE = new InferenceReader();
     private static final GrpcResponseReader DOCUMENT = new ManagementReader();
+    private static final GrpcResponseReader SERVER_READY = message ->
+            new ReplyMessage.Ready(parse(ServerReadyResponse.parser(), message).getReady());
+    private static final GrpcResponseReader MODEL_METADATA =
+            message -> new ReplyMessage.Model(MetadataReader.model(parse(RawModelMetadata.parser(), message)));
 
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
@@ -104,13 +108,61 @@ public final class GrpcUpstream implements Upstream {
     }
 
     @Override
-    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        if (!(message instanceof InferMessage.ProtobufMessage protobuf)) {
-            message.release();
-            reply.fail(failures.failure(ErrorCode.INTERNAL, "expects PROTOBUF, got " + message.wire(), null));
+    public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        return switch (request) {
+            case UpstreamRequest.InferenceRequest infer -> infer(call, infer, reply);
+            case UpstreamRequest.InferenceInParts parts -> infer(call, parts, reply);
+            case UpstreamRequest.ManageRequest manage ->
+                send(
+                        call,
+                        methods.extension(manage.operation().extension()),
+                        named(manage.operation(), manage.body()),
+                        DOCUMENT,
+                        reply);
+            case UpstreamRequest.ServerReadyRequest _ ->
+                send(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), SERVER_READY, reply);
+            case UpstreamRequest.ServerMetadataRequest _ ->
+                send(
+                        call,
+                        methods.serverMetadata(),
+                        ServerMetadataRequest.getDefaultInstance(),
+                        this::serverMetadata,
+                        reply);
+            case UpstreamRequest.ModelReadyRequest ready -> modelReady(call, ready.model(), reply);
+            case UpstreamRequest.ModelMetadataRequest metadata -> modelMetadata(call, metadata.model(), reply);
+            case UpstreamRequest.GenerateRequest generate ->
+                unsupported(generate, "is not called over REST, which the generate extension requires", reply);
+            case UpstreamRequest.ModelNamesRequest names ->
+                unsupported(names, "does not support listing its models", reply);
+        };
+    }
+
+    private Subscription infer(Call call, UpstreamRequest.InferenceRequest infer, Reply reply) {
+        if (infer.events() && capabilities.dialect().streams()) {
+            UpstreamStream stream = inferStream(call, infer.model(), reply);
+            stream.send(infer.model(), "", false, infer.message());
+            stream.end();
+            return stream;
+        }
+        if (!(infer.message() instanceof InferMessage.ProtobufMessage protobuf)) {
+            infer.release();
+            reply.fail(failures.failure(
+                    ErrorCode.INTERNAL,
+                    "expects PROTOBUF, got " + infer.message().wire(),
+                    null));
             return Subscription.NONE;
         }
         return send(call, methods.modelInfer(), protobuf.message(), INFERENCE, reply);
+    }
+
+    private Subscription infer(Call call, UpstreamRequest.InferenceInParts parts, Reply reply) {
+        UnaryCall unary = open(call, methods.modelInfer(), null, INFERENCE, reply);
+        if (unary == null) {
+            return Subscription.NONE;
+        }
+        parts.open(unary.parts(parts.length()));
+        unary.start();
+        return unary;
     }
 
     private record InferenceReader() implements GrpcResponseReader {
@@ -148,47 +200,20 @@ public final class GrpcUpstream implements Upstream {
     }
 
     @Override
-    public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        UnaryCall unary = open(call, methods.modelInfer(), null, INFERENCE, reply);
-        if (unary == null) {
-            return RequestSink.ENDED;
-        }
-        unary.start();
-        return unary.parts(length);
-    }
-
-    @Override
-    public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        if (!capabilities.dialect().streams()) {
-            return infer(call, model, message, reply);
-        }
-        UpstreamStream stream = inferStream(call, model, reply);
-        stream.send(model, "", false, message);
-        stream.end();
-        return stream;
-    }
-
-    @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
         if (!capabilities.dialect().streams()) {
             return new UnaryStream(this, call, reply);
         }
         try {
-            GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeftOfStream(call), false);
+            CallTimeout timeout = new CallTimeout(settings.nanosLeftOfStream(call), false);
             HeaderFieldList head = head(call, methods.modelStreamInfer().plain());
-            StreamCall stream = new StreamCall(
-                    pool(call), head, timeout, capabilities.dialect(), settings.returnedHeaders(), reply);
+            StreamCall stream = new StreamCall(pool(call), head, timeout, capabilities.dialect(), reply);
             stream.start();
             return stream;
         } catch (OipException e) {
             reply.fail(e);
             return UpstreamStream.ENDED;
         }
-    }
-
-    @Override
-    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return send(call, methods.extension(manage.extension()), named(manage, body), DOCUMENT, reply);
     }
 
     /** With the names in the fields in which the server expects them. The body is taken. */
@@ -204,25 +229,13 @@ public final class GrpcUpstream implements Upstream {
         return named;
     }
 
-    @Override
-    public Subscription serverReady(Call call, Reply reply) {
-        GrpcResponseReader reader = message -> new ReplyMessage.Ready(
-                parse(ServerReadyResponse.parser(), message).getReady());
-        return send(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
+    private ReplyMessage serverMetadata(ByteBuf message) throws InvalidProtocolBufferException {
+        var metadata = MetadataReader.server(parse(ServerMetadataResponse.parser(), message));
+        capabilities.learn(metadata);
+        return new ReplyMessage.Server(metadata);
     }
 
-    @Override
-    public Subscription serverMetadata(Call call, Reply reply) {
-        GrpcResponseReader reader = message -> {
-            var metadata = MetadataReader.server(parse(ServerMetadataResponse.parser(), message));
-            capabilities.learn(metadata);
-            return new ReplyMessage.Server(metadata);
-        };
-        return send(call, methods.serverMetadata(), ServerMetadataRequest.getDefaultInstance(), reader, reply);
-    }
-
-    @Override
-    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
+    private Subscription modelReady(Call call, ModelRef model, Reply reply) {
         var request = ModelReadyRequest.newBuilder()
                 .setName(model.name())
                 .setVersion(model.version())
@@ -230,15 +243,12 @@ public final class GrpcUpstream implements Upstream {
         return send(call, methods.modelReady(), request, new ModelReadyReader(model), reply);
     }
 
-    @Override
-    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        GrpcResponseReader reader =
-                message -> new ReplyMessage.Model(MetadataReader.model(parse(RawModelMetadata.parser(), message)));
+    private Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         var request = ModelMetadataRequest.newBuilder()
                 .setName(model.name())
                 .setVersion(model.version())
                 .build();
-        return send(call, methods.modelMetadata(), request, reader, reply);
+        return send(call, methods.modelMetadata(), request, MODEL_METADATA, reply);
     }
 
     /** Servers disagree about an unknown model: Triton answers "not ready", KServe NOT_FOUND, MLServer UNKNOWN. */
@@ -294,8 +304,8 @@ public final class GrpcUpstream implements Upstream {
         try {
             HeaderFieldList head = head(call, ownDeadline ? method.plain() : method.timed());
             GrpcConnectionPool pool = pool(call);
-            GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeft(call), !ownDeadline);
-            return new UnaryCall(pool, head, timeout, message, reader, settings, call.memory(), reply);
+            CallTimeout timeout = new CallTimeout(settings.nanosLeft(call), !ownDeadline);
+            return new UnaryCall(pool, head, timeout, message, reader, call.memory(), reply);
         } catch (OipException e) {
             reply.fail(e);
             return null;

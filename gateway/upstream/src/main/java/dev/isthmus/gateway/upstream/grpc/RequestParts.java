@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -11,18 +12,12 @@ import io.netty.buffer.ByteBuf;
  */
 final class RequestParts implements RequestSink {
     private final UnaryCall call;
-    private final GrpcCall stream;
     private final long length;
     private long missing;
 
-    /**
-     * A request without any part yet.
-     *
-     * @param stream the call's stream
-     */
-    RequestParts(UnaryCall call, GrpcCall stream, long length) {
+    /** A request without any part yet. */
+    RequestParts(UnaryCall call, long length) {
         this.call = call;
-        this.stream = stream;
         this.length = length;
         this.missing = length;
     }
@@ -38,11 +33,7 @@ final class RequestParts implements RequestSink {
         } else {
             boolean first = missing == length;
             missing -= bytes;
-            if (first) {
-                stream.begin(part, length);
-            } else {
-                stream.part(part);
-            }
+            call.write(first ? MessagePrefix.before(part, length, call.pool().allocator()) : part, false);
         }
     }
 
@@ -54,23 +45,22 @@ final class RequestParts implements RequestSink {
         if (missing > 0) {
             lengthMismatch((length - missing) + " bytes");
         } else {
-            stream.end();
+            call.endRequest();
         }
     }
 
     private void lengthMismatch(String got) {
-        stream.fail(
-                new OipException(ErrorCode.INTERNAL, "a message of " + length + " bytes was announced, got " + got));
+        call.fail(new OipException(ErrorCode.INTERNAL, "a message of " + length + " bytes was announced, got " + got));
     }
 
     @Override
     public long held() {
-        return call.finished() ? 0 : stream.queued();
+        return call.finished() ? 0 : call.queued();
     }
 
     @Override
     public boolean isReady() {
-        return !call.finished() && stream.writable();
+        return !call.finished() && call.writable();
     }
 
     @Override

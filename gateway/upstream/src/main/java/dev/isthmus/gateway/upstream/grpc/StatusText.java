@@ -1,10 +1,12 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +37,16 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
             case OUT_OF_RANGE -> message.contains("message length too large");
             default -> false;
         };
+    }
+
+    /** The failure of a response whose headers are not those of gRPC; null if they are. */
+    @Nullable
+    OipException ofHead(Http2Headers headers) {
+        CharSequence status = headers.status();
+        if (status == null || !"200".contentEquals(status)) {
+            return ofHttp(status == null ? "" : status);
+        }
+        return GrpcNames.isGrpc(headers.get("content-type")) ? null : notGrpc(null);
     }
 
     /** The stream ended without a status. */

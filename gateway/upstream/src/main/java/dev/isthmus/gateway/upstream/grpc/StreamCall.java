@@ -3,7 +3,6 @@ package dev.isthmus.gateway.upstream.grpc;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.http2.HeaderFieldList;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -12,7 +11,6 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.regex.Pattern;
@@ -21,43 +19,25 @@ import java.util.regex.Pattern;
  * One ModelStreamInfer call. The next response is delivered only when the client is ready, and requests are queued
  * while the server is not ready. Used on the event loop of the call.
  */
-final class StreamCall implements UpstreamStream, CallListener {
+final class StreamCall extends GrpcCall implements UpstreamStream {
     /** The start of Triton's texts about a request that does not fit the model. */
     private static final Pattern INVALID = Pattern.compile(
             "\\[request id:|unexpected (?:shape|size|inference|additional) |inference (?:request|input) "
                     + "|input (?:'|byte size)|expected \\d+ ");
 
-    private final GrpcCall call;
-    private final StatusText texts;
     private final Dialect dialect;
-    private final HeaderAllowList returned;
-    private final Reply reply;
     private final Deque<ByteBuf> waiting = new ArrayDeque<>();
     private boolean endRequested;
     private boolean endSent;
-    private boolean finished;
 
-    StreamCall(
-            GrpcConnectionPool pool,
-            HeaderFieldList head,
-            GrpcCall.CallTimeout timeout,
-            Dialect dialect,
-            HeaderAllowList returned,
-            Reply reply) {
-        this.call = new GrpcCall(pool, head, timeout, this);
-        this.texts = pool.texts();
+    StreamCall(GrpcConnectionPool pool, HeaderFieldList head, CallTimeout timeout, Dialect dialect, Reply reply) {
+        super(pool, head, timeout, reply);
         this.dialect = dialect;
-        this.returned = returned;
-        this.reply = reply;
-    }
-
-    void start() {
-        call.start();
     }
 
     @Override
     public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
-        if (finished || endRequested || !(message instanceof InferMessage.ProtobufMessage protobuf)) {
+        if (finished() || endRequested || !(message instanceof InferMessage.ProtobufMessage protobuf)) {
             message.release();
             return;
         }
@@ -78,7 +58,7 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public long keptBytes() {
-        long bytes = call.queued();
+        long bytes = queued();
         for (ByteBuf message : waiting) {
             bytes += message.readableBytes();
         }
@@ -86,72 +66,52 @@ final class StreamCall implements UpstreamStream, CallListener {
     }
 
     @Override
-    public long maxMessageBytes() {
-        return texts.maxMessageBytes();
+    long maxMessageBytes() {
+        return pool().texts().maxMessageBytes();
     }
 
     @Override
-    public void becameWritable() {
+    void sendRequest() {
         boolean queued = !waiting.isEmpty();
         flush();
-        if (queued && waiting.isEmpty() && !finished) {
-            reply.onReady();
+        if (queued && waiting.isEmpty() && !finished()) {
+            reply().onReady();
         }
     }
 
     private void flush() {
-        while (!finished && !waiting.isEmpty() && call.writable()) {
+        while (!finished() && !waiting.isEmpty() && writable()) {
             ByteBuf next = waiting.remove();
             endSent = endRequested && waiting.isEmpty();
-            call.send(next, endSent);
+            sendMessage(next, endSent);
         }
-        if (!finished && endRequested && !endSent && waiting.isEmpty() && call.open()) {
+        if (!finished() && endRequested && !endSent && waiting.isEmpty() && open()) {
             endSent = true;
-            call.end();
+            endRequest();
         }
     }
 
     @Override
-    public void onReady() {
-        if (!finished) {
-            call.resume();
-        }
-    }
-
-    @Override
-    public void cancel() {
-        if (!finished) {
-            finish();
-            call.cancel();
-        }
-    }
-
-    private void finish() {
-        finished = true;
+    void release() {
         waiting.forEach(ByteBuf::release);
         waiting.clear();
     }
 
     @Override
-    public void headers(Http2Headers headers) {
-        CallMetadata.forward(headers, returned, reply);
+    boolean acceptsMessages() {
+        return reply().isReady();
     }
 
     @Override
-    public boolean acceptsMessages() {
-        return reply.isReady();
-    }
-
-    @Override
-    public void message(ByteBuf message) {
+    void received(ByteBuf message) {
         ReplyMessage response;
         try {
             response = decode(message);
         } catch (OipException e) {
-            call.fail(texts.failures().badResponse("sent a message that violates the protocol", e));
+            fail(pool().texts().failures().badResponse("sent a message that violates the protocol", e));
             return;
         }
-        reply.message(response);
+        reply().message(response);
     }
 
     private ReplyMessage decode(ByteBuf message) {
@@ -191,25 +151,8 @@ final class StreamCall implements UpstreamStream, CallListener {
     }
 
     @Override
-    public void ended(ServerStatus status) {
-        if (finished) {
-            return;
-        }
+    void succeeded() {
         finish();
-        CallMetadata.forward(status.trailers(), returned, reply);
-        ErrorCode code = status.code();
-        if (code == null) {
-            reply.complete();
-        } else {
-            reply.fail(texts.ofServer(code, status.message()));
-        }
-    }
-
-    @Override
-    public void failed(OipException failure) {
-        if (!finished) {
-            finish();
-            reply.fail(failure);
-        }
+        reply().complete();
     }
 }

@@ -4,30 +4,21 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.settings.HeaderAllowList;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One request and its single response. The response is kept until the status arrives, or, if it is large and the reply
  * accepts parts, forwarded as it arrives. Used on the event loop of the call.
  */
-final class UnaryCall implements CallListener, Subscription {
-    private final GrpcCall call;
+final class UnaryCall extends GrpcCall {
     private final GrpcResponseReader reader;
     private final long maxBytes;
-    private final StatusText texts;
-    private final HeaderAllowList returned;
     private final MemoryBudget.MemoryReservation memory;
-    private final Reply reply;
     /** Kept until there is a stream for it. */
     private @Nullable ByteBuf request;
     /** The response message, kept until the status arrives. */
@@ -37,30 +28,20 @@ final class UnaryCall implements CallListener, Subscription {
     /** Bytes of it that were not forwarded yet. */
     private long remaining;
 
-    private boolean finished;
-
     /** @param request taken; null if it is written with {@link #parts} */
     UnaryCall(
             GrpcConnectionPool pool,
             HeaderFieldList head,
-            GrpcCall.CallTimeout timeout,
+            CallTimeout timeout,
             @Nullable ByteBuf request,
             GrpcResponseReader reader,
-            UpstreamSettings settings,
             MemoryBudget.MemoryReservation memory,
             Reply reply) {
-        this.call = new GrpcCall(pool, head, timeout, this);
+        super(pool, head, timeout, reply);
         this.request = request;
         this.reader = reader;
-        this.maxBytes = reader.maxBytes(settings);
-        this.texts = pool.texts();
-        this.returned = settings.returnedHeaders();
+        this.maxBytes = reader.maxBytes(pool.settings());
         this.memory = memory;
-        this.reply = reply;
-    }
-
-    void start() {
-        call.start();
     }
 
     /**
@@ -69,31 +50,11 @@ final class UnaryCall implements CallListener, Subscription {
      * @param length of the message
      */
     RequestSink parts(long length) {
-        return new RequestParts(this, call, length);
-    }
-
-    /** Whether the call has ended. */
-    boolean finished() {
-        return finished;
+        return new RequestParts(this, length);
     }
 
     @Override
-    public void cancel() {
-        if (!finished) {
-            finish();
-            call.cancel();
-        }
-    }
-
-    @Override
-    public void onReady() {
-        if (!finished) {
-            call.resume();
-        }
-    }
-
-    private void finish() {
-        finished = true;
+    void release() {
         if (request != null) {
             request.release();
             request = null;
@@ -105,38 +66,33 @@ final class UnaryCall implements CallListener, Subscription {
     }
 
     @Override
-    public long maxMessageBytes() {
+    long maxMessageBytes() {
         return maxBytes;
     }
 
     @Override
-    public void becameWritable() {
+    void sendRequest() {
         ByteBuf sent = request;
         if (sent == null) {
-            reply.onReady();
+            reply().onReady();
         } else {
             request = null;
-            call.send(sent, true);
+            sendMessage(sent, true);
         }
     }
 
     @Override
-    public void headers(Http2Headers headers) {
-        CallMetadata.forward(headers, returned, reply);
-    }
-
-    @Override
-    public void message(ByteBuf part) {
-        if (finished || message != null || length > 0) {
-            part.release();
-            call.fail(texts.failures().badResponse("sent more than one response message", null));
+    void received(ByteBuf next) {
+        if (message != null || length > 0) {
+            next.release();
+            fail(pool().texts().failures().badResponse("sent more than one response message", null));
         } else {
-            message = part;
+            message = next;
         }
     }
 
     @Override
-    public void gathered(long bytes) {
+    void gathered(long bytes) {
         // For a forwarded response, ingress counts what its client has not read; the rest is bounded by the
         // server's window.
         if (length == 0) {
@@ -145,83 +101,64 @@ final class UnaryCall implements CallListener, Subscription {
     }
 
     @Override
-    public boolean acceptsParts() {
+    boolean acceptsParts() {
         return reader.passesParts()
                 && message == null
                 && length == 0
-                && reply.acceptsParts(Wire.PROTOBUF, ReplyMessage.Part.UNKNOWN);
+                && reply().acceptsParts(Wire.PROTOBUF, ReplyMessage.Part.UNKNOWN);
     }
 
     @Override
-    public void opened(long bytes) {
+    void opened(long bytes) {
         length = bytes;
         remaining = bytes;
     }
 
     @Override
-    public boolean acceptsMessages() {
+    boolean acceptsMessages() {
         // Only a forwarded response waits for the client.
-        return remaining == 0 || reply.isReady();
+        return remaining == 0 || reply().isReady();
     }
 
     @Override
-    public void part(ByteBuf part) {
+    void receivedPart(ByteBuf part) {
         remaining -= part.readableBytes();
-        reply.message(new ReplyMessage.Part(part, length));
+        reply().message(new ReplyMessage.Part(part, length));
     }
 
     @Override
-    public void ended(ServerStatus status) {
-        if (finished) {
-            return;
+    void refused(ErrorCode code, String text) {
+        ReplyMessage instead = reader.instead(code);
+        if (instead == null) {
+            super.refused(code, text);
+        } else {
+            reply().only(instead);
         }
-        CallMetadata.forward(status.trailers(), returned, reply);
-        ErrorCode code = status.code();
-        if (code != null) {
-            finish();
-            refused(code, status.message());
-            return;
-        }
+    }
+
+    @Override
+    void succeeded() {
         ByteBuf response = message;
         message = null;
         finish();
         if (length > 0) {
-            reply.complete();
+            reply().complete();
+        } else if (response == null) {
+            reply().fail(pool().texts().failures().badResponse("sent no response message", null));
         } else {
-            succeeded(response);
+            read(response);
         }
     }
 
-    private void refused(ErrorCode code, String text) {
-        ReplyMessage instead = reader.instead(code);
-        if (instead == null) {
-            reply.fail(texts.ofServer(code, text));
-        } else {
-            reply.only(instead);
-        }
-    }
-
-    private void succeeded(@Nullable ByteBuf response) {
-        if (response == null) {
-            reply.fail(texts.failures().badResponse("sent no response message", null));
-            return;
-        }
+    private void read(ByteBuf response) {
         ReplyMessage read;
         try {
             read = reader.read(response);
         } catch (InvalidProtocolBufferException e) {
             response.release();
-            reply.fail(texts.failures().badResponse("sent a message that violates the protocol", e));
+            reply().fail(pool().texts().failures().badResponse("sent a message that violates the protocol", e));
             return;
         }
-        reply.only(read);
-    }
-
-    @Override
-    public void failed(OipException failure) {
-        if (!finished) {
-            finish();
-            reply.fail(failure);
-        }
+        reply().only(read);
     }
 }

@@ -3,12 +3,12 @@ package dev.isthmus.gateway.upstream.local;
 import dev.isthmus.gateway.call.AttemptTarget;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.InProcessServer;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.call.InferCallback;
@@ -21,7 +21,6 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.netty.buffer.ByteBuf;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -63,8 +62,34 @@ public final class LocalUpstream implements InProcessServer {
     }
 
     @Override
-    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        InferMessage.DecodedRequest request = (InferMessage.DecodedRequest) message;
+    public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        switch (request) {
+            case UpstreamRequest.InferenceRequest infer -> {
+                return infer(call, infer.model(), (InferMessage.DecodedRequest) infer.message(), reply);
+            }
+            // In protobuf, except for a model's configuration, which is returned in the client's format.
+            case UpstreamRequest.ManageRequest manage ->
+                management.handle(call, manage.operation(), manage.body(), reply);
+            case UpstreamRequest.ServerReadyRequest _ -> reply.only(new ReplyMessage.Ready(backend.ready()));
+            case UpstreamRequest.ServerMetadataRequest _ ->
+                reply.only(new ReplyMessage.Server(new ServerMetadata("isthmus-local", "", extensions())));
+            case UpstreamRequest.ModelReadyRequest(ModelRef model) -> modelReady(model, reply);
+            case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
+                backend.metadata(model)
+                        .ifPresentOrElse(
+                                metadata -> reply.only(new ReplyMessage.Model(metadata)),
+                                () -> reply.fail(backend.notServed(model)));
+            case UpstreamRequest.InferenceInParts parts ->
+                unsupported(parts, "does not support requests in parts", reply);
+            case UpstreamRequest.GenerateRequest generate ->
+                unsupported(generate, "is not called over REST, which the generate extension requires", reply);
+            case UpstreamRequest.ModelNamesRequest names ->
+                unsupported(names, "does not support listing its models", reply);
+        }
+        return Subscription.NONE;
+    }
+
+    private Subscription infer(Call call, ModelRef model, InferMessage.DecodedRequest request, Reply reply) {
         TraceSpan span = span(call, model);
         RunReply outcome = new RunReply(call.loop(), span, reply);
         Cancellable run =
@@ -109,42 +134,12 @@ public final class LocalUpstream implements InProcessServer {
         return backend.ready(model);
     }
 
-    @Override
-    public Subscription serverReady(Call call, Reply reply) {
-        reply.only(new ReplyMessage.Ready(backend.ready()));
-        return Subscription.NONE;
-    }
-
-    @Override
-    public Subscription serverMetadata(Call call, Reply reply) {
-        reply.only(new ReplyMessage.Server(new ServerMetadata("isthmus-local", "", extensions())));
-        return Subscription.NONE;
-    }
-
-    @Override
-    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
+    private void modelReady(ModelRef model, Reply reply) {
         if (backend.models().contains(model.name())) {
             reply.only(new ReplyMessage.ModelReadyState(model, backend.ready(model)));
         } else {
             reply.fail(backend.notServed(model));
         }
-        return Subscription.NONE;
-    }
-
-    /** @param manage in protobuf, except for a model's configuration, which is returned in the client's format */
-    @Override
-    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        management.handle(call, manage, body, reply);
-        return Subscription.NONE;
-    }
-
-    @Override
-    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        backend.metadata(model)
-                .ifPresentOrElse(
-                        metadata -> reply.only(new ReplyMessage.Model(metadata)),
-                        () -> reply.fail(backend.notServed(model)));
-        return Subscription.NONE;
     }
 
     @Override

@@ -23,7 +23,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     private final RestConnectionPool pool;
     private final Channel channel;
     private final LimitedReadAllocator reads;
-    private @Nullable Exchange exchange;
+    private @Nullable RestCall exchange;
     private @Nullable Throwable failure;
     private int exchanges;
     private long idleSince;
@@ -70,7 +70,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     }
 
     /** Begins an exchange, which keeps ownership of the request. */
-    void send(RestRequestSpec request, Exchange next) {
+    void send(RestRequestSpec request, RestCall next) {
         exchange = next;
         exchanges++;
         written = false;
@@ -152,7 +152,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     public void channelInactive(ChannelHandlerContext context) {
         returning = false;
         pool.connectionClosed(this);
-        Exchange unfinished = exchange;
+        RestCall unfinished = exchange;
         exchange = null;
         if (unfinished != null) {
             unfinished.connectionLost(failure);

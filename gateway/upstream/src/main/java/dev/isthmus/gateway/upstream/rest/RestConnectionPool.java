@@ -43,7 +43,7 @@ final class RestConnectionPool {
     private final ConnectionCounts counts;
     private final LongSupplier nanoTime;
     private final Deque<RestConnection> idle = new ArrayDeque<>();
-    private final Deque<Exchange> waiting = new ArrayDeque<>();
+    private final Deque<RestCall> waiting = new ArrayDeque<>();
     private final Set<RestConnection> connected = new HashSet<>();
     private int connecting;
     private boolean closed;
@@ -90,7 +90,7 @@ final class RestConnectionPool {
     }
 
     /** Sends the exchange on an idle or a new connection, or queues it. */
-    void acquire(Exchange exchange) {
+    void acquire(RestCall exchange) {
         RestConnection idleConnection = idle.pollLast();
         // A safe request is sent again if its connection was closed.
         while (idleConnection != null && !(exchange.safe() ? idleConnection.active() : idleConnection.open())) {
@@ -108,7 +108,7 @@ final class RestConnectionPool {
         }
     }
 
-    private void connectOrWait(Exchange exchange) {
+    private void connectOrWait(RestCall exchange) {
         if (full()) {
             waiting.addLast(exchange);
         } else {
@@ -120,13 +120,13 @@ final class RestConnectionPool {
      * Sends the exchange after the loop has polled the sockets once more: servers close idle connections, and a request
      * written to a closed one cannot be retried since it may have been processed.
      */
-    private void sendIfStillOpen(RestConnection idleConnection, Exchange exchange) {
+    private void sendIfStillOpen(RestConnection idleConnection, RestCall exchange) {
         EventLoop loop = idleConnection.loop();
         // A task scheduled by a task runs after the next poll.
         loop.execute(() -> loop.schedule(() -> polled(idleConnection, exchange), 1, TimeUnit.NANOSECONDS));
     }
 
-    private void polled(RestConnection idleConnection, Exchange exchange) {
+    private void polled(RestConnection idleConnection, RestCall exchange) {
         if (!exchange.ended() && idleConnection.active()) {
             exchange.sendOn(idleConnection);
         } else if (!exchange.ended()) {
@@ -137,7 +137,7 @@ final class RestConnectionPool {
     }
 
     /** Sends the exchange on a new connection, ahead of all waiting ones. */
-    void acquireFresh(Exchange exchange) {
+    void acquireFresh(RestCall exchange) {
         exchange.waits(counts);
         if (full()) {
             waiting.addFirst(exchange);
@@ -151,11 +151,11 @@ final class RestConnectionPool {
     }
 
     /** Removes an exchange from the queue. */
-    void forget(Exchange exchange) {
+    void forget(RestCall exchange) {
         waiting.remove(exchange);
     }
 
-    private void connect(Exchange exchange) {
+    private void connect(RestCall exchange) {
         connecting++;
         var initializer = new RestChannelInitializer();
         counts.watch(bootstrap.clone().handler(initializer).connect())
@@ -163,7 +163,7 @@ final class RestConnectionPool {
     }
 
     /** Over TLS the connection is established when the handshake has ended. */
-    private void tcpConnected(ChannelFuture future, @Nullable RestConnection connection, Exchange exchange) {
+    private void tcpConnected(ChannelFuture future, @Nullable RestConnection connection, RestCall exchange) {
         SslHandler tls = future.channel().pipeline().get(SslHandler.class);
         if (tls == null || !future.isSuccess()) {
             connected(future, connection, exchange);
@@ -172,7 +172,7 @@ final class RestConnectionPool {
         }
     }
 
-    private void connected(Future<?> future, @Nullable RestConnection connection, Exchange exchange) {
+    private void connected(Future<?> future, @Nullable RestConnection connection, RestCall exchange) {
         connecting--;
         if (!future.isSuccess() || connection == null) {
             connectFailed(future.cause(), exchange);
@@ -191,7 +191,7 @@ final class RestConnectionPool {
         }
     }
 
-    private void connectFailed(@Nullable Throwable cause, Exchange exchange) {
+    private void connectFailed(@Nullable Throwable cause, RestCall exchange) {
         exchange.connectFailed(cause);
         serveWaiting();
     }
@@ -202,7 +202,7 @@ final class RestConnectionPool {
             connection.close();
             return;
         }
-        Exchange next = waiting.pollFirst();
+        RestCall next = waiting.pollFirst();
         if (next == null) {
             idle.addLast(connection);
         } else {
@@ -219,7 +219,7 @@ final class RestConnectionPool {
 
     private void serveWaiting() {
         if (!closed && !full()) {
-            Exchange next = waiting.pollFirst();
+            RestCall next = waiting.pollFirst();
             if (next != null) {
                 connect(next);
             }

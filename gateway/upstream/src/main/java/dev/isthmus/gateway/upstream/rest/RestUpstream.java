@@ -1,15 +1,18 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.PerLoop;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -86,8 +89,27 @@ public final class RestUpstream implements Upstream {
     }
 
     @Override
-    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return infer(call, model, "/infer", message, new InferenceReaders(), reply);
+    public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        return switch (request) {
+            case UpstreamRequest.InferenceRequest infer -> infer(call, infer, reply);
+            case UpstreamRequest.GenerateRequest generate -> generate(call, generate, reply);
+            case UpstreamRequest.ManageRequest manage -> manage(call, manage, reply);
+            case UpstreamRequest.ServerReadyRequest _ ->
+                get(call, ServerPath.READY::path, (status, _, body) -> responses.serverReady(status, body), reply);
+            case UpstreamRequest.ServerMetadataRequest _ ->
+                get(call, ServerPath.METADATA::path, this::serverMetadata, reply);
+            case UpstreamRequest.ModelReadyRequest(ModelRef model) ->
+                get(
+                        call,
+                        () -> path(model, ModelAction.READY.suffix()),
+                        (status, _, body) -> responses.modelReady(model, status, body),
+                        reply);
+            case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
+                get(call, () -> path(model, ""), (status, _, body) -> responses.modelMetadata(status, body), reply);
+            case UpstreamRequest.ModelNamesRequest _ -> get(call, () -> "/v2/models", new DocumentHandler(), reply);
+            case UpstreamRequest.InferenceInParts parts ->
+                unsupported(parts, "does not support requests in parts", reply);
+        };
     }
 
     private final class InferenceReaders implements RestResponseHandler {
@@ -131,42 +153,28 @@ public final class RestUpstream implements Upstream {
         }
     }
 
-    @Override
-    public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        if (!capabilities.dialect().eventsOverRest()) {
-            return infer(call, model, message, reply);
-        }
-        return infer(
-                call,
-                model,
-                "/infer_stream",
-                message,
-                new EventStreamReader(call, new InferenceReaders(), false),
-                reply);
-    }
-
-    @Override
-    public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
+    private Subscription generate(Call call, UpstreamRequest.GenerateRequest generate, Reply reply) {
+        boolean stream = generate.operation().stream();
         RestResponseHandler document = new GeneratedReader();
-        RestResponseHandler reader = generate.stream() ? new EventStreamReader(call, document, true) : document;
-        String verb = generate.stream() ? "/generate_stream" : "/generate";
-        return post(call, () -> ModelPath.of(requested(generate.model())) + verb, body, reader, reply);
+        RestResponseHandler reader = stream ? new EventStreamReader(call, document, true) : document;
+        ModelAction action = stream ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE;
+        return post(call, () -> path(generate.model(), action.suffix()), generate.body(), reader, reply);
     }
 
-    @Override
-    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+    private Subscription manage(Call call, UpstreamRequest.ManageRequest manage, Reply reply) {
+        Operation.Manage operation = manage.operation();
         RestResponseHandler reader = new DocumentHandler();
-        if (!manage.change()) {
-            body.release();
-            return get(call, () -> path(manage), reader, reply);
+        if (!operation.change()) {
+            manage.release();
+            return get(call, () -> path(operation), reader, reply);
         }
         // MLServer requires a body, Triton does not.
-        ByteBuf json = body;
-        if (!body.isReadable()) {
-            body.release();
+        ByteBuf json = manage.body();
+        if (!json.isReadable()) {
+            json.release();
             json = Unpooled.copiedBuffer("{}", StandardCharsets.US_ASCII);
         }
-        return post(call, () -> path(manage), json, reader, reply);
+        return post(call, () -> path(operation), json, reader, reply);
     }
 
     private static String path(Operation.Manage manage) {
@@ -174,8 +182,8 @@ public final class RestUpstream implements Upstream {
     }
 
     /** KServe's server rejects every path with a version. */
-    private ModelRef requested(ModelRef model) {
-        return capabilities.dialect().versions() ? model : ModelRef.of(model.name());
+    private String path(ModelRef model, String action) {
+        return ModelPath.of(capabilities.dialect().versions() ? model : ModelRef.of(model.name())) + action;
     }
 
     /** Reads server-sent events, raw or each as a response; any other response as a whole. */
@@ -212,58 +220,31 @@ public final class RestUpstream implements Upstream {
         }
     }
 
-    private Subscription infer(
-            Call call, ModelRef model, String verb, InferMessage message, RestResponseHandler reader, Reply reply) {
+    private Subscription infer(Call call, UpstreamRequest.InferenceRequest infer, Reply reply) {
+        boolean events = infer.events() && capabilities.dialect().eventsOverRest();
+        RestResponseHandler whole = new InferenceReaders();
         RestRequestSpec request;
         try {
-            if (!(message instanceof InferMessage.RestMessage rest)) {
-                throw failures.failure(ErrorCode.INTERNAL, "expects REST, got " + message.wire(), null);
+            if (!(infer.message() instanceof InferMessage.RestMessage rest)) {
+                throw failures.failure(
+                        ErrorCode.INTERNAL,
+                        "expects REST, got " + infer.message().wire(),
+                        null);
             }
-            request = RestRequestSpec.infer(ModelPath.of(requested(model)) + verb, call.headers(), rest.body());
+            String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
+            request = RestRequestSpec.infer(path, call.headers(), rest.body());
         } catch (OipException e) {
-            message.release();
+            infer.release();
             reply.fail(e);
             return Subscription.NONE;
         }
-        return send(call, request, reader, reply);
-    }
-
-    @Override
-    public Subscription serverReady(Call call, Reply reply) {
-        RestResponseHandler reader = (status, headers, body) -> responses.serverReady(status, body);
-        return get(call, () -> "/v2/health/ready", reader, reply);
-    }
-
-    @Override
-    public Subscription serverMetadata(Call call, Reply reply) {
-        return get(call, () -> "/v2", this::serverMetadata, reply);
+        return send(call, request, events ? new EventStreamReader(call, whole, false) : whole, reply);
     }
 
     private ReplyMessage serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
         ReplyMessage.Server server = responses.serverMetadata(status, body);
         capabilities.learn(server.metadata());
         return server;
-    }
-
-    @Override
-    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        RestResponseHandler reader = (status, headers, body) -> responses.modelReady(model, status, body);
-        return getModel(call, model, "/ready", reader, reply);
-    }
-
-    @Override
-    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        RestResponseHandler reader = (status, headers, body) -> responses.modelMetadata(status, body);
-        return getModel(call, model, "", reader, reply);
-    }
-
-    @Override
-    public Subscription modelNames(Call call, Reply reply) {
-        return get(call, () -> "/v2/models", new DocumentHandler(), reply);
-    }
-
-    private Subscription getModel(Call call, ModelRef model, String what, RestResponseHandler reader, Reply reply) {
-        return get(call, () -> ModelPath.of(requested(model)) + what, reader, reply);
     }
 
     /** The body is taken. */
@@ -303,7 +284,7 @@ public final class RestUpstream implements Upstream {
             reply.fail(e);
             return Subscription.NONE;
         }
-        Exchange exchange = new Exchange(pool, request, reader, reply, failures, settings, call.memory());
+        RestCall exchange = new RestCall(pool, request, reader, reply, failures, settings, call.memory());
         boolean stream = reader instanceof EventStreamReader;
         exchange.start(call.loop(), stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;

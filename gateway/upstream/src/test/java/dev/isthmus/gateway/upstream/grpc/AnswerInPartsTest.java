@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.http2.RawHttp2Connection;
 import dev.isthmus.gateway.http2.RawHttp2Server;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -85,7 +86,8 @@ class AnswerInPartsTest {
         calls.bench.loop().execute(() -> {
             InferMessage request =
                     new InferMessage.ProtobufMessage(Unpooled.buffer(1).writeByte(0));
-            parts.started.complete(upstream.infer(call, ModelRef.of("simple"), request, parts));
+            parts.started.complete(
+                    upstream.send(call, new UpstreamRequest.InferenceRequest(ModelRef.of("simple"), request), parts));
         });
         return parts;
     }

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
@@ -72,7 +73,9 @@ class GrpcMetadataTest {
     void serverReady_isWhatTheServerSays(boolean ready) throws Exception {
         try (var server =
                 answering(ServerReadyResponse.newBuilder().setReady(ready).build())) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.serverReady(bench.call(), r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) -> r -> upstream.send(bench.call(), new UpstreamRequest.ServerReadyRequest(), r));
             assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(ready));
         }
     }
@@ -80,7 +83,9 @@ class GrpcMetadataTest {
     @Test
     void serverReady_ofServerThatFails_fails() throws Exception {
         try (var server = FakeGrpcServer.failing(Status.UNAVAILABLE.withDescription("loading"))) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.serverReady(bench.call(), r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) -> r -> upstream.send(bench.call(), new UpstreamRequest.ServerReadyRequest(), r));
             assertThat(reply.failure()).hasMessage("loading");
         }
     }
@@ -90,7 +95,10 @@ class GrpcMetadataTest {
     void modelReady_isWhatTheServerSays(boolean ready) throws Exception {
         try (var server =
                 answering(ModelReadyResponse.newBuilder().setReady(ready).build())) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.modelReady(bench.call(), MODEL, r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ModelReadyRequest(MODEL), r));
             assertThat(reply.answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
             assertThat(ModelReadyRequest.parseFrom(server.request()))
                     .isEqualTo(ModelReadyRequest.newBuilder()
@@ -106,7 +114,10 @@ class GrpcMetadataTest {
             names = {"NOT_FOUND", "UNKNOWN", "INVALID_ARGUMENT"})
     void modelReady_ofUnknownModel_isNotReady(Status.Code code) throws Exception {
         try (var server = FakeGrpcServer.failing(code.toStatus())) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.modelReady(bench.call(), MODEL, r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ModelReadyRequest(MODEL), r));
             assertThat(reply.answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, false));
         }
     }
@@ -114,7 +125,10 @@ class GrpcMetadataTest {
     @Test
     void modelReady_ofServerThatIsUnavailable_fails() throws Exception {
         try (var server = FakeGrpcServer.failing(Status.UNAVAILABLE)) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.modelReady(bench.call(), MODEL, r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ModelReadyRequest(MODEL), r));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
         }
     }
@@ -128,7 +142,10 @@ class GrpcMetadataTest {
                 .addExtensions("binary_tensor_data")
                 .build();
         try (var server = answering(message)) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.serverMetadata(bench.call(), r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ServerMetadataRequest(), r));
             assertThat(reply.answer())
                     .isEqualTo(new ReplyMessage.Server(
                             new ServerMetadata("triton", "2.51.0", List.of("classification", "binary_tensor_data"))));
@@ -165,7 +182,10 @@ class GrpcMetadataTest {
                 .putParameters("none", InferParameter.getDefaultInstance())
                 .build();
         try (var server = answering(message)) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r));
             assertThat(reply.answer()).isEqualTo(new ReplyMessage.Model(iris()));
             assertThat(ModelMetadataRequest.parseFrom(server.request()).getVersion())
                     .isEqualTo("2");
@@ -197,7 +217,10 @@ class GrpcMetadataTest {
     void parametersOfMlserver_areRead() throws Exception {
         String recorded = "CglkZXNjcmliZWQyFAoMY29udGVudF90eXBlEgQaAm5w";
         try (var server = FakeGrpcServer.answering(Base64.getDecoder().decode(recorded))) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r));
             assertThat(reply.answer())
                     .isEqualTo(new ReplyMessage.Model(new ModelMetadata(
                             "described",
@@ -215,7 +238,10 @@ class GrpcMetadataTest {
         latin1.forEach(
                 (name, value) -> message.putExtension(name, ByteString.copyFrom(value, StandardCharsets.ISO_8859_1)));
         try (var server = answering(message.build())) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r));
             return ((ReplyMessage.Model) reply.answer()).metadata();
         }
     }
@@ -245,7 +271,10 @@ class GrpcMetadataTest {
     @Test
     void modelMetadata_ofUnknownModel_isNotFound() throws Exception {
         try (var server = FakeGrpcServer.failing(Status.NOT_FOUND.withDescription("Model nope not found"))) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.NOT_FOUND);
             assertThat(reply.failure()).hasMessage("Model nope not found");
         }
@@ -254,7 +283,10 @@ class GrpcMetadataTest {
     @Test
     void message_thatIsNotProtobuf_isABadAnswer() throws Exception {
         try (var server = FakeGrpcServer.answering(new byte[] {(byte) 0xff, (byte) 0xff, (byte) 0xff})) {
-            var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
         }
     }

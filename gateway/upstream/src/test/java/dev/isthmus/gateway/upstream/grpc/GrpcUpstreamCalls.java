@@ -7,6 +7,7 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
@@ -47,7 +48,8 @@ final class GrpcUpstreamCalls implements AutoCloseable {
     RecordedReply infer(GrpcUpstream upstream, Call call, int bytes) {
         ByteBuf body = bench.allocator().directBuffer(bytes).writeZero(bytes);
         bodies.add(body);
-        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
+        return bench.send(reply -> upstream.send(
+                call, new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body)), reply));
     }
 
     @Override

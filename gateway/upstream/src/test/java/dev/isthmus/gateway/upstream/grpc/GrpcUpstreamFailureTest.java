@@ -9,6 +9,7 @@ import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -58,7 +59,8 @@ class GrpcUpstreamFailureTest {
     private RecordedReply infer(GrpcUpstream upstream, Call call) {
         ByteBuf body = bench.allocator().directBuffer(500_000).writeZero(500_000);
         bodies.add(body);
-        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
+        return bench.send(reply -> upstream.send(
+                call, new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body)), reply));
     }
 
     private OipException failure(FakeGrpcServer server) throws Exception {

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -61,7 +62,8 @@ class GrpcUpstreamTest {
 
     private RecordedReply infer(GrpcUpstream upstream, Call call, ByteBuf body) {
         bodies.add(body);
-        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
+        return bench.send(reply -> upstream.send(
+                call, new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body)), reply));
     }
 
     private static byte[] random(int size, long seed) {
@@ -222,8 +224,10 @@ class GrpcUpstreamTest {
                         other.allocator())) {
             ByteBuf body = direct(new byte[16]);
             bodies.add(body);
-            assertThat(other.send(reply ->
-                                    upstream.infer(other.call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
+            assertThat(other.send(reply -> upstream.send(
+                                    other.call(),
+                                    new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body)),
+                                    reply))
                             .protobuf())
                     .hasSize(16);
         }
@@ -235,7 +239,8 @@ class GrpcUpstreamTest {
         bodies.add(body);
         var message = new InferMessage.RestMessage(new RestBody(body, RestBody.ALL_JSON));
         GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", 1));
-        var failure = bench.send(reply -> upstream.infer(bench.call(), MODEL, message, reply))
+        var failure = bench.send(reply ->
+                        upstream.send(bench.call(), new UpstreamRequest.InferenceRequest(MODEL, message), reply))
                 .failure();
         assertThat(failure).hasMessage("upstream 'triton' expects PROTOBUF, got REST");
     }

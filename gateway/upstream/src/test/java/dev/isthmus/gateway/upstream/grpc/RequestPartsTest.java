@@ -2,9 +2,9 @@ package dev.isthmus.gateway.upstream.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -12,6 +12,7 @@ import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -54,30 +55,31 @@ class RequestPartsTest {
         private final Reply reply;
         private final byte[] message;
         private final int part;
-        private RequestSink sink = RequestSink.ENDED;
+        private final UpstreamRequest.InferenceInParts parts;
+        private Subscription inFlight = Subscription.NONE;
         private int at;
         private boolean over;
 
-        Sender(Reply reply, byte[] message, int part) {
+        Sender(Reply reply, byte[] message, int part, long length) {
             this.reply = reply;
+            this.parts = new UpstreamRequest.InferenceInParts(MODEL, length);
             this.message = message;
             this.part = part;
         }
 
-        Subscription opened(RequestSink opened) {
-            sink = opened;
-            onReady();
+        Subscription to(GrpcUpstream upstream, Call call) {
+            inFlight = upstream.send(call, parts, this).cancelIf(over);
             return this;
         }
 
         @Override
         public void onReady() {
-            while (!over && at < message.length && sink.isReady()) {
+            while (!over && at < message.length && parts.isReady()) {
                 int length = Math.min(part, message.length - at);
-                sink.data(Unpooled.wrappedBuffer(message, at, length));
+                parts.data(Unpooled.wrappedBuffer(message, at, length));
                 at += length;
                 if (at == message.length) {
-                    sink.end();
+                    parts.end();
                 }
             }
         }
@@ -102,15 +104,12 @@ class RequestPartsTest {
         @Override
         public void cancel() {
             over = true;
-            sink.cancel();
+            inFlight.cancel();
         }
     }
 
     private RecordedReply infer(GrpcUpstream upstream, byte[] message, int part, long length) {
-        return bench.send(reply -> {
-            Sender sender = new Sender(reply, message, part);
-            return sender.opened(upstream.inferParts(bench.call(), MODEL, length, sender));
-        });
+        return bench.send(reply -> new Sender(reply, message, part, length).to(upstream, bench.call()));
     }
 
     private static byte[] random(int size) {
@@ -154,8 +153,8 @@ class RequestPartsTest {
     void cancel_halfWay_reachesTheServer() throws Exception {
         try (var server = FakeGrpcServer.silent()) {
             GrpcUpstream upstream = upstream(server.endpoint());
-            RecordedReply reply =
-                    bench.send(recorded -> upstream.inferParts(bench.call(), MODEL, 2000, recorded)::cancel);
+            RecordedReply reply = bench.send(recorded ->
+                    upstream.send(bench.call(), new UpstreamRequest.InferenceInParts(MODEL, 2000), recorded));
             server.headers();
             reply.cancel();
             server.awaitCancelled();

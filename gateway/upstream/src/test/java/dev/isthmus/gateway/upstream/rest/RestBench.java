@@ -11,6 +11,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
@@ -83,7 +84,7 @@ final class RestBench implements AutoCloseable {
     RecordedReply infer(RestUpstream upstream, Call call, ModelRef model, ByteBuf body, long jsonLength) {
         bodies.add(body);
         var message = new InferMessage.RestMessage(new RestBody(body, jsonLength));
-        return bench.send(reply -> upstream.infer(call, model, message, reply));
+        return bench.send(reply -> upstream.send(call, new UpstreamRequest.InferenceRequest(model, message), reply));
     }
 
     /** An inference that begins on the event loop right after this. */
@@ -91,7 +92,7 @@ final class RestBench implements AutoCloseable {
         var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));
         return bench.send(reply -> {
             before.run();
-            return upstream.infer(bench.call(), MODEL, message, reply);
+            return upstream.send(bench.call(), new UpstreamRequest.InferenceRequest(MODEL, message), reply);
         });
     }
 
@@ -99,7 +100,8 @@ final class RestBench implements AutoCloseable {
     void cancelledInfer(RestUpstream upstream) {
         var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));
         bench.send(reply -> {
-            Subscription started = upstream.infer(bench.call(), MODEL, message, reply);
+            Subscription started =
+                    upstream.send(bench.call(), new UpstreamRequest.InferenceRequest(MODEL, message), reply);
             started.cancel();
             return started;
         });

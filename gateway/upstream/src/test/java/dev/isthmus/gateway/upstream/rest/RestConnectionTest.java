@@ -11,6 +11,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -232,7 +233,8 @@ class RestConnectionTest {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
-            var reply = rest.bench().send(r -> upstream.serverReady(rest.bench().call(), r));
+            var reply = rest.bench()
+                    .send(r -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerReadyRequest(), r));
             assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(true));
             assertThat(server.connections()).isEqualTo(2);
         }

@@ -21,6 +21,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
@@ -84,11 +85,13 @@ class RestUpstreamTest {
     }
 
     private RecordedReply modelReady() {
-        return ask((upstream, reply) -> upstream.modelReady(rest.bench().call(), MODEL, reply));
+        return ask((upstream, reply) ->
+                upstream.send(rest.bench().call(), new UpstreamRequest.ModelReadyRequest(MODEL), reply));
     }
 
     private RecordedReply modelMetadata() {
-        return ask((upstream, reply) -> upstream.modelMetadata(rest.bench().call(), MODEL, reply));
+        return ask((upstream, reply) ->
+                upstream.send(rest.bench().call(), new UpstreamRequest.ModelMetadataRequest(MODEL), reply));
     }
 
     private static byte[] random(int size) {
@@ -177,7 +180,8 @@ class RestUpstreamTest {
         assertThat(failure).hasMessageStartingWith("model name '" + name + "': 1 to 255 bytes are expected");
         RestUpstream upstream = upstream();
         assertThat(rest.bench()
-                        .send(reply -> upstream.modelReady(rest.bench().call(), ModelRef.of(name), reply))
+                        .send(reply -> upstream.send(
+                                rest.bench().call(), new UpstreamRequest.ModelReadyRequest(ModelRef.of(name)), reply))
                         .failure()
                         .code())
                 .isEqualTo(ErrorCode.INVALID_ARGUMENT);
@@ -195,8 +199,10 @@ class RestUpstreamTest {
         ByteBuf body = rest.buffer(new byte[1]);
         RestUpstream upstream = upstream();
         var failure = rest.bench()
-                .send(reply ->
-                        upstream.infer(rest.bench().call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
+                .send(reply -> upstream.send(
+                        rest.bench().call(),
+                        new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body)),
+                        reply))
                 .failure();
         assertThat(failure).hasMessage("upstream 'triton' expects REST, got PROTOBUF");
         assertThat(body.refCnt()).isZero();
@@ -241,7 +247,8 @@ class RestUpstreamTest {
     @CsvSource({"200,true", "400,false", "503,false", "404,false", "500,false"})
     void serverReady_isTheStatus(int status, boolean ready) throws Exception {
         SERVER.stubFor(get("/v2/health/ready").willReturn(aResponse().withStatus(status)));
-        var reply = ask((upstream, r) -> upstream.serverReady(rest.bench().call(), r));
+        var reply =
+                ask((upstream, r) -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerReadyRequest(), r));
         assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(ready));
     }
 
@@ -262,7 +269,8 @@ class RestUpstreamTest {
     void serverMetadata_isRead() throws Exception {
         SERVER.stubFor(get("/v2").willReturn(okJson("""
                 {"name":"mlserver","version":"1.7.1","extensions":[]}""")));
-        var reply = ask((upstream, r) -> upstream.serverMetadata(rest.bench().call(), r));
+        var reply = ask(
+                (upstream, r) -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerMetadataRequest(), r));
         assertThat(reply.answer())
                 .isEqualTo(new ReplyMessage.Server(new ServerMetadata("mlserver", "1.7.1", List.of())));
     }
@@ -332,7 +340,7 @@ class RestUpstreamTest {
                 rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.AUTO, Duration.ofSeconds(60), 1000, endpoint());
         assertThat(upstream.peer().binaryTensorData()).isFalse();
         rest.bench()
-                .send(reply -> upstream.serverMetadata(rest.bench().call(), reply))
+                .send(reply -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerMetadataRequest(), reply))
                 .answer();
         assertThat(upstream.peer().binaryTensorData()).isEqualTo(supported);
     }

@@ -1,0 +1,59 @@
+package dev.isthmus.gateway.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.isthmus.gateway.admin.AdminRoutes.RouteMatch;
+import java.util.Map;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Which route serves a path. */
+class AdminRoutesTest {
+    private static final AdminHandler EXACT = request -> AdminResponse.json(200, Map.of());
+    private static final AdminHandler BELOW = request -> AdminResponse.json(200, Map.of());
+    private static final AdminHandler DEEPER = request -> AdminResponse.json(200, Map.of());
+
+    private final AdminRoutes routes = new AdminRoutes()
+            .route("GET", "/ramps", EXACT)
+            .route("GET", "/ramps/*", BELOW)
+            .route("GET", "/ramps/saved/*", DEEPER)
+            .route("POST", "/ramps/*", BELOW);
+
+    private RouteMatch find(String path) {
+        return Objects.requireNonNull(routes.find("GET", path), path);
+    }
+
+    @Test
+    void path_isServedByItsOwnRoute() {
+        assertThat(find("/ramps")).isEqualTo(new RouteMatch(EXACT, ""));
+    }
+
+    @Test
+    void pathBelow_isServedByTheLongestRoute_withTheRest() {
+        assertThat(find("/ramps/a/b")).isEqualTo(new RouteMatch(BELOW, "a/b"));
+        assertThat(find("/ramps/saved/a")).isEqualTo(new RouteMatch(DEEPER, "a"));
+        assertThat(find("/ramps/saved")).isEqualTo(new RouteMatch(BELOW, "saved"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"/", "/ramps/", "/rampsx", "/other/ramps/a", "ramps/a"})
+    void otherPaths_haveNoRoute(String path) {
+        assertThat(routes.find("GET", path)).isNull();
+        assertThat(routes.methods(path)).isEmpty();
+    }
+
+    @Test
+    void methods_areThoseOfThePath() {
+        assertThat(routes.methods("/ramps")).containsExactly("GET");
+        assertThat(routes.methods("/ramps/a")).containsExactly("GET", "POST");
+    }
+
+    @Test
+    void route_needsAKnownMethodAndAPath() {
+        assertThatThrownBy(() -> routes.route("PUT", "/a", EXACT)).hasMessageContaining("got PUT /a");
+        assertThatThrownBy(() -> routes.route("GET", "a", EXACT)).hasMessageContaining("got GET a");
+    }
+}

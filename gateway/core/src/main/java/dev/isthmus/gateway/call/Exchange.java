@@ -1,0 +1,299 @@
+package dev.isthmus.gateway.call;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.message.Wire;
+import io.micrometer.core.instrument.Metrics;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request and its response, on their way through the {@link Layers}: the client's {@link #request} goes in, and what
+ * is behind the layers replies here. It keeps the context of the call, and ends exactly once.
+ * Confined to the event loop of the call.
+ */
+public final class Exchange extends ExchangeState implements Reply {
+    private final Layers layers;
+    private final ExchangeRequest request;
+    final Reply client;
+    private boolean targeted;
+    private boolean responding;
+    private @Nullable OipException failureInResponse;
+
+    Exchange(
+            Layers layers,
+            ExchangeHandler handler,
+            @Nullable Call call,
+            CallContext context,
+            @Nullable Exchange stream,
+            Reply client) {
+        super(context, call, stream);
+        this.layers = layers;
+        this.request = new ExchangeRequest(this, layers, handler);
+        this.client = client;
+    }
+
+    /** An exchange that passes no layers, to show a call to one. */
+    public static Exchange of(CallContext context, Reply client) {
+        ExchangeHandler none = x -> RequestSink.ENDED;
+        return new Exchange(
+                new Layers(List.of(), none, Metrics.globalRegistry, System::nanoTime),
+                none,
+                null,
+                context,
+                null,
+                client);
+    }
+
+    /**
+     * The exchange of one message of this stream, which passes the same layers when it is opened.
+     *
+     * @param behind what is behind the layers
+     * @param reply receives its response
+     */
+    public Exchange ofMessage(Call message, ExchangeHandler behind, Reply reply) {
+        return new Exchange(layers, behind, message, context, this, reply);
+    }
+
+    /** Opens it: what refuses it fails the reply. */
+    public void open() {
+        if (stream == null) {
+            context.began(call().operation());
+            notify(layers.began, Layer::began);
+        }
+        request.openFrom(0);
+        if (stream == null) {
+            notify(layers.opened, Layer::opened);
+        }
+    }
+
+    /** Receives the request. */
+    public RequestSink request() {
+        return request;
+    }
+
+    /** Fails a request before it becomes a call. */
+    void reject(OipException refusal) {
+        notify(layers.began, Layer::began);
+        notify(layers.opened, Layer::opened);
+        fail(refusal);
+    }
+
+    /** A call of a layer that cannot refuse. */
+    @FunctionalInterface
+    private interface Notice {
+        void to(Layer layer, Exchange x);
+    }
+
+    private void notify(Layer[] notified, Notice notice) {
+        for (Layer each : notified) {
+            try {
+                notice.to(each, this);
+            } catch (RuntimeException fault) {
+                abort(layers.failureIn(each, context, fault));
+            }
+        }
+    }
+
+    void cancel() {
+        if (finished) {
+            return;
+        }
+        cancelled = true;
+        if (stream == null) {
+            context.cancelled();
+        }
+        finish();
+        request.cancelBehind();
+        reportEnd();
+    }
+
+    /** Whether it waits for the decision of a layer. */
+    public boolean isWaiting() {
+        return request.isWaiting();
+    }
+
+    /** Counts the memory of the request from here on. */
+    public void countMemory() {
+        request.countMemory();
+    }
+
+    /**
+     * The length of the whole body is known; only the first call has an effect. Unless this returns true the request may
+     * not be sent before its {@code end()}, if it has not failed.
+     */
+    public boolean sized(long length) {
+        return request.sized(length);
+    }
+
+    /** Whether a layer changes the tensors of requests. */
+    public boolean changesRequests() {
+        return layers.changeRequests();
+    }
+
+    /**
+     * The tensors to send.
+     *
+     * @param sent borrowed
+     * @return the same, or another one that the caller owns
+     * @throws OipException if a layer refuses them
+     */
+    public InferRequest changed(InferRequest sent) {
+        return layers.request(this, sent);
+    }
+
+    /** Its target was chosen: the first one counts. */
+    public void targeted() {
+        targeted = true;
+    }
+
+    /** The request, or the last part of it, is sent to its target, or to the fallback of the target that has ended. */
+    public void sending() {
+        notify(layers.sending, Layer::sending);
+    }
+
+    /** Whether the response has started to be forwarded. */
+    public boolean isResponding() {
+        return responding;
+    }
+
+    /** The response starts to be forwarded; only the first call has an effect. */
+    public void responding() {
+        if (!responding) {
+            responding = true;
+            notify(layers.responding, Layer::responding);
+        }
+    }
+
+    /** Its target has ended, and the call goes on. */
+    public void endTarget(@Nullable OipException reason) {
+        if (targeted) {
+            targeted = false;
+            layers.targetEnded(this, reason);
+        }
+    }
+
+    /** How it ends is not due to its target. */
+    public void excuseTarget() {
+        targeted = false;
+    }
+
+    /** The response says that the request failed, after it has begun; only the first failure counts. */
+    public void failsInResponse(OipException reason) {
+        failureInResponse = failureInResponse == null ? reason : failureInResponse;
+    }
+
+    @Override
+    public void headers(Map<String, String> headers) {
+        if (!finished) {
+            client.headers(headers);
+        }
+    }
+
+    @Override
+    public void message(ReplyMessage message) {
+        if (finished) {
+            message.release();
+            return;
+        }
+        responding();
+        if (message instanceof ReplyMessage.StreamError error) {
+            failsInResponse(error.failure());
+        }
+        if (stream != null) {
+            client.message(message);
+            return;
+        }
+        ReplyMessage shown;
+        try {
+            shown = layers.message(this, message);
+        } catch (OipException fault) {
+            abort(fault);
+            return;
+        }
+        if (shown != null) {
+            if (!context.responding()) {
+                context.responseBegan(layers.now());
+            }
+            context.responseSent(shown.size());
+            client.message(shown);
+        }
+    }
+
+    @Override
+    public boolean acceptsParts(Wire wire, long length) {
+        return client.acceptsParts(wire, length);
+    }
+
+    /** More of the request may come: buffered bytes of it were sent. */
+    @Override
+    public void onReady() {
+        request.count();
+        client.onReady();
+    }
+
+    @Override
+    public boolean isReady() {
+        return client.isReady();
+    }
+
+    @Override
+    public void complete() {
+        if (!finished) {
+            finish();
+            try {
+                client.complete();
+            } finally {
+                reportEnd();
+            }
+        }
+    }
+
+    /** Cancels what is behind the layers, and fails. */
+    public void abort(OipException reason) {
+        if (!finished) {
+            fail(reason);
+            request.cancelBehind();
+        }
+    }
+
+    @Override
+    public void fail(OipException reason) {
+        if (finished) {
+            return;
+        }
+        failure = reason;
+        if (reason.code() == ErrorCode.DEADLINE_EXCEEDED && responding && !client.isReady()) {
+            // The client did not read.
+            targeted = false;
+        }
+        if (stream == null) {
+            // Before the text is replaced: operators see the full one.
+            context.failed(reason);
+            context.responseBegan(layers.now());
+        }
+        finish();
+        try {
+            client.fail(stream == null ? layers.failure(this, reason) : reason);
+        } finally {
+            reportEnd();
+        }
+    }
+
+    private void finish() {
+        finished = true;
+        if (!cancelled || failureInResponse != null) {
+            endTarget(failure == null ? failureInResponse : failure);
+        }
+        notify(layers.finished, Layer::finished);
+        request.finish();
+    }
+
+    private void reportEnd() {
+        if (stream == null && context.ended(layers.now())) {
+            notify(layers.ended, Layer::ended);
+        }
+    }
+}

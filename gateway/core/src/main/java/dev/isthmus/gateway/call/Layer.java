@@ -1,0 +1,130 @@
+package dev.isthmus.gateway.call;
+
+import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One concern of every call. {@link Layers} calls its methods in the order of the list, those about the response in
+ * reverse order. There is one object for a configuration, used by many event loops; what it keeps of a call is in a
+ * {@link Slot} of the {@link Exchange}. A method that is not overridden costs nothing.
+ *
+ * <p>A call is any request of a client. A request that is one message of a stream ({@code ModelStreamInfer}) has an
+ * exchange of its own, whose {@link Exchange#stream()} is that of the stream: it passes {@link #open} to {@link
+ * #finished}, but for {@link #message} and {@link #failure}, which see what the client gets on the exchange of the
+ * stream.
+ *
+ * <p>Methods run on the event loop of the call and must not block. An {@link OipException} refuses the call; any other
+ * exception ends it with INTERNAL, and is logged and counted with the layer's name.
+ */
+public interface Layer {
+
+    /** A name that is unique in the list: lower case, words separated by underscores. */
+    String name();
+
+    /** What it would do to such a call, in a few words for {@code isthmus explain}; empty if nothing. */
+    default String explain(Call call) {
+        return "";
+    }
+
+    /**
+     * Checks a request by its head, before its body is read; {@link #open} checks again when the operation is known.
+     *
+     * @throws OipException if the request is refused
+     */
+    default void head(CallContext call, Permission permission) {}
+
+    /** A request has arrived; it may be refused before it becomes a call. Not called for messages of a stream. */
+    default void began(Exchange x) {}
+
+    /**
+     * The operation is known.
+     *
+     * @return null to go on; otherwise the call goes on when this completes, on any thread, and fails if it fails
+     * @throws OipException if the call is refused
+     */
+    default @Nullable CompletableFuture<?> open(Exchange x) {
+        return null;
+    }
+
+    /** All layers have seen that it opens, or one has refused it, or it waits. Not called for messages of a stream. */
+    default void opened(Exchange x) {}
+
+    /**
+     * A part of the body, or a message of the stream, has arrived.
+     *
+     * @param part borrowed
+     * @throws OipException if the call is refused
+     */
+    default void data(Exchange x, ByteBuf part) {}
+
+    /**
+     * The request is complete.
+     *
+     * @throws OipException if the call is refused
+     */
+    default void complete(Exchange x) {}
+
+    /**
+     * The length of the body is known: when it is complete, or earlier if it is forwarded in parts. Called once.
+     *
+     * @param length in bytes
+     * @return as of {@link #open}
+     * @throws OipException if the call is refused
+     */
+    default @Nullable CompletableFuture<?> sized(Exchange x, long length) {
+        return null;
+    }
+
+    /**
+     * Changes the tensors of an inference before it is sent. With such a layer requests are decoded, and none is
+     * forwarded in parts or as received. Called again if the request is sent to a fallback.
+     *
+     * @param request borrowed: what the result has of it is retained
+     * @return the same, or another one that the caller owns
+     * @throws OipException if the call is refused
+     */
+    default InferRequest request(Exchange x, InferRequest request) {
+        return request;
+    }
+
+    /**
+     * The request is sent to the target of the exchange. Called again for its last part, if it is sent in parts, and for
+     * a fallback.
+     */
+    default void sending(Exchange x) {}
+
+    /** The response starts to be forwarded: from here on its duration depends on the client. */
+    default void responding(Exchange x) {}
+
+    /**
+     * The target that the request was sent to has ended: with the call, or because the fallback takes over.
+     *
+     * @param failure null if it has not failed
+     */
+    default void targetEnded(Exchange x, @Nullable OipException failure) {}
+
+    /**
+     * A message for the client.
+     *
+     * @param message taken
+     * @return what the client gets, owned by the caller; null for nothing
+     */
+    default @Nullable ReplyMessage message(Exchange x, ReplyMessage message) {
+        return message;
+    }
+
+    /** The call fails: returns what the client gets. */
+    default OipException failure(Exchange x, OipException failure) {
+        return failure;
+    }
+
+    /** The outcome is known, and the client does not have it yet. Called exactly once. */
+    default void finished(Exchange x) {}
+
+    /** The response was written. Called exactly once, after {@link #finished}; not for messages of a stream. */
+    default void ended(Exchange x) {}
+}

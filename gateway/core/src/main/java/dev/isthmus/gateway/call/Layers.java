@@ -1,0 +1,228 @@
+package dev.isthmus.gateway.call;
+
+import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A list of layers, and what is behind them. For each method of {@link Layer} it has the layers that override it, so
+ * that one that does not costs nothing. Thread-safe.
+ */
+public final class Layers implements Service {
+    private static final Logger LOG = LoggerFactory.getLogger(Layers.class);
+
+    private final List<Layer> all;
+    private final ExchangeHandler handler;
+    private final MeterRegistry meters;
+    private final LongSupplier nanoTime;
+
+    private final Layer[] head;
+    private final Layer[] data;
+    private final Layer[] complete;
+    private final Layer[] request;
+    private final Layer[] targetEnded;
+    private final Layer[] message;
+    private final Layer[] failure;
+
+    final Layer[] began;
+    final Layer[] open;
+    final Layer[] opened;
+    final Layer[] sized;
+    final Layer[] sending;
+    final Layer[] responding;
+    final Layer[] finished;
+    final Layer[] ended;
+
+    /**
+     * The layers of one configuration.
+     *
+     * @param all the outermost first
+     * @param nanoTime on the scale of {@link System#nanoTime()}
+     * @throws IllegalArgumentException if two have the same name
+     */
+    public Layers(List<? extends Layer> all, ExchangeHandler handler, MeterRegistry meters, LongSupplier nanoTime) {
+        this.all = List.copyOf(all);
+        this.handler = handler;
+        this.nanoTime = nanoTime;
+        this.meters = meters;
+        List<String> names = all.stream().map(Layer::name).toList();
+        if (names.stream().distinct().count() < names.size()) {
+            throw new IllegalArgumentException("layers with different names are expected, got " + names);
+        }
+        head = overriding("head");
+        began = overriding("began");
+        open = overriding("open");
+        opened = overriding("opened");
+        data = overriding("data");
+        complete = overriding("complete");
+        sized = overriding("sized");
+        request = overriding("request");
+        sending = overriding("sending");
+        responding = inReverse(overriding("responding"));
+        targetEnded = inReverse(overriding("targetEnded"));
+        message = inReverse(overriding("message"));
+        failure = inReverse(overriding("failure"));
+        finished = inReverse(overriding("finished"));
+        ended = inReverse(overriding("ended"));
+    }
+
+    private Layer[] overriding(String method) {
+        return all.stream()
+                .filter(layer -> Arrays.stream(layer.getClass().getMethods())
+                        .anyMatch(each -> each.getName().equals(method) && each.getDeclaringClass() != Layer.class))
+                .toArray(Layer[]::new);
+    }
+
+    private static Layer[] inReverse(Layer[] layers) {
+        return Arrays.asList(layers).reversed().toArray(Layer[]::new);
+    }
+
+    /** The layers, the outermost first. */
+    public List<Layer> all() {
+        return all;
+    }
+
+    @Override
+    public RequestSink open(Call call, Reply reply) {
+        Exchange x = new Exchange(this, handler, call, call.context(), null, reply);
+        x.open();
+        return x.request();
+    }
+
+    @Override
+    public void checkHead(CallContext call, Permission permission) {
+        for (Layer each : head) {
+            try {
+                each.head(call, permission);
+            } catch (RuntimeException e) {
+                throw failureIn(each, call, e);
+            }
+        }
+    }
+
+    @Override
+    public void reject(CallContext context, OipException refusal, Reply reply) {
+        new Exchange(this, handler, null, context, null, reply).reject(refusal);
+    }
+
+    /** The time on the scale of {@link System#nanoTime()}. */
+    long now() {
+        return nanoTime.getAsLong();
+    }
+
+    void data(Exchange x, ByteBuf part) {
+        for (Layer each : data) {
+            try {
+                each.data(x, part);
+            } catch (RuntimeException e) {
+                throw failureIn(each, x.context, e);
+            }
+        }
+    }
+
+    void complete(Exchange x) {
+        for (Layer each : complete) {
+            try {
+                each.complete(x);
+            } catch (RuntimeException e) {
+                throw failureIn(each, x.context, e);
+            }
+        }
+    }
+
+    boolean changeRequests() {
+        return request.length > 0;
+    }
+
+    /**
+     * The tensors to send.
+     *
+     * @param sent borrowed
+     * @return the same, or another one that the caller owns
+     */
+    InferRequest request(Exchange x, InferRequest sent) {
+        InferRequest changed = sent;
+        for (Layer each : request) {
+            InferRequest before = changed;
+            try {
+                changed = each.request(x, before);
+            } catch (RuntimeException e) {
+                changed = before;
+                throw failureIn(each, x.context, e);
+            } finally {
+                if (before != sent && changed != before) {
+                    before.release();
+                }
+            }
+        }
+        return changed;
+    }
+
+    /** @return what the client gets; null for nothing */
+    @Nullable
+    ReplyMessage message(Exchange x, ReplyMessage message) {
+        ReplyMessage shown = message;
+        for (Layer each : this.message) {
+            try {
+                shown = each.message(x, shown);
+            } catch (RuntimeException e) {
+                throw failureIn(each, x.context, e);
+            }
+            if (shown == null) {
+                return null;
+            }
+        }
+        return shown;
+    }
+
+    OipException failure(Exchange x, OipException reason) {
+        OipException shown = reason;
+        for (Layer each : failure) {
+            try {
+                shown = each.failure(x, shown);
+            } catch (RuntimeException e) {
+                shown = failureIn(each, x.context, e);
+            }
+        }
+        return shown;
+    }
+
+    void targetEnded(Exchange x, @Nullable OipException reason) {
+        for (Layer each : targetEnded) {
+            try {
+                each.targetEnded(x, reason);
+            } catch (RuntimeException e) {
+                failureIn(each, x.context, e);
+            }
+        }
+    }
+
+    /** The failure of a call in one of its layers: a refusal itself, INTERNAL for anything else, which is reported. */
+    OipException failureIn(Layer layer, CallContext call, RuntimeException thrown) {
+        if (thrown instanceof OipException refusal) {
+            return refusal;
+        }
+        Counter.builder("isthmus.layer.faults")
+                .description("Calls that a layer ended with an exception that is none of the protocol's")
+                .tag("layer", layer.name())
+                .register(meters)
+                .increment();
+        CallLog.of(LOG.atError(), call)
+                .addMarker(RepeatingLogEvent.MARKER)
+                .addKeyValue("layer", layer.name())
+                .setCause(thrown)
+                .log("internal error in the layer '{}'", layer.name());
+        return new OipException(ErrorCode.INTERNAL, "internal error", thrown);
+    }
+}

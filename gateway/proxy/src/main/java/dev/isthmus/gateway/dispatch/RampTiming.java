@@ -1,0 +1,69 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.metrics.TargetMeters;
+import dev.isthmus.gateway.ramp.Ramps;
+import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.oip.OipException;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** The layer that reports outcome and latency of each request to the ramp of its route. */
+final class RampTiming implements Layer {
+    private static final Slot<ResponseTimer> TIMER = new Slot<>();
+
+    private final Ramps ramps;
+    private final LongSupplier nanoTime;
+
+    RampTiming(Ramps ramps, LongSupplier nanoTime) {
+        this.ramps = ramps;
+        this.nanoTime = nanoTime;
+    }
+
+    @Override
+    public String name() {
+        return "ramps";
+    }
+
+    @Override
+    public void sending(Exchange x) {
+        RoutedCall routed = RoutedCall.in(x);
+        if (routed != null && routed.policies().ramped()) {
+            ResponseTimer timer = x.get(TIMER);
+            if (timer == null) {
+                timer = new ResponseTimer(nanoTime);
+                x.put(TIMER, timer);
+            }
+            timer.sending();
+        }
+    }
+
+    @Override
+    public void responding(Exchange x) {
+        ResponseTimer timer = x.get(TIMER);
+        if (timer != null) {
+            timer.responded();
+        }
+    }
+
+    @Override
+    public void targetEnded(Exchange x, @Nullable OipException failure) {
+        ResponseTimer timer = x.get(TIMER);
+        if (timer == null) {
+            return;
+        }
+        timer.responded();
+        RoutedCall routed = RoutedCall.of(x);
+        Target target = routed.target();
+        if (timer.isKnown() && target != null) {
+            boolean failed = failure != null && Ramps.counts(failure.code());
+            TargetMeters.TargetMeter meter = TargetMetering.meter(x);
+            if (meter != null && !failed) {
+                meter.responded(timer.nanos());
+            }
+            ramps.record(routed.route().key(), target.arm(), failed, timer.nanos());
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The reply to one request at one server, which records the request in the replica's state, in the metrics and in its
+ * span; its end is recorded once. Used on the call's loop.
+ */
+abstract class TrackedReply extends ForwardingReply {
+    private final AttemptResources shared;
+    private final Replica replica;
+    private final TraceSpan span;
+    private long start;
+    private long nanos;
+    private boolean hasResponse;
+    private boolean ended;
+
+    /** Records the start of the request. */
+    TrackedReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client) {
+        super(client);
+        this.shared = shared;
+        this.replica = replica;
+        this.span = span;
+        this.start = shared.nanoTime().getAsLong();
+        replica.started();
+    }
+
+    /** The last part of the request is sent: the time before was the client's. */
+    final void sent() {
+        start = shared.nanoTime().getAsLong();
+    }
+
+    /** A response message has arrived; only the first one counts. */
+    final void responded() {
+        if (!hasResponse) {
+            hasResponse = true;
+            nanos = shared.nanoTime().getAsLong() - start;
+        }
+    }
+
+    final boolean hasResponse() {
+        return hasResponse;
+    }
+
+    final boolean ended() {
+        return ended;
+    }
+
+    /** Whether the request was not sent completely, so that its duration is no measure of the server. */
+    boolean clientSends() {
+        return false;
+    }
+
+    /**
+     * The request, which must not have ended yet, has ended.
+     *
+     * @param failure null if it has not failed, or was cancelled
+     */
+    void end(CallOutcome outcome, @Nullable OipException failure) {
+        ended = true;
+        long elapsed = clientSends() ? 0 : shared.nanoTime().getAsLong() - start;
+        long latency = hasResponse ? nanos : elapsed;
+        replica.ended(outcome, latency);
+        shared.metrics().attempted(outcome, latency, span);
+        if (failure != null) {
+            span.ended(failure.code(), failure.message());
+        } else if (outcome == CallOutcome.CANCELLED) {
+            span.ended(ErrorCode.CANCELLED, "the gateway cancelled the attempt");
+        } else {
+            span.ended(null, "");
+        }
+    }
+}

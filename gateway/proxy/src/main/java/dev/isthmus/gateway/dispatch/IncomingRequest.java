@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RequestAttributes;
@@ -55,8 +55,7 @@ final class IncomingRequest implements RequestSink {
                 && !infer.stream()
                 && !body.needsMetadata()
                 && !flow.hasFallback()
-                && !routed.shadowed()
-                && !x.changesRequests();
+                && !routed.shadowed();
         return new IncomingRequest(x, body, flow, open, open && maxLength > largest(routed));
     }
 

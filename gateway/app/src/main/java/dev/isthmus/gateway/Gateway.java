@@ -85,11 +85,7 @@ public final class Gateway implements AutoCloseable {
         return start(config, BufferAllocators.shared());
     }
 
-    /**
-     * As {@link #start(GatewayConfig)}.
-     *
-     * @param allocator for the buffers of all connections
-     */
+    /** As {@link #start(GatewayConfig)}, with this allocator for the buffers of all connections. */
     public static Gateway start(GatewayConfig config, ByteBufAllocator allocator) throws Exception {
         return start(config, null, allocator, () -> true).awaitLocalModels();
     }

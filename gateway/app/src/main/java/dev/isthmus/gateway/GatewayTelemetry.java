@@ -17,6 +17,7 @@ import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.tryit.CallTimelines;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -61,9 +62,17 @@ final class GatewayTelemetry implements AutoCloseable {
         }
     }
 
-    /** What records each call, the outermost first. */
-    List<Layer> layers() {
-        return List.of(timelines, live, errors, accessLog, access, calls, tracing);
+    /** What records each call of a generation, the outermost first. */
+    List<Layer> layers(GatewayConfig config, Layer generation) {
+        List<Layer> layers =
+                new ArrayList<>(List.of(generation, timelines, live, errors, accessLog, access, calls, tracing));
+        if (config.accessLog() == null) {
+            layers.remove(accessLog);
+        }
+        if (config.tracing() == null) {
+            layers.remove(tracing);
+        }
+        return layers;
     }
 
     CallMetrics calls() {

@@ -1,8 +1,6 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
-import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Service;
@@ -32,7 +30,6 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
-import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -42,7 +39,6 @@ import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -146,7 +142,7 @@ final class Generation {
                     new ApiDescriptions(config.authentication(), access.openListeners()));
             layers = ProxyStack.layers(
                     config.headers().forwarded().contains("x-request-id"),
-                    telemetry(),
+                    resources.telemetry().layers(config, new HeldGeneration(this::leave)),
                     config.answers().errors(),
                     access,
                     config.payloadLog() == null ? null : resources.telemetry().payloads(),
@@ -191,33 +187,6 @@ final class Generation {
         } catch (RuntimeException e) {
             Authenticator.closeUnless(null, authenticator);
             throw e;
-        }
-    }
-
-    /** What records calls, and this, which counts them. */
-    private List<Layer> telemetry() {
-        List<Layer> layers = new ArrayList<>();
-        layers.add(new HeldGeneration());
-        layers.addAll(resources.telemetry().layers());
-        if (config.accessLog() == null) {
-            layers.removeIf(ReloadableAccessLog.class::isInstance);
-        }
-        if (config.tracing() == null) {
-            layers.removeIf(ReloadableTracing.class::isInstance);
-        }
-        return layers;
-    }
-
-    /** Ends the generation after its last call. */
-    private final class HeldGeneration implements Layer {
-        @Override
-        public String name() {
-            return "generation";
-        }
-
-        @Override
-        public void ended(Exchange x) {
-            leave();
         }
     }
 

@@ -132,12 +132,12 @@ class GenerationTest {
                       - {name: old, upstream: a, weight: 99}
                       - {name: new, upstream: b, weight: 1}
                     ramp: {target: new, steps: [1%, 100%]}
-                    rates: [{requests: 5}]
+                    rates: [{requests_per_second: 5}]
                   n:
                     upstream: a
                     shadow: [{upstream: b}]
-                access_log: {path: "FOLDER/access.log"}
-                payload_log: {path: "FOLDER/payloads.log"}
+                access_log: {file: "FOLDER/access.log"}
+                payload_log: {file: "FOLDER/payloads.log"}
                 tracing: {endpoint: "http://127.0.0.1:4318/v1/traces"}
                 """.replace("FOLDER", folder.toString());
         for (GatewayConfig config :

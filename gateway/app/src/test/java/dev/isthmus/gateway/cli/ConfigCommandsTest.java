@@ -137,7 +137,7 @@ class ConfigCommandsTest {
                                 + " on cpu",
                         "gateway: bodies of at most 64MiB, 10000 concurrent calls; more are rejected with 503",
                         "layers, the outermost first:",
-                        "  request_ids: adds x-request-id to the response",
+                        "  request_ids: adds x-request-id to the response and the request",
                         "  generation: keeps this configuration until the call has ended",
                         "  timelines: shows the call to the console's page that sent it",
                         "  live_calls: shows the call to pages that watch",

@@ -10,7 +10,6 @@ import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.openapi.ApiDescriptions;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ServerMetadata;
 import java.util.List;
@@ -55,10 +54,9 @@ final class FleetControlPlane implements ControlPlane {
     }
 
     private static Set<Upstream> discovering(DataPlane data) {
-        Map<String, UpstreamConfig> upstreams = data.config().upstreams();
-        return upstreams.keySet().stream()
-                .filter(name -> upstreams.get(name).discover())
-                .map(data.upstreams()::required)
+        return data.config().upstreams().entrySet().stream()
+                .filter(upstream -> upstream.getValue().discover())
+                .map(upstream -> data.upstreams().required(upstream.getKey()))
                 .collect(Collectors.toUnmodifiableSet());
     }
 

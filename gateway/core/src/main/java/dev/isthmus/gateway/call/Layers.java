@@ -58,6 +58,7 @@ public final class Layers implements Service {
         if (names.stream().distinct().count() < names.size()) {
             throw new IllegalArgumentException("layers with different names are expected, got " + names);
         }
+        all.forEach(this::faults);
         head = overriding("head");
         began = overriding("began");
         open = overriding("open");
@@ -72,6 +73,13 @@ public final class Layers implements Service {
         failure = inReverse(overriding("failure"));
         finished = inReverse(overriding("finished"));
         ended = inReverse(overriding("ended"));
+    }
+
+    private Counter faults(Layer layer) {
+        return Counter.builder("isthmus.layer.faults")
+                .description("Calls that a layer has ended because of a fault of its own")
+                .tag("layer", layer.name())
+                .register(meters);
     }
 
     private Layer[] overriding(String method) {
@@ -182,11 +190,7 @@ public final class Layers implements Service {
         if (thrown instanceof OipException refusal) {
             return refusal;
         }
-        Counter.builder("isthmus.layer.faults")
-                .description("Calls that a layer ended with an exception that is none of the protocol's")
-                .tag("layer", layer.name())
-                .register(meters)
-                .increment();
+        faults(layer).increment();
         CallLog.of(LOG.atError(), call)
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("layer", layer.name())

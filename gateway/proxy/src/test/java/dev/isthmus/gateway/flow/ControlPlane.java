@@ -42,6 +42,8 @@ public interface ControlPlane extends AutoCloseable {
     default Service fleet() {
         return (call, reply) -> switch (call.operation()) {
             case Operation.ServerReady ready -> EmptyBodySink.replying(reply, new ReplyMessage.Ready(true, ""));
+            case Operation.ModelReady request ->
+                EmptyBodySink.replying(reply, new ReplyMessage.ModelReadyState(request.model(), true));
             case Operation.ReadServerMetadata read ->
                 EmptyBodySink.replying(reply, new ReplyMessage.Server(new ServerMetadata("isthmus", "0", List.of())));
             case Operation.Manage manage ->

@@ -203,6 +203,7 @@ public final class ProxyServer implements AutoCloseable {
         drain = new DrainSequence(connections.drain(), calls::inFlight, this::stopAccepting);
         begin(current);
         tls.watch(scheduler);
+        state.show(meters, this::ready);
         state.serving();
     }
 

@@ -180,7 +180,11 @@ public sealed interface UpstreamRequest {
             return !full;
         }
 
-        /** @param part taken */
+        /**
+         * Sends the next part.
+         *
+         * @param part taken
+         */
         public void data(ByteBuf part) {
             begun = true;
             server.data(part);

@@ -1,19 +1,19 @@
 package dev.isthmus.bench;
 
-import dev.isthmus.gateway.call.Exchange;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;

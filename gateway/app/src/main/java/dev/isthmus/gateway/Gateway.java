@@ -176,7 +176,10 @@ public final class Gateway implements AutoCloseable {
         new ConnectionMetrics(meters).show(connections);
         EventLoopMetrics.register(loops, meters);
         ListenerContext entry = new ListenerContext(
-                new CurrentStack(this::current), () -> current().entry().settings().get(), connections, memory);
+                new CurrentStack(this::current),
+                () -> current().entry().settings().get(),
+                connections,
+                memory);
         listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
         pages = new AdminPages(this, metrics, resources, reloads, source);
         pages.addTo(adminRoutes, new DebugPages(allocator, memory, connections.table(), telemetry.errors()));

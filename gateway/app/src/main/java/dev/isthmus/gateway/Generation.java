@@ -1,11 +1,10 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
-import dev.isthmus.gateway.call.Layer;
-import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
@@ -33,6 +32,7 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
+import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

@@ -50,10 +50,7 @@ class ExemplarsTest {
     private static void infer(Gateway gateway) throws Exception {
         int port = gateway.addresses().getFirst().getPort();
         try (Http1Client client = new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port))) {
-            client.post(
-                            "/v2/models/m/infer",
-                            Infer.json("a", 1),
-                            "Traceparent: 00-" + TRACE + "-b7ad6b7169203331-01")
+            client.post("/v2/models/m/infer", Infer.json("a", 1), "Traceparent: 00-" + TRACE + "-b7ad6b7169203331-01")
                     .response();
         }
     }

@@ -38,7 +38,8 @@ class DescribedTlsTest {
                 HttpClient client = HttpClient.newBuilder()
                         .sslContext(TlsStage.trusting(authority, null))
                         .build()) {
-            URI live = URI.create("https://localhost:" + gateway.addresses().getFirst().getPort() + "/livez");
+            URI live = URI.create(
+                    "https://localhost:" + gateway.addresses().getFirst().getPort() + "/livez");
             assertThat(client.send(HttpRequest.newBuilder(live).build(), BodyHandlers.ofString())
                             .statusCode())
                     .isEqualTo(200);

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.diagnosis;
 
-import dev.isthmus.gateway.call.TestExchanges;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,6 +7,7 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.TestExchanges;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;

@@ -27,8 +27,7 @@ final class FleetStage {
     }
 
     /** Routes models to upstreams by name. */
-    static Stage routing(
-            Map<String, UpstreamConfig> upstreams, Map<String, String> models, @Nullable String fallback)
+    static Stage routing(Map<String, UpstreamConfig> upstreams, Map<String, String> models, @Nullable String fallback)
             throws Exception {
         return fleet(upstreams, Stage.configs(models), GatewayConfig.HealthConfig.DEFAULT, fallback);
     }

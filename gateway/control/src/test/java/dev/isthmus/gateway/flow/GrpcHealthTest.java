@@ -84,8 +84,8 @@ class GrpcHealthTest {
     @Test
     void watch_reportsTheStateAndItsChanges() throws Exception {
         FakeGrpcServer server = new FakeGrpcServer((call, message) -> call.close(Status.UNAVAILABLE, new Metadata()));
-        try (Stage stage =
-                FleetStage.routing(Map.of("server", Stage.grpc(server, ServerDialect.TRITON)), Map.of("m", "server"), null)) {
+        try (Stage stage = FleetStage.routing(
+                Map.of("server", Stage.grpc(server, ServerDialect.TRITON)), Map.of("m", "server"), null)) {
             Iterator<HealthCheckResponse> states = watch(stage.channel(), "m");
             ServingStatus first = states.next().getStatus();
             server.close();

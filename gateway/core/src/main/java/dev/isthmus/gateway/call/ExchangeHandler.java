@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.call;
 
-
 /** What is behind the layers: it does what a call asks for. */
 @FunctionalInterface
 public interface ExchangeHandler {

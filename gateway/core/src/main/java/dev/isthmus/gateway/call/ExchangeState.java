@@ -17,6 +17,7 @@ abstract sealed class ExchangeState permits Exchange {
     long bytes;
     boolean finished;
     boolean cancelled;
+
     @Nullable
     OipException failure;
 

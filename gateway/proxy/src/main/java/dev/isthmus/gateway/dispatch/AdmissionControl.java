@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Layer;
-import dev.isthmus.gateway.call.Slot;
-import dev.isthmus.gateway.call.Exchange;
-import java.util.concurrent.CompletableFuture;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Slot;
 import dev.isthmus.gateway.limit.Admission;
 import io.netty.buffer.ByteBuf;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,11 +1,9 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Layer;
-import dev.isthmus.gateway.call.Exchange;
-import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.identity.Authenticator;
@@ -14,6 +12,8 @@ import dev.isthmus.gateway.settings.Permission;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The layer that identifies the caller, once for each request and again for each message of a stream, and tells upstream

@@ -1,19 +1,19 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Layer;
-import dev.isthmus.gateway.call.Exchange;
-import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 import dev.isthmus.gateway.access.AccessDecision;
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** The layer that refuses what the caller may not do, by the parsed operation: the same for both protocols. */
 final class Authorization implements Layer {

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.settings.AuthenticationConfig.HealthProbes;

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;

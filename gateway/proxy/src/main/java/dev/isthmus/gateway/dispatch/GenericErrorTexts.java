@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Layer;
-import dev.isthmus.gateway.call.Slot;
-import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Slot;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;

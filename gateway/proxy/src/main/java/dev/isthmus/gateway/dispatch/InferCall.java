@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.transcoder.InferMessage;

@@ -1,18 +1,18 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Layers;
-import io.micrometer.core.instrument.MeterRegistry;
-import java.util.ArrayList;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
-import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.transcoder.Transcoder;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The layers that each call passes, from its client to what answers it: {@link #layers} is the list, and {@link
@@ -57,7 +57,10 @@ public final class ProxyStack {
         layers.add(new Routing(routes, keys, policies, access.policy()));
         layers.add(policies.any(each -> each.limits() != null) ? new RateLimiting() : null);
         layers.add(new TargetMetering());
-        layers.add(policies.any(RoutePolicyTable.RoutePolicies::ramped) ? new RampTiming(policies.ramps(), policies.nanoTime()) : null);
+        layers.add(
+                policies.any(RoutePolicyTable.RoutePolicies::ramped)
+                        ? new RampTiming(policies.ramps(), policies.nanoTime())
+                        : null);
         layers.add(policies.any(each -> each.shadows().any()) ? new Shadowing() : null);
         layers.removeIf(Objects::isNull);
         return layers;

@@ -23,8 +23,8 @@ final class RateLimiting implements Layer {
         if (limits == null) {
             return null;
         }
-        RateLimits.Charge charge = limits.request(
-                x.call().client()::value, x.context().principal().name());
+        RateLimits.Charge charge =
+                limits.request(x.call().client()::value, x.context().principal().name());
         x.put(CHARGE, charge);
         return charge.undecided();
     }

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HexIds;
+import dev.isthmus.gateway.call.Layer;
 import java.util.Map;
 
 /**

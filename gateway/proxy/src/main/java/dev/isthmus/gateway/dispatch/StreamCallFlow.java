@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.BodyForm;
-import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
@@ -143,8 +143,8 @@ final class StreamCallFlow implements RequestSink {
         RoutedCall routed = RoutedCall.of(streamed.exchange());
         TargetSelection selection = routed.selectTarget(attributes(outline), selections);
         Target target = selection.target();
-        InferMessage request = body.prepare(routed.features(target.upstream()), target.model())
-                .message();
+        InferMessage request =
+                body.prepare(routed.features(target.upstream()), target.model()).message();
         Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
         routed.sendingUncopied(call);
         substream(withAffinity, target, outline.model(), streamed)

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.pool;
 
-import dev.isthmus.gateway.pool.UpstreamPool.Lease;
 import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.fleet.ReplicaFactory;
@@ -14,6 +13,7 @@ import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
 import dev.isthmus.gateway.net.ConnectionTable;
+import dev.isthmus.gateway.pool.UpstreamPool.Lease;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.KubernetesConfig;
@@ -88,7 +88,8 @@ public final class Upstreams implements AutoCloseable {
             ClusterResources clusterResources = ClusterResources.real(
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop, null), ending);
             var kubernetes = new KubernetesDiscovery(loop, System.getenv(), clusterResources.random());
-            return new UpstreamResources(new UpstreamPool(), clusterResources, kubernetes, tls, new CheckedModels(), connections);
+            return new UpstreamResources(
+                    new UpstreamPool(), clusterResources, kubernetes, tls, new CheckedModels(), connections);
         }
 
         /** Those of an upstream: its Services are watched, its names resolved. */
@@ -135,11 +136,13 @@ public final class Upstreams implements AutoCloseable {
             if (local != null) {
                 leases.put(
                         GatewayConfig.LOCAL,
-                        resources.pool().lease(
-                                local,
-                                () -> new LocalUpstream(
-                                        local(local),
-                                        resources.clusterResources().meters())));
+                        resources
+                                .pool()
+                                .lease(
+                                        local,
+                                        () -> new LocalUpstream(
+                                                local(local),
+                                                resources.clusterResources().meters())));
             }
         } catch (RuntimeException e) {
             close();

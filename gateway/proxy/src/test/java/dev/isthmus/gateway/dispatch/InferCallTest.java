@@ -1,14 +1,13 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ExchangeHandler;
-import dev.isthmus.gateway.call.Layers;
-import java.util.List;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.DiscardingReply;
+import dev.isthmus.gateway.call.ExchangeHandler;
+import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
@@ -34,6 +33,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
@@ -69,8 +69,7 @@ class InferCallTest {
                 null);
         Operation.Infer infer = new Operation.Infer(MODEL, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);
         Call call = new Call(infer, Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
-        Routing routing = new Routing(
-                routes, (route, model) -> "m", policies, AccessPolicy.of(GatewayConfig.DEFAULT));
+        Routing routing = new Routing(routes, (route, model) -> "m", policies, AccessPolicy.of(GatewayConfig.DEFAULT));
         ExchangeHandler handler =
                 x -> IncomingRequest.of(x, infer, transcoder, new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN));
         return new Layers(List.of(routing), handler, meters, System::nanoTime).open(call, new DiscardingReply());

@@ -148,7 +148,8 @@ class SharedRampsTest {
     @Test
     void otherLimits_shareTheState() throws Exception {
         try (ProxyServer first = gateway("limits");
-                ProxyServer second = gateway("limits", "40%, 100%", ", minimum_requests: 7000000, max_error_rate: 9%")) {
+                ProxyServer second =
+                        gateway("limits", "40%, 100%", ", minimum_requests: 7000000, max_error_rate: 9%")) {
             expect(RampState.RUNNING, 0.4, first, second);
             second.ramps().rollBack("m");
             expect(RampState.ROLLED_BACK, 0, first, second);

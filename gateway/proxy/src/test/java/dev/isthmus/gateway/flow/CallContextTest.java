@@ -107,7 +107,8 @@ class CallContextTest {
                 System.nanoTime());
         Client client = new Client();
         loops.next().execute(() -> {
-            RequestSink sink = stage.proxy().listenerContext()
+            RequestSink sink = stage.proxy()
+                    .listenerContext()
                     .calls()
                     .open(new Call(operation, Call.NO_DEADLINE, Map.of(), context), client);
             sink.data(Unpooled.wrappedBuffer(body));

@@ -42,9 +42,10 @@ public interface ControlPlane extends AutoCloseable {
     default Service fleet() {
         return (call, reply) -> switch (call.operation()) {
             case Operation.ServerReady ready -> EmptyBodySink.replying(reply, new ReplyMessage.Ready(true, ""));
+            case Operation.ModelReady request ->
+                EmptyBodySink.replying(reply, new ReplyMessage.ModelReadyState(request.model(), true));
             case Operation.ReadServerMetadata read ->
-                EmptyBodySink.replying(
-                        reply, new ReplyMessage.Server(new ServerMetadata("isthmus", "0", List.of())));
+                EmptyBodySink.replying(reply, new ReplyMessage.Server(new ServerMetadata("isthmus", "0", List.of())));
             case Operation.Manage manage ->
                 EmptyBodySink.replying(reply, new ReplyMessage.Document(Unpooled.EMPTY_BUFFER));
             default ->

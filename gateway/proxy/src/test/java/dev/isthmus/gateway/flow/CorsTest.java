@@ -86,8 +86,7 @@ class CorsTest {
                 assertThat(answer.header("vary")).isEqualTo("origin");
                 assertThat(answer.headers()).doesNotContainKey("access-control-allow-credentials");
             }
-            assertThat(stage.proxy().meters().find("isthmus.requests").timers())
-                    .isEmpty();
+            assertThat(stage.proxy().meters().find("isthmus.requests").timers()).isEmpty();
             assertThat(preflights(stage, "allowed")).isEqualTo(3);
         }
     }

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.flow;
 
 import com.google.protobuf.MessageLite;
-import dev.isthmus.gateway.http2.Http2Client;
 import dev.isthmus.gateway.grpc.GrpcWebForm;
+import dev.isthmus.gateway.http2.Http2Client;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.http2.Http2Client;
 import dev.isthmus.gateway.flow.GrpcWebClient.HttpVersion;
 import dev.isthmus.gateway.grpc.GrpcWebForm;
+import dev.isthmus.gateway.http2.Http2Client;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelStreamInferResponse;

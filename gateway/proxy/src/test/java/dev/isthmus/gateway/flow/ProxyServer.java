@@ -1,15 +1,11 @@
 package dev.isthmus.gateway.flow;
 
-import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.settings.Drain;
-import dev.isthmus.gateway.redis.FleetSharing;
-import dev.isthmus.gateway.net.DrainSequence;
-import dev.isthmus.gateway.memory.AllocationProbe;
-import dev.isthmus.gateway.call.GatewayState;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.GatewayState;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
@@ -25,6 +21,7 @@ import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.ingress.Listeners;
 import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.AccessMetrics;
@@ -34,18 +31,21 @@ import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
 import dev.isthmus.gateway.metrics.MetricsExports;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.net.DrainSequence;
 import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.ramp.Ramps;
+import dev.isthmus.gateway.redis.FleetSharing;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.Drain;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
@@ -64,8 +64,8 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -187,25 +187,29 @@ public final class ProxyServer implements AutoCloseable {
                 loops.next(), allocator, meters, tls, connections.table(), state::isStopping);
         sharing = new FleetSharing(config, meters, scheduler);
         shadows = new ShadowRuntime(
-                meters, upstreams.clusterResources().random(), System::nanoTime, sharing.ramps()::differed, ShadowLimits.DEFAULT);
+                meters,
+                upstreams.clusterResources().random(),
+                System::nanoTime,
+                sharing.ramps()::differed,
+                ShadowLimits.DEFAULT);
         ConnectionMetrics connectionMetrics = new ConnectionMetrics(meters);
         connectionMetrics.show(connections);
         connectionPolicies = new ConnectionPolicies(connectionMetrics);
         EventLoopMetrics.register(loops, meters);
-        ListenerContext entry = new ListenerContext(
-                new CurrentStack(), () -> current.settings(), connections, memory);
+        ListenerContext entry = new ListenerContext(new CurrentStack(), () -> current.settings(), connections, memory);
         listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
         current = configured(config, null);
         listeners.prepare(config.listeners()).commit();
         drain = new DrainSequence(connections.drain(), calls::inFlight, this::stopAccepting);
         begin(current);
         tls.watch(scheduler);
+        state.show(meters, this::ready);
         state.serving();
     }
 
     private Configured configured(GatewayConfig config, @Nullable Configured previous) throws ConfigException {
-        Authenticator authenticator =
-                Authenticator.renewed(previous == null ? null : previous.authenticator(), config.authentication(), access);
+        Authenticator authenticator = Authenticator.renewed(
+                previous == null ? null : previous.authenticator(), config.authentication(), access);
         Upstreams made = new Upstreams(config, upstreams);
         made.awaitResolution(config);
         made.awaitLocalModels(state::ending);
@@ -219,14 +223,15 @@ public final class ProxyServer implements AutoCloseable {
                 () -> plane[0].discovered(),
                 SelectionState.of(System::nanoTime));
         CallerAccess callers = new CallerAccess(authenticator, open(config), AccessPolicy.of(config), access);
-        plane[0] = control.of(new ControlPlane.DataPlane(
-                config, made, upstreams, routes, rules.limits(), callers, state));
+        plane[0] =
+                control.of(new ControlPlane.DataPlane(config, made, upstreams, routes, rules.limits(), callers, state));
         Transcoder transcoder = new Transcoder(rules.limits());
         RoutePolicyTable policies = new RoutePolicyTable(
                 routes,
                 concurrency(config),
                 transcoder,
-                new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, sharing.ramps(), memory, sharing.counters()),
+                new RoutePolicyTable.PolicyResources(
+                        meters, System::nanoTime, shadows, sharing.ramps(), memory, sharing.counters()),
                 previous == null ? null : previous.policies());
         List<Layer> layers = ProxyStack.layers(
                 config.headers().forwarded().contains("x-request-id"),
@@ -237,8 +242,7 @@ public final class ProxyServer implements AutoCloseable {
                 routes,
                 (route, model) -> key(plane[0], route, model),
                 policies);
-        Service stack =
-                ProxyStack.of(layers, plane[0].fleet(), rules, transcoder, state, meters, System::nanoTime);
+        Service stack = ProxyStack.of(layers, plane[0].fleet(), rules, transcoder, state, meters, System::nanoTime);
         IngressSettings settings =
                 IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), connectionPolicies);
         return new Configured(config, made, routes, policies, authenticator, plane[0], stack, settings);

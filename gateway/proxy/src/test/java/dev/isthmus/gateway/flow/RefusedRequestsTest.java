@@ -3,10 +3,10 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.http2.Http2Client;
 import dev.isthmus.gateway.flow.GrpcWebClient.Answer;
 import dev.isthmus.gateway.flow.GrpcWebClient.HttpVersion;
 import dev.isthmus.gateway.grpc.GrpcWebForm;
+import dev.isthmus.gateway.http2.Http2Client;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.TestConfigs;

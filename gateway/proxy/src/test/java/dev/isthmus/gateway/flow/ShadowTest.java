@@ -135,8 +135,7 @@ class ShadowTest {
 
     @Test
     void grpcMain_restShadow_areCompared() throws Exception {
-        ShadowedProxy gateway =
-                gateway(ShadowedProxy.grpc(adding(1)), ShadowedProxy.rest(restAnswering(6)), LONG);
+        ShadowedProxy gateway = gateway(ShadowedProxy.grpc(adding(1)), ShadowedProxy.rest(restAnswering(6)), LONG);
         expectOverGrpc(gateway, 5, 6);
         expectOverRest(gateway, 5, 6);
         gateway.awaitComparisons("equal", 2);
@@ -144,8 +143,7 @@ class ShadowTest {
 
     @Test
     void restMain_grpcShadow_areCompared() throws Exception {
-        ShadowedProxy gateway =
-                gateway(ShadowedProxy.rest(restAnswering(6)), ShadowedProxy.grpc(adding(3)), LONG);
+        ShadowedProxy gateway = gateway(ShadowedProxy.rest(restAnswering(6)), ShadowedProxy.grpc(adding(3)), LONG);
         expectOverRest(gateway, 5, 6);
         expectOverGrpc(gateway, 5, 6);
         gateway.awaitComparisons("different", 2);
@@ -185,8 +183,7 @@ class ShadowTest {
     @Test
     void slowShadow_isNotWaitedFor_andEndsByItsOwnTimeout() throws Exception {
         FakeGrpcServer slow = slow();
-        ShadowedProxy gateway =
-                gateway(ShadowedProxy.grpc(adding(1)), ShadowedProxy.grpc(slow), Duration.ofSeconds(1));
+        ShadowedProxy gateway = gateway(ShadowedProxy.grpc(adding(1)), ShadowedProxy.grpc(slow), Duration.ofSeconds(1));
         expectOverGrpc(gateway, 5, 6);
         FakeGrpcServer.next(waiting);
         gateway.awaitRequests("timeout", 1);
@@ -252,8 +249,7 @@ class ShadowTest {
                 "parameters":{"shared_memory_region":"r","shared_memory_byte_size":4}}]}"""})
     void sharedMemory_isNotCopied(String request) throws Exception {
         FakeRestServer shadow = restAnswering(6);
-        ShadowedProxy gateway =
-                gateway(ShadowedProxy.sharing(restAnswering(6)), ShadowedProxy.sharing(shadow), LONG);
+        ShadowedProxy gateway = gateway(ShadowedProxy.sharing(restAnswering(6)), ShadowedProxy.sharing(shadow), LONG);
         try (Http1Client client = gateway.http1()) {
             assertThat(client.post(PATH, request).response().status()).isEqualTo(200);
         }

@@ -30,10 +30,6 @@ import io.grpc.ServerCall;
 import io.grpc.Status;
 import io.opentelemetry.proto.trace.v1.Span;
 import io.opentelemetry.proto.trace.v1.Status.StatusCode;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -43,10 +39,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -550,12 +543,8 @@ class TracingTest {
             await().until(() -> dropped(stage, "collector") == 2);
             collector.status = 200;
             infer(stage, "m");
-            await().until(() -> stage.proxy()
-                            .meters()
-                            .get("isthmus.trace.spans")
-                            .counter()
-                            .count()
-                    == 2);
+            await().until(() ->
+                    stage.proxy().meters().get("isthmus.trace.spans").counter().count() == 2);
         }
     }
 

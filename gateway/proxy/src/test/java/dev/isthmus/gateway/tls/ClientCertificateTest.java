@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.flow.ProxyServer;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientCertificate;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.TlsSession;
+import dev.isthmus.gateway.flow.ProxyServer;
 import dev.isthmus.gateway.ingress.TlsIngress;
 import dev.isthmus.gateway.settings.ListenerTls;
 import dev.isthmus.gateway.settings.TestAuthority;

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
-import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.settings.MetricsConfig;
 import dev.isthmus.oip.ErrorCode;

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.payloadlog;
 
-import org.jspecify.annotations.Nullable;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
@@ -11,6 +10,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The log of a stream of inferences: an event for each message in either direction, if its model is sampled. The ids of

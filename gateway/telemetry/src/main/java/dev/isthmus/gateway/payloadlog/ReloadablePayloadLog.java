@@ -1,17 +1,17 @@
 package dev.isthmus.gateway.payloadlog;
 
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Slot;
-import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.settings.PayloadLogConfig;
-import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.call.TestExchanges;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.TestExchanges;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

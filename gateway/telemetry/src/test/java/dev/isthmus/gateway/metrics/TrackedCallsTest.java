@@ -1,9 +1,5 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.call.Exchange;
-import dev.isthmus.gateway.call.ExchangeHandler;
-import dev.isthmus.gateway.call.Layer;
-import dev.isthmus.gateway.call.Layers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.BodyForm;
@@ -11,7 +7,11 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.DiscardingReply;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.ExchangeHandler;
 import dev.isthmus.gateway.call.HeaderFields;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;

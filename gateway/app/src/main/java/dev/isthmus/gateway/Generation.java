@@ -331,6 +331,11 @@ final class Generation {
         return createdNanos;
     }
 
+    /** What calls pass, the outermost first. */
+    List<Layer> layers() {
+        return layers;
+    }
+
     long number() {
         return number;
     }

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.DiscardingReply;
+import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.explain.LayerExplanation;
 import dev.isthmus.gateway.ingress.ConnectionPolicies;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
@@ -16,7 +18,14 @@ import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.AccessLogConfig;
+import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.PayloadLogConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.shadow.DifferenceListener;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
@@ -27,15 +36,20 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class GenerationTest {
     private final EventLoopGroup loops =
@@ -66,9 +80,13 @@ class GenerationTest {
     }
 
     private Generation generation(Duration patience) {
+        return generation(GatewayConfig.embedded(), patience);
+    }
+
+    private Generation generation(GatewayConfig config, Duration patience) {
         GatewayTelemetry telemetry = new GatewayTelemetry(process);
         return new Generation(
-                GatewayConfig.embedded(),
+                config,
                 new Generation.SharedResources(
                         loops,
                         upstreams,
@@ -99,6 +117,68 @@ class GenerationTest {
 
     private boolean closesSoon() throws InterruptedException {
         return closed.tryAcquire(20, TimeUnit.SECONDS);
+    }
+
+    /** `isthmus explain` says what is in the list, for a configuration with little and one with much. */
+    @Test
+    void layers_areThoseThatAreExplained(@TempDir Path folder) throws Exception {
+        String much = """
+                upstreams:
+                  a: {protocol: grpc, endpoints: ["127.0.0.1:1"]}
+                  b: {protocol: rest, endpoints: ["127.0.0.1:1"]}
+                models:
+                  m:
+                    targets:
+                      - {name: old, upstream: a, weight: 99}
+                      - {name: new, upstream: b, weight: 1}
+                    ramp: {target: new, steps: [1%, 100%]}
+                    rates: [{requests: 5}]
+                  n:
+                    upstream: a
+                    shadow: [{upstream: b}]
+                access_log: {path: "FOLDER/access.log"}
+                payload_log: {path: "FOLDER/payloads.log"}
+                tracing: {endpoint: "http://127.0.0.1:4318/v1/traces"}
+                """.replace("FOLDER", folder.toString());
+        for (GatewayConfig config :
+                List.of(GatewayConfig.embedded(), ConfigLoader.parse("isthmus.yaml", much, folder))) {
+            Generation generation = generation(config, Duration.ofHours(1));
+            assertThat(LayerExplanation.of(config, ModelConfig.DEFAULT))
+                    .extracting(LayerExplanation.ExplainedLayer::name)
+                    .isEqualTo(generation.layers().stream().map(Layer::name).toList());
+            generation.close();
+        }
+    }
+
+    /** docs/explanation/architecture.md lists them in this order. */
+    @Test
+    void layers_areOnThePage() throws Exception {
+        GatewayConfig all = TestConfigs.with(
+                GatewayConfig.embedded(),
+                Map.of(
+                        "authentication", AuthenticationConfig.DEFAULT,
+                        "accessLog", AccessLogConfig.DEFAULT,
+                        "payloadLog", PayloadLogConfig.DEFAULT,
+                        "tracing", TracingConfig.DEFAULT,
+                        "models",
+                                Map.of(
+                                        "m",
+                                        TestConfigs.with(
+                                                ModelConfig.DEFAULT,
+                                                Map.of(
+                                                        "rates", List.of(ModelConfig.Rate.DEFAULT),
+                                                        "shadow", List.of(ModelConfig.ShadowConfig.DEFAULT),
+                                                        "ramp", ModelConfig.RampConfig.DEFAULT)))));
+        String page =
+                Files.readString(Path.of(System.getProperty("isthmus.root", ".."), "docs/explanation/architecture.md"));
+        String section = page.substring(page.indexOf("### Layers"), page.indexOf("## Key types"));
+        assertThat(Pattern.compile("(?m)^\\| `([a-z_]+)` \\|")
+                        .matcher(section)
+                        .results()
+                        .map(row -> row.group(1)))
+                .containsExactlyElementsOf(LayerExplanation.of(all, ModelConfig.DEFAULT).stream()
+                        .map(LayerExplanation.ExplainedLayer::name)
+                        .toList());
     }
 
     @Test

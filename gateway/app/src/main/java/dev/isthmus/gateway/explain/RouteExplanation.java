@@ -109,6 +109,9 @@ public final class RouteExplanation {
         lines.add("gateway: bodies of at most "
                 + Units.size(config.limits().maxBodySize()) + ", "
                 + config.limits().maxRequests() + " concurrent calls; more are rejected with 503");
+        lines.add("layers, the outermost first:");
+        ModelConfig settings = match.map(found -> model(found.key())).orElse(ModelConfig.DEFAULT);
+        LayerExplanation.of(config, settings).forEach(layer -> lines.add(layer.toString()));
         return lines;
     }
 

@@ -135,7 +135,23 @@ class ConfigCommandsTest {
                         "  known only at run time: its addresses, their health, its model versions",
                         "upstream 'local': in-process, one thread per core, 256 calls may wait, all models loaded,"
                                 + " on cpu",
-                        "gateway: bodies of at most 64MiB, 10000 concurrent calls; more are rejected with 503");
+                        "gateway: bodies of at most 64MiB, 10000 concurrent calls; more are rejected with 503",
+                        "layers, the outermost first:",
+                        "  request_ids: adds x-request-id to the response",
+                        "  generation: keeps this configuration until the call has ended",
+                        "  timelines: shows the call to the console's page that sent it",
+                        "  live_calls: shows the call to pages that watch",
+                        "  server_errors: keeps the last errors of each server",
+                        "  caller_metrics: counts the call for its caller",
+                        "  call_metrics: counts the call for its model",
+                        "  error_texts: hides servers' texts, but for those about the request",
+                        "  authorization: lets inferences pass",
+                        "  admission: takes one of 10000 permits",
+                        "  routing: finds the route of the model",
+                        "  rate_limits: counts it on its rates",
+                        "  target_metrics: counts the outcome for the target",
+                        "  ramps: reports outcome and latency to the ramp",
+                        "  shadows: ends the copies");
     }
 
     @Test

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.Metrics;
@@ -126,22 +125,6 @@ public final class Exchange extends ExchangeState implements Reply {
      */
     public boolean sized(long length) {
         return request.sized(length);
-    }
-
-    /** Whether a layer changes the tensors of requests. */
-    public boolean changesRequests() {
-        return layers.changeRequests();
-    }
-
-    /**
-     * The tensors to send.
-     *
-     * @param sent borrowed
-     * @return the same, or another one that the caller owns
-     * @throws OipException if a layer refuses them
-     */
-    public InferRequest changed(InferRequest sent) {
-        return layers.request(this, sent);
     }
 
     /** Its target was chosen: the first one counts. */

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.settings.Permission;
-import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
@@ -24,11 +23,6 @@ public interface Layer {
 
     /** A name that is unique in the list: lower case, words separated by underscores. */
     String name();
-
-    /** What it would do to such a call, in a few words for {@code isthmus explain}; empty if nothing. */
-    default String explain(Call call) {
-        return "";
-    }
 
     /**
      * Checks a request by its head, before its body is read; {@link #open} checks again when the operation is known.
@@ -77,18 +71,6 @@ public interface Layer {
      */
     default @Nullable CompletableFuture<?> sized(Exchange x, long length) {
         return null;
-    }
-
-    /**
-     * Changes the tensors of an inference before it is sent. With such a layer requests are decoded, and none is
-     * forwarded in parts or as received. Called again if the request is sent to a fallback.
-     *
-     * @param request borrowed: what the result has of it is retained
-     * @return the same, or another one that the caller owns
-     * @throws OipException if the call is refused
-     */
-    default InferRequest request(Exchange x, InferRequest request) {
-        return request;
     }
 
     /**

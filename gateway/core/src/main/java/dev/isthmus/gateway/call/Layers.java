@@ -3,7 +3,6 @@ package dev.isthmus.gateway.call;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -30,7 +29,6 @@ public final class Layers implements Service {
     private final Layer[] head;
     private final Layer[] data;
     private final Layer[] complete;
-    private final Layer[] request;
     private final Layer[] targetEnded;
     private final Layer[] message;
     private final Layer[] failure;
@@ -67,7 +65,6 @@ public final class Layers implements Service {
         data = overriding("data");
         complete = overriding("complete");
         sized = overriding("sized");
-        request = overriding("request");
         sending = overriding("sending");
         responding = inReverse(overriding("responding"));
         targetEnded = inReverse(overriding("targetEnded"));
@@ -141,35 +138,7 @@ public final class Layers implements Service {
         }
     }
 
-    boolean changeRequests() {
-        return request.length > 0;
-    }
-
-    /**
-     * The tensors to send.
-     *
-     * @param sent borrowed
-     * @return the same, or another one that the caller owns
-     */
-    InferRequest request(Exchange x, InferRequest sent) {
-        InferRequest changed = sent;
-        for (Layer each : request) {
-            InferRequest before = changed;
-            try {
-                changed = each.request(x, before);
-            } catch (RuntimeException e) {
-                changed = before;
-                throw failureIn(each, x.context, e);
-            } finally {
-                if (before != sent && changed != before) {
-                    before.release();
-                }
-            }
-        }
-        return changed;
-    }
-
-    /** @return what the client gets; null for nothing */
+    /** What the client gets; null for nothing. */
     @Nullable
     ReplyMessage message(Exchange x, ReplyMessage message) {
         ReplyMessage shown = message;

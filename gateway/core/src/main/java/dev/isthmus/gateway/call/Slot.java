@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * @param <T> type of the value
  */
+@SuppressWarnings("UnusedTypeParameter") // it types get() and put()
 public final class Slot<T> {
     private static final AtomicInteger COUNT = new AtomicInteger();
 

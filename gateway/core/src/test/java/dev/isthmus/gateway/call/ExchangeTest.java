@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -183,8 +184,7 @@ class ExchangeTest {
     }
 
     private Exchange x() {
-        assertThat(opened).isNotNull();
-        return opened;
+        return Objects.requireNonNull(opened);
     }
 
     private static ByteBuf text(String text) {

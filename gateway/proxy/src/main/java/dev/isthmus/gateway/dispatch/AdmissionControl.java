@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
@@ -28,11 +27,6 @@ final class AdmissionControl implements Layer {
     @Override
     public String name() {
         return "admission";
-    }
-
-    @Override
-    public String explain(Call call) {
-        return call.operation().needsPermit() ? "one of " + admission.limits().total() + " permits" : "";
     }
 
     @Override

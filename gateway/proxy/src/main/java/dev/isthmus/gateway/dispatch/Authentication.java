@@ -39,11 +39,6 @@ final class Authentication implements Layer {
     }
 
     @Override
-    public String explain(Call call) {
-        return openHealth && call.operation().probe() ? "needs no credential" : "identifies the caller";
-    }
-
-    @Override
     public void head(CallContext call, Permission permission) {
         if (permission != Permission.HEALTH) {
             identify(call);

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.access.AccessDecision;
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
@@ -34,13 +33,6 @@ final class Authorization implements Layer {
     @Override
     public String name() {
         return "authorization";
-    }
-
-    @Override
-    public String explain(Call call) {
-        return openHealth && call.operation().probe()
-                ? ""
-                : "needs the permission '" + call.operation().permission().label() + "'";
     }
 
     @Override

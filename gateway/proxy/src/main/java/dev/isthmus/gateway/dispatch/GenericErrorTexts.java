@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Exchange;
@@ -45,11 +44,6 @@ final class GenericErrorTexts implements Layer {
     @Override
     public String name() {
         return "error_texts";
-    }
-
-    @Override
-    public String explain(Call call) {
-        return showsMistakes ? "hides servers' texts but for those about the request" : "hides servers' texts";
     }
 
     /** Returns the text that replaces a failure's own; null if its own may be shown. */

@@ -55,8 +55,7 @@ final class IncomingRequest implements RequestSink {
                 && !infer.stream()
                 && !body.needsMetadata()
                 && !flow.hasFallback()
-                && !routed.shadowed()
-                && !x.changesRequests();
+                && !routed.shadowed();
         return new IncomingRequest(x, body, flow, open, open && maxLength > largest(routed));
     }
 

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
@@ -28,13 +27,6 @@ final class Routing implements Layer {
     @Override
     public String name() {
         return "routing";
-    }
-
-    @Override
-    public String explain(Call call) {
-        ModelRef model = call.operation().requestedModel();
-        Route route = model == null ? null : routes.find(model);
-        return model == null ? "" : route == null ? "no route for " + model : "the route " + route.key();
     }
 
     @Override

@@ -16,6 +16,10 @@ interface LoggedMessages {
     /** A message for the client. */
     void responded(ReplyMessage message);
 
-    /** @param failure null if it is complete */
+    /**
+     * The call has ended.
+     *
+     * @param failure null if it is complete
+     */
     void ended(@Nullable OipException failure);
 }

@@ -88,8 +88,13 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     private void await(CompletableFuture<?> decision, Runnable then) {
         if (decision.isDone()) {
             decided(decision.isCompletedExceptionally() ? decision.exceptionNow() : null, then);
-            return;
+        } else {
+            awaitLater(decision, then);
         }
+    }
+
+    /** Goes on in a task of the loop, even if a layer decides now. */
+    private void awaitLater(CompletableFuture<?> decision, Runnable then) {
         waiting = true;
         waited = true;
         decision.whenComplete((decided, refusal) -> x.context.loop().execute(() -> {
@@ -210,10 +215,14 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         for (int i = first; i < layers.sized.length && !x.finished; i++) {
             try {
                 CompletableFuture<?> decision = layers.sized[i].sized(x, length);
-                if (decision != null && (!decision.isDone() || decision.isCompletedExceptionally())) {
+                // It may be completed by another thread, so it is looked at once.
+                if (decision != null && !decision.isDone()) {
                     int next = i + 1;
-                    await(decision, () -> sizedLater(next, length));
+                    awaitLater(decision, () -> sizedLater(next, length));
                     return;
+                }
+                if (decision != null && decision.isCompletedExceptionally()) {
+                    x.abort(failureOf(decision.exceptionNow()));
                 }
             } catch (RuntimeException refused) {
                 x.abort(layers.failureIn(layers.sized[i], x.context, refused));

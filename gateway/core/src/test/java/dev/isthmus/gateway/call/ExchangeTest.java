@@ -439,6 +439,34 @@ class ExchangeTest {
         assertThat(events).containsExactly("handler", "a", "end");
     }
 
+    /** As another thread may complete it, between two looks at it. */
+    @Test
+    void body_whoseLengthIsAdmittedMeanwhile_isEndedOnce() {
+        CompletableFuture<Boolean> soon = new CompletableFuture<>() {
+            @Override
+            public boolean isDone() {
+                boolean done = super.isDone();
+                complete(true);
+                return done;
+            }
+        };
+        RequestSink request = open(new Layer() {
+            @Override
+            public String name() {
+                return "soon";
+            }
+
+            @Override
+            public CompletableFuture<?> sized(Exchange x, long length) {
+                return soon;
+            }
+        });
+        request.data(text("a"));
+        request.end();
+        channel.runPendingTasks();
+        assertThat(events).containsExactly("handler", "a", "end");
+    }
+
     @Test
     void lengthThatIsKnownEarly_isDecidedOnce() {
         RequestSink request = open(new Waiting(true));

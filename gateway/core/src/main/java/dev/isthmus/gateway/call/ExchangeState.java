@@ -60,7 +60,7 @@ abstract sealed class ExchangeState permits Exchange {
     /** Keeps a value of a layer. */
     public final <T> void put(Slot<T> slot, @Nullable T value) {
         if (slot.index >= slots.length) {
-            slots = Arrays.copyOf(slots, slot.index + 1);
+            slots = Arrays.copyOf(slots, Slot.count());
         }
         slots[slot.index] = value;
     }

@@ -12,4 +12,9 @@ public final class Slot<T> {
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     final int index = COUNT.getAndIncrement();
+
+    /** How many there are. */
+    static int count() {
+        return COUNT.get();
+    }
 }

@@ -16,6 +16,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A client of a gateway's admin address. Blocks. */
@@ -42,7 +43,7 @@ final class AdminClient implements AutoCloseable {
             }
             client = builder.build();
         } catch (TlsFileException e) {
-            throw new AdminException(e.getMessage(), e);
+            throw new AdminException(Objects.requireNonNull(e.getMessage()), e);
         } catch (IOException e) {
             throw new AdminException("a file cannot be used: " + FailureReason.of(e), e);
         }

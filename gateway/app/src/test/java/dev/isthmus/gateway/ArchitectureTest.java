@@ -101,7 +101,7 @@ class ArchitectureTest {
             }
         }
         for (Path module : modules()) {
-            Set<String> used = imports.get(module.toString()).stream()
+            Set<String> used = imports.getOrDefault(module.toString(), Set.of()).stream()
                     .map(name -> modules.getOrDefault(name, "proto"))
                     .collect(Collectors.toCollection(TreeSet::new));
             used.remove(module.getFileName().toString());

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The payload log of the current configuration; logs nothing if none is configured. Thread-safe. */
 public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, PayloadLog> implements Layer {
-    private static final Slot<LoggedMessages> LOGGED = new Slot<>();
+    private static final Slot<LoggedPayloads> LOGGED = new Slot<>();
 
     private final MeterRegistry registry;
     private @Nullable PayloadMeters meters;
@@ -51,7 +51,7 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
         return null;
     }
 
-    private static @Nullable LoggedMessages logged(PayloadLog log, Call call) {
+    private static @Nullable LoggedPayloads logged(PayloadLog log, Call call) {
         double draw = log.draw();
         PayloadEvent.CallFacts facts =
                 log.samples(draw, call.operation().requestedModel()) ? PayloadLog.facts(call) : null;
@@ -66,7 +66,7 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
 
     @Override
     public void data(Exchange x, ByteBuf part) {
-        LoggedMessages logged = x.get(LOGGED);
+        LoggedPayloads logged = x.get(LOGGED);
         if (logged != null) {
             logged.requested(part);
         }
@@ -74,7 +74,7 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
 
     @Override
     public void complete(Exchange x) {
-        LoggedMessages logged = x.get(LOGGED);
+        LoggedPayloads logged = x.get(LOGGED);
         if (logged != null) {
             logged.requestComplete();
         }
@@ -82,7 +82,7 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
 
     @Override
     public ReplyMessage message(Exchange x, ReplyMessage message) {
-        LoggedMessages logged = x.get(LOGGED);
+        LoggedPayloads logged = x.get(LOGGED);
         if (logged != null) {
             logged.responded(message);
         }
@@ -91,7 +91,7 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
 
     @Override
     public void finished(Exchange x) {
-        LoggedMessages logged = x.get(LOGGED);
+        LoggedPayloads logged = x.get(LOGGED);
         if (logged != null) {
             logged.ended(
                     x.isCancelled()

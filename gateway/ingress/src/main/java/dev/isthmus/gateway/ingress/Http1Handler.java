@@ -37,7 +37,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final ClientConnection connection;
     private final BodyReadBuffer bodyBuffer;
     private final Turn turn;
-    private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::isReady);
+    private final PausingDecoder decoder = new PausingDecoder(this::isReady);
     private final DisconnectDetector disconnectDetector = new DisconnectDetector(decoder);
     private final ResponseFlush flush = new ResponseFlush();
     private final Deque<HttpObject> pending = new ArrayDeque<>();
@@ -61,7 +61,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     /** The decoder, which precedes this handler in the pipeline. */
-    TimedRequestDecoder decoder() {
+    PausingDecoder decoder() {
         return decoder;
     }
 

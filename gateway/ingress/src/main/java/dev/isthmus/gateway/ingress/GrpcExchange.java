@@ -65,7 +65,7 @@ final class GrpcExchange implements HttpExchange, Reply {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
             calls.checkHead(context, requestHead.method().permission());
-            OpenedGrpcCall call = new OpenedGrpcCall(head, requestHead, settings, transport, allocator, this);
+            OpenedGrpcCall call = OpenedGrpcCall.of(head, requestHead, settings, transport, allocator, this);
             opened = call;
             if (call.stream()) {
                 sink = start(call, requestHead.method().operation(call.form()));
@@ -294,7 +294,7 @@ final class GrpcExchange implements HttpExchange, Reply {
     @Override
     public void headers(Map<String, String> headers) {
         if (!ended && !headers.isEmpty()) {
-            returned = ReturnedFields.merged(returned, headers);
+            returned = RestResponse.merged(returned, headers);
         }
     }
 

@@ -17,6 +17,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -77,7 +78,8 @@ final class RestExchange implements HttpExchange, Reply {
                     || (operation instanceof Operation.Generate generate && generate.stream());
             // As Triton does: some clients always accept compression but expect it for inference only.
             boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
-            response.form(events, compresses ? head.acceptedCoding() : null);
+            response.form(
+                    events, compresses ? ContentNegotiation.coding(head.all(HttpHeaderNames.ACCEPT_ENCODING)) : null);
             Call call = new Call(operation, head.deadline(), head.forwarded(settings.forwarded()), context);
             HopCount.check(call.headers(), settings.maxHops());
             CompressedBody decoder = decoder(head, channel, limits);

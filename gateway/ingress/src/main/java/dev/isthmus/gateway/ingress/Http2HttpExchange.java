@@ -20,10 +20,12 @@ final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
     private static final HeaderField JSON = HeaderField.constant(CONTENT_TYPE, "application/json");
     private static final HeaderField BINARY = HeaderField.constant(CONTENT_TYPE, "application/octet-stream");
 
+    private final Map<String, String> cors;
     private final HttpExchange exchange;
 
     Http2HttpExchange(Http2Stream stream, Channel channel, Http2Head head, ListenerContext listener) {
         super(stream, channel);
+        this.cors = listener.cors(head);
         this.exchange = listener.exchange(this, head, head.connection(), channel);
     }
 
@@ -77,11 +79,12 @@ final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
         stream().reset(Http2Error.INTERNAL_ERROR.code());
     }
 
-    private static HeaderFieldList fields(RestResponse response) {
+    private HeaderFieldList fields(RestResponse response) {
         HeaderFieldList fields = response.status() == 200
                 ? OK
                 : HeaderFieldList.of(HeaderField.of(STATUS, Integer.toString(response.status())));
-        for (Map.Entry<String, String> header : response.headers().entrySet()) {
+        for (Map.Entry<String, String> header :
+                response.allowing(cors).headers().entrySet()) {
             fields = fields.with(field(header.getKey(), header.getValue()));
         }
         return fields;

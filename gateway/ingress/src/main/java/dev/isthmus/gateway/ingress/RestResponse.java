@@ -98,6 +98,11 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
         return all;
     }
 
+    /** Returns it with the headers of {@link CorsPolicy#headers}, if there are any. */
+    RestResponse allowing(Map<String, String> cors) {
+        return cors.isEmpty() ? this : CorsPolicy.add(this, cors);
+    }
+
     /** Returns the head with the content-length of the omitted body. */
     RestResponse withoutBody() {
         String length = Integer.toString(body.readableBytes());

@@ -171,12 +171,8 @@ final class GrpcExchange implements HttpExchange, Reply {
         return ended;
     }
 
-    /**
-     * What the call waits for.
-     *
-     * @param began whether any byte of the request's body was received
-     */
-    PeerWait awaited(boolean began) {
+    @Override
+    public PeerWait awaited(boolean began) {
         OpenedGrpcCall call = opened;
         if (ended || call == null || paused()) {
             return PeerWait.NOTHING;

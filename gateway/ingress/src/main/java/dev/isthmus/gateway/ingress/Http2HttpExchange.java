@@ -3,7 +3,6 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Stream;
-import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -24,7 +23,7 @@ final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
     private final HttpExchange exchange;
 
     Http2HttpExchange(Http2Stream stream, Channel channel, Http2Head head, ListenerContext listener) {
-        super(stream, channel);
+        super(stream);
         this.cors = listener.cors(head);
         this.exchange = listener.exchange(this, head, head.connection(), channel);
     }
@@ -39,14 +38,6 @@ final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
         // It may be parsed.
         stream().turn().tookBytes(chunk.readableBytes());
         super.data(chunk);
-    }
-
-    @Override
-    PeerWait awaited() {
-        if (exchange.responded() || paused()) {
-            return PeerWait.NOTHING;
-        }
-        return stream().bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
     }
 
     @Override

@@ -53,7 +53,7 @@ final class TryItCall {
      */
     ObjectNode send(RestRequest decoded) {
         answer.put("request_id", id).put("listener", listener.loopback().toString());
-        CompletableFuture<CallTimeline> timeline = timelines.await(id);
+        CompletableFuture<Map<String, Object>> timeline = timelines.await(id);
         try (ReplayClient client = client(decoded)) {
             long from = System.nanoTime();
             infer(client, decoded);
@@ -149,10 +149,10 @@ final class TryItCall {
     }
 
     /** Null if the call never reached the gateway. */
-    private static @Nullable ObjectNode timeline(CompletableFuture<CallTimeline> timeline) {
+    private static @Nullable JsonNode timeline(CompletableFuture<Map<String, Object>> timeline) {
         try {
-            return TryItPages.await(timeline, TIMELINE_SECONDS, "the timeline of the call")
-                    .document();
+            return TryItInput.JSON.valueToTree(
+                    TryItPages.await(timeline, TIMELINE_SECONDS, "the timeline of the call"));
         } catch (OipException none) {
             return null;
         }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.replay.ReplayClient;
+import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
 import dev.isthmus.oip.ErrorCode;
@@ -73,13 +74,15 @@ final class TryItCall {
         headers.put("x-request-id", id);
         BinaryTensorData binary = request.form() == RequestForm.BINARY ? BinaryTensorData.TRUE : BinaryTensorData.FALSE;
         try {
-            return ReplayClient.to(
-                    listener.loopback(),
-                    listener.certificate(),
-                    listener.certifiedName(),
-                    request.form() == RequestForm.GRPC,
-                    binary,
-                    headers);
+            return new ReplayClient(
+                    new ServerConnection(
+                            listener.loopback(),
+                            listener.certificate(),
+                            request.form() == RequestForm.GRPC,
+                            binary,
+                            headers,
+                            1),
+                    listener.certifiedName());
         } catch (IOException | RuntimeException e) {
             decoded.request().release();
             throw e instanceof OipException known

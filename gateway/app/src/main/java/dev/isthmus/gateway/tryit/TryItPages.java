@@ -169,7 +169,7 @@ public final class TryItPages {
     }
 
     private static ObjectNode commands(TryItRequest tried, URI url) {
-        RestRequest decoded = tried.decoded(ALLOCATOR);
+        RestRequest decoded = tried.decoded();
         try {
             return new RequestCommands(tried, url).document(decoded.request());
         } finally {
@@ -180,7 +180,7 @@ public final class TryItPages {
     private AdminResponse send(AdminRequest request) {
         TryItRequest tried = TryItRequest.parse(request.body());
         OwnListener listener = listener();
-        RestRequest decoded = tried.decoded(ALLOCATOR);
+        RestRequest decoded = tried.decoded();
         ObjectNode answer;
         if (!turns.tryAcquire()) {
             decoded.request().release();

@@ -6,7 +6,6 @@ import dev.isthmus.gateway.replay.InferRun;
 import dev.isthmus.gateway.replay.InferSettings;
 import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -76,7 +75,7 @@ final class InferCommand implements Command {
     public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
         boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
         ServerConnection connection = connection(arguments);
-        ModelRef model = model(arguments.operand(0));
+        ModelRef model = CommandOptions.model("", arguments.operand(0));
         int count = CommandOptions.count(arguments, COUNT, 1, MAX_COUNT);
         Path file = arguments.file(FILE);
         String given = file == null ? null : text(FILE, file);
@@ -124,15 +123,6 @@ final class InferCommand implements Command {
                 BinaryTensorData.AUTO,
                 headers(arguments),
                 CommandOptions.count(arguments, CONCURRENCY, 1, MAX_CONCURRENCY));
-    }
-
-    private static ModelRef model(String text) throws UsageException {
-        String[] parts = text.split("/", 2);
-        try {
-            return NameGrammar.checked(new ModelRef(parts[0], parts.length > 1 ? parts[1] : ""));
-        } catch (OipException e) {
-            throw new UsageException(e.message());
-        }
     }
 
     private static Map<String, String> headers(Arguments arguments) throws UsageException {

@@ -3,10 +3,36 @@ package dev.isthmus.gateway.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.apache.commons.cli.Option;
 
 /** A command that asks the admin address of a running gateway for a document and prints it. */
-abstract class RemoteCommand implements Command {
+class RemoteCommand implements Command {
+    private final String name;
+    private final String description;
+    private final String path;
+    private final BiConsumer<JsonNode, Console> print;
+
+    /**
+     * @param path of the document
+     * @param print prints the document for people
+     */
+    RemoteCommand(String name, String description, String path, BiConsumer<JsonNode, Console> print) {
+        this.name = name;
+        this.description = description;
+        this.path = path;
+        this.print = print;
+    }
+
+    @Override
+    public final String name() {
+        return name;
+    }
+
+    @Override
+    public final List<String> description() {
+        return List.of(description);
+    }
 
     @Override
     public final List<Option> options() {
@@ -21,12 +47,11 @@ abstract class RemoteCommand implements Command {
     }
 
     /** Asks for the document. */
-    abstract JsonNode document(AdminClient admin, Arguments arguments) throws Exception;
+    JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
+        return admin.get(path);
+    }
 
-    /** Prints the document for people; returns the exit code. */
-    abstract int print(JsonNode document, Console console);
-
-    /** The exit code where the document is printed as it is. */
+    /** The exit code, once the document is printed. */
     int exitCode(JsonNode document) {
         return 0;
     }
@@ -38,11 +63,12 @@ abstract class RemoteCommand implements Command {
             JsonNode document = document(admin, arguments);
             if (options.json()) {
                 console.out().println(document.toPrettyString());
-                return exitCode(document);
+            } else {
+                print.accept(document, console);
             }
-            return print(document, console);
+            return exitCode(document);
         } catch (AdminClient.AdminException e) {
-            console.err().println("isthmus " + name() + ": " + e.getMessage());
+            console.err().println("isthmus " + name + ": " + e.getMessage());
             return 1;
         }
     }

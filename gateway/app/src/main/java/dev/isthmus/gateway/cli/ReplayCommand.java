@@ -6,7 +6,6 @@ import dev.isthmus.gateway.replay.ReplayRun;
 import dev.isthmus.gateway.replay.ReplaySettings;
 import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.compare.FloatTolerance;
@@ -132,13 +131,7 @@ final class ReplayCommand implements Command {
     private static Map<String, ModelRef> models(Arguments arguments) throws UsageException {
         Map<String, ModelRef> models = new HashMap<>();
         for (Map.Entry<String, String> each : arguments.pairs(MODEL).entrySet()) {
-            String[] parts = each.getValue().split("/", 2);
-            try {
-                models.put(
-                        each.getKey(), NameGrammar.checked(new ModelRef(parts[0], parts.length > 1 ? parts[1] : "")));
-            } catch (OipException e) {
-                throw new UsageException("--model: " + e.message());
-            }
+            models.put(each.getKey(), CommandOptions.model("--model: ", each.getValue()));
         }
         return models;
     }

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.List;
 import java.util.Locale;
 import java.util.StringJoiner;
 import org.apache.commons.cli.Option;
@@ -145,12 +144,9 @@ final class FleetCommands {
                     "ramps",
                     "Lists the ramps of a running gateway, or changes one: --model MODEL --do pause.",
                     "/ramps",
-                    RampsCommand::print);
-        }
-
-        @Override
-        List<Option> furtherOptions() {
-            return List.of(MODEL, ACTION);
+                    RampsCommand::print,
+                    MODEL,
+                    ACTION);
         }
 
         @Override

@@ -21,7 +21,7 @@ import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
 /** Sends an inference request, once or many times. */
-final class InferCommand implements Command {
+final class InferCommand extends NamedCommand {
     private static final int FAILED = 1;
     private static final int MAX_COUNT = 1_000_000;
     private static final int MAX_CONCURRENCY = 10_000;
@@ -48,27 +48,14 @@ final class InferCommand implements Command {
             CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
     private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
-    @Override
-    public String name() {
-        return "infer";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of(
+    InferCommand() {
+        super(
+                "infer",
+                List.of("MODEL"),
+                List.of(FILE, URL, GRPC, COUNT, CONCURRENCY, HEADER, TOKEN, CA, OUTPUT),
                 "Sends an inference request and prints the response, or with -n who responded, and how fast.",
                 "MODEL is the name that a client requests, or NAME/VERSION.",
                 "Exit status: 0 all were answered, 1 some failed, 2 the request is refused before it is sent.");
-    }
-
-    @Override
-    public List<String> operands() {
-        return List.of("MODEL");
-    }
-
-    @Override
-    public List<Option> options() {
-        return List.of(FILE, URL, GRPC, COUNT, CONCURRENCY, HEADER, TOKEN, CA, OUTPUT);
     }
 
     @Override

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.settings.LogArea;
-import java.util.List;
 import java.util.Map;
 import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
@@ -23,12 +22,10 @@ final class LoggingCommand extends RemoteCommand {
                 "logging",
                 "Lists the log levels of a running gateway, or sets one for a time: --level debug --for 10m.",
                 "/logging",
-                LoggingCommand::print);
-    }
-
-    @Override
-    List<Option> furtherOptions() {
-        return List.of(LEVEL, LOGGER, TIME);
+                LoggingCommand::print,
+                LEVEL,
+                LOGGER,
+                TIME);
     }
 
     @Override

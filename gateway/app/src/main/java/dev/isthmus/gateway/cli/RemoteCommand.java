@@ -1,49 +1,25 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
 import org.apache.commons.cli.Option;
 
 /** A command that asks the admin address of a running gateway for a document and prints it. */
-class RemoteCommand implements Command {
-    private final String name;
-    private final String description;
+class RemoteCommand extends NamedCommand {
     private final String path;
     private final BiConsumer<JsonNode, Console> print;
 
     /**
      * @param path of the document
      * @param print prints the document for people
+     * @param further options of this command alone
      */
-    RemoteCommand(String name, String description, String path, BiConsumer<JsonNode, Console> print) {
-        this.name = name;
-        this.description = description;
+    RemoteCommand(
+            String name, String description, String path, BiConsumer<JsonNode, Console> print, Option... further) {
+        super(name, List.of(), RemoteOptions.with(further), description);
         this.path = path;
         this.print = print;
-    }
-
-    @Override
-    public final String name() {
-        return name;
-    }
-
-    @Override
-    public final List<String> description() {
-        return List.of(description);
-    }
-
-    @Override
-    public final List<Option> options() {
-        List<Option> all = new ArrayList<>(RemoteOptions.ALL);
-        all.addAll(furtherOptions());
-        return all;
-    }
-
-    /** Options of this command alone. */
-    List<Option> furtherOptions() {
-        return List.of();
     }
 
     /** Asks for the document. */
@@ -68,7 +44,7 @@ class RemoteCommand implements Command {
             }
             return exitCode(document);
         } catch (AdminClient.AdminException e) {
-            console.err().println("isthmus " + name + ": " + e.getMessage());
+            console.err().println("isthmus " + name() + ": " + e.getMessage());
             return 1;
         }
     }

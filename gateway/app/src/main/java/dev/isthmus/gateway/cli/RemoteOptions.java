@@ -3,6 +3,7 @@ package dev.isthmus.gateway.cli;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.apache.commons.cli.Option;
@@ -30,8 +31,12 @@ record RemoteOptions(
             "ca-file", "FILE", "PEM file with the authorities that may have issued the gateway's certificate.");
     private static final Option OUTPUT = CommandOptions.output("Form of the output.", TABLE, JSON);
 
-    /** The options of every command that asks a running gateway. */
-    static final List<Option> ALL = List.of(ADMIN, TOKEN, AUTHORITY, OUTPUT);
+    /** The options of every command that asks a running gateway, and further ones. */
+    static List<Option> with(Option... further) {
+        List<Option> all = new ArrayList<>(List.of(ADMIN, TOKEN, AUTHORITY, OUTPUT));
+        all.addAll(List.of(further));
+        return all;
+    }
 
     /** @throws UsageException if a value is not what is expected */
     static RemoteOptions of(Arguments arguments) throws UsageException {

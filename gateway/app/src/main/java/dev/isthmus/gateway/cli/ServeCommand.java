@@ -4,7 +4,7 @@ import java.util.List;
 import org.apache.commons.cli.Option;
 
 /** Runs the gateway until the process is stopped. */
-final class ServeCommand implements Command {
+final class ServeCommand extends NamedCommand {
     private static final Option CONFIG = CommandOptions.valued(
             "c", "config", "FILE", "The configuration. Without it the embedded models are served.");
     private static final Option PORT = CommandOptions.valued(
@@ -14,19 +14,8 @@ final class ServeCommand implements Command {
     private static final Option UNWATCHED = CommandOptions.flag(
             "no-watch", "Do not reload the configuration when its file changes; SIGHUP still does.");
 
-    @Override
-    public String name() {
-        return "serve";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of("Runs the gateway.");
-    }
-
-    @Override
-    public List<Option> options() {
-        return List.of(CONFIG, PORT, HOST, UNWATCHED);
+    ServeCommand() {
+        super("serve", List.of(), List.of(CONFIG, PORT, HOST, UNWATCHED), "Runs the gateway.");
     }
 
     @Override

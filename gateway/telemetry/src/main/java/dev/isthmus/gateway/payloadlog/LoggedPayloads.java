@@ -23,8 +23,8 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
     private final CallFacts facts;
     private final Call call;
     // Of a call whose request and response are one event:
-    private @Nullable PayloadEvent request;
-    private @Nullable PayloadEvent response;
+    private @Nullable PayloadEvent requestEvent;
+    private @Nullable PayloadEvent responseEvent;
     private boolean full;
 
     LoggedPayloads(PayloadLog log, CallFacts facts, Call call) {
@@ -150,11 +150,11 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
         if (!combines()) {
             log.add(event);
         } else if (event.kind() == PayloadKind.REQUEST) {
-            discard(request);
-            request = event;
+            discard(requestEvent);
+            requestEvent = event;
         } else {
-            discard(response);
-            response = event;
+            discard(responseEvent);
+            responseEvent = event;
         }
     }
 
@@ -174,17 +174,17 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
 
     /** The call has ended: its event is complete if request and response are one. Idempotent. */
     final void finish() {
-        if (request != null && !full) {
-            log.add(new CombinedEvent(request, response));
+        if (requestEvent != null && !full) {
+            log.add(new CombinedEvent(requestEvent, responseEvent));
         } else {
-            discard(request);
-            discard(response);
+            discard(requestEvent);
+            discard(responseEvent);
             if (full) {
                 log.full();
             }
         }
-        request = null;
-        response = null;
+        requestEvent = null;
+        responseEvent = null;
         full = false;
     }
 }

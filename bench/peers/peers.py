@@ -168,7 +168,7 @@ class Bench:
         make_certificate(self.run_dir)
         self.values = {"@STUB@": args.stub_port, "@RUN@": self.run_dir}
         for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"),
-                              ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None)):
+                              ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None), ("LAYERS", None)):
             self.values[f"@{name}@"] = self.tools.get(name) or (shutil.which(default) if default else "") or ""
         self.targets = {}
         for path in [HERE / "targets.json", *args.more_targets]:

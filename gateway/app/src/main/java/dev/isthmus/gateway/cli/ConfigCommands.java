@@ -25,15 +25,6 @@ final class ConfigCommands {
 
     private ConfigCommands() {}
 
-    private static Option option(String name, String value, String description) {
-        return Option.builder()
-                .longOpt(name)
-                .hasArg()
-                .argName(value)
-                .desc(description)
-                .get();
-    }
-
     /** Writes to standard output, or reports the problems of a file. */
     private abstract static class ConfigCommand implements Command {
         private final String name;
@@ -76,7 +67,7 @@ final class ConfigCommands {
 
     /** Prints the JSON Schema. */
     static final class Schema extends ConfigCommand {
-        private static final Option LAYERS = option(
+        private static final Option LAYERS = CommandOptions.valued(
                 "layers", "FOLDER", "Also describes the settings of the layers that the jars of this folder bring.");
 
         Schema() {
@@ -119,9 +110,11 @@ final class ConfigCommands {
 
     /** Explains a route. */
     static final class Explain extends ConfigCommand {
-        private static final Option VERSION = option("version", "V", "The version or label that the client requests.");
-        private static final Option HEADER = option("header", "NAME=VALUE", "A header of the call.");
-        private static final Option PARAMETER = option("parameter", "NAME=VALUE", "A request parameter of the call.");
+        private static final Option VERSION =
+                CommandOptions.valued("version", "V", "The version or label that the client requests.");
+        private static final Option HEADER = CommandOptions.valued("header", "NAME=VALUE", "A header of the call.");
+        private static final Option PARAMETER =
+                CommandOptions.valued("parameter", "NAME=VALUE", "A request parameter of the call.");
 
         Explain() {
             super(
@@ -132,12 +125,14 @@ final class ConfigCommands {
                     "Exit status: 0 it is taken, 1 the model is unknown, 2 the file is refused.");
         }
 
-        private static final Option AS = option("as", "NAME", "Also says what this caller may do, and by which rule.");
+        private static final Option AS =
+                CommandOptions.valued("as", "NAME", "Also says what this caller may do, and by which rule.");
         private static final Option GROUP =
-                option("group", "NAME", "A group of the caller; may be given several times.");
-        private static final Option CLAIM = option("claim", "NAME=VALUE", "A claim of the caller's token.");
+                CommandOptions.valued("group", "NAME", "A group of the caller; may be given several times.");
+        private static final Option CLAIM =
+                CommandOptions.valued("claim", "NAME=VALUE", "A claim of the caller's token.");
         private static final Option LISTENER =
-                option("listener", "HOST:PORT", "The listener; the first one if absent.");
+                CommandOptions.valued("listener", "HOST:PORT", "The listener; the first one if absent.");
         private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
         @Override

@@ -33,7 +33,9 @@ import argparse
 import contextlib
 import http.client
 import json
+import math
 import os
+import random
 import re
 import shutil
 import signal
@@ -166,7 +168,7 @@ class Bench:
         make_certificate(self.run_dir)
         self.values = {"@STUB@": args.stub_port, "@RUN@": self.run_dir}
         for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"),
-                              ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None)):
+                              ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None), ("LAYERS", None)):
             self.values[f"@{name}@"] = self.tools.get(name) or (shutil.which(default) if default else "") or ""
         self.targets = {}
         for path in [HERE / "targets.json", *args.more_targets]:
@@ -194,7 +196,8 @@ class Bench:
             subprocess.run([program, "--make-cache"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for name in ("isthmus", "isthmus-rest"):
             target = self.targets[name]
-            self.targets[name.replace("isthmus", "before")] = dict(target, command=[program, *target["command"][1:]])
+            ports = {role: port + 100 for role, port in target["ports"].items()}
+            self.targets[name.replace("isthmus", "before")] = dict(target, command=[program, *target["command"][1:]], ports=ports)
 
     def pinned(self, core, command):
         nice = ["nice", "-n", str(self.args.nice)] if self.args.nice else []
@@ -218,12 +221,17 @@ class Bench:
             yield []
             return
         ports = ports_of(target)
-        values = dict(self.values)
+        # Each has files of its own, because several may run at once.
+        folder = self.run_dir / name
+        folder.mkdir(exist_ok=True)
+        for file in self.run_dir.glob("tls.*"):
+            shutil.copy(file, folder / file.name)
+        values = dict(self.values, **{"@RUN@": folder})
         values.update(target.get("extra_ports", {}))
         for i, port in enumerate(ports):
             values["@PORT@" if i == 0 else f"@PORT{i + 1}@"] = port
         for file in target.get("render", []):
-            (self.run_dir / file).write_text(fill((HERE / "conf" / file).read_text(), values))
+            (folder / file).write_text(fill((HERE / "conf" / file).read_text(), values))
         command = [fill(c, values) for c in target["command"]]
         env = dict(os.environ, **{k: fill(v, values) for k, v in target.get("env", {}).items()})
         log = open(self.run_dir / f"{name}.log", "ab")
@@ -481,6 +489,51 @@ class Bench:
             stub.terminate()
             stub.wait()
 
+    def paired(self):
+        """All targets alive at once; each cell is measured in short rounds, in each of which every target has its turn."""
+        order = random.Random(1)
+        names = list(self.args.targets or self.targets)
+        stub = self.start_stub()
+        try:
+            for repeat in range(self.args.repeats):
+                print(f"-- start {repeat + 1} of {self.args.repeats}", flush=True)
+                with contextlib.ExitStack() as alive:
+                    pids = {}
+                    for name in names:
+                        pids[name] = alive.enter_context(self.started(name))
+                        if self.targets[name].get("ready"):
+                            wait_ready(ports_of(self.targets[name])[0], self.targets[name]["ready"])
+                        self.prime(self.targets[name], pids[name])
+                    for role, workload in self.cells(names):
+                        self.paired_cell(repeat, role, workload, names, pids, order)
+                self.save()
+        finally:
+            stub.terminate()
+            stub.wait()
+
+    def cells(self, names):
+        roles = [role for role in ROLE_WORKLOADS if not self.args.roles or role in self.args.roles]
+        for role in roles:
+            for workload in ROLE_WORKLOADS[role]:
+                if not self.args.workloads or workload in self.args.workloads:
+                    yield role, workload
+
+    def paired_cell(self, repeat, role, workload, names, pids, order):
+        expected = {name: self.check(self.targets[name], role, workload) for name in names if role in self.targets[name]["ports"]}
+        for name, answer in expected.items():
+            if isinstance(answer, str):
+                sys.exit(f"peers: {role} {workload} {name}: {answer}")
+            self.saturate(self.targets[name], role, workload, pids[name], answer, max(self.args.warm, self.targets[name].get("warm", 0)))
+        cell = self.results.setdefault(role, {}).setdefault(workload, {name: {"sat": []} for name in expected})
+        for _ in range(self.args.paired):
+            turns = list(expected)
+            order.shuffle(turns)
+            for name in turns:
+                row = self.saturate(self.targets[name], role, workload, pids[name], expected[name], self.args.sat)
+                cell[name]["sat"].append(dict(row, start=repeat))
+        medians = [f"{name} {span([statistics.median(started(cell[name], repeat))])}" for name in expected]
+        print(f"{role} {workload}: {', '.join(medians)}", flush=True)
+
     def save(self):
         Path(self.args.out).write_text(json.dumps({"args": vars(self.args), "idle_rss_mb": self.idle, "results": self.results}))
 
@@ -555,6 +608,63 @@ def before_ratios(results):
                 lines.append(f"| {role} {workload} | {span(old)} | {span(new)} | {', '.join(f'{share:.2f}' for share in shares)} "
                              f"| {statistics.median(shares):.2f} |")
     return lines if len(lines) > 3 else []
+
+
+# Isthmus' CPU time as a share of the best peer's in the same round, at most.
+PAIRED_GOALS = {
+    ("grpc", "s"): 0.9, ("grpc", "m9"): 0.9, ("grpc", "l"): 0.6, ("rest", "s"): 1.0, ("rest", "m9"): 1.1,
+    ("rest-bin", "m9"): 0.9, ("rest-bin", "l"): 0.8, ("transcode", "m9"): 0.05, ("transcode", "me"): 0.05,
+    ("rest-tls", "s"): 1.1, ("rest-tls", "m9"): 1.1, ("rest-tls", "l"): 0.8, ("handshake", "full"): 1.0, ("handshake", "resumed"): 1.0,
+}
+PEERS = ("haproxy", "nginx", "envoy")
+PAIRED_HEAD = """
+CPU time of the proxy per request, median of the rounds, and from the lowest to the highest median of a start. Isthmus' share of it: its time over the target's in the same round, median
+and 95 % interval. A goal is for the best peer's row; it is met or missed if the whole interval is, else open.
+
+| path | target | CPU | of single starts | Isthmus' share of it | interval | rounds | goal | |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def interval(values):
+    """The 95 % confidence interval of the median, from order statistics (binomial); the range of fewer than six values."""
+    values, n = sorted(values), len(values)
+    tail, k = 0.0, 0
+    while n >= 6 and tail + math.comb(n, k) / 2 ** n <= 0.025:
+        tail += math.comb(n, k) / 2 ** n
+        k += 1
+    k = max(k - 1, 0)
+    return values[k], values[n - 1 - k]
+
+
+def started(row, start):
+    """The figures of one start."""
+    return cpu({"sat": [r for r in row["sat"] if r["start"] == start]})
+
+
+def judged(low, high, goal):
+    return "met" if high <= goal else "missed" if low > goal else "open"
+
+
+def paired_rows(role, workload, cell):
+    times = {name: cpu(row) for name, row in cell.items()}
+    own = next((name for name in times if name.startswith("isthmus")), next(iter(times)))
+    peers = [name for name in times if name.split("-")[0] in PEERS]
+    best = min(peers, key=lambda name: statistics.median(times[name]), default=None)
+    goal = PAIRED_GOALS.get((role, workload))
+    rows = []
+    for name, of in times.items():
+        shares = [a / b for a, b in zip(times[own], of, strict=True)]
+        low, high = interval(shares)
+        judgement = f"{goal:g} | {judged(low, high, goal)}" if goal and name == best else " | "
+        starts = span([statistics.median(started(cell[name], start)) for start in {r["start"] for r in cell[name]["sat"]}])
+        rows.append(f"| {role} {workload} | {name} | {span([statistics.median(of)])} | {starts} | {statistics.median(shares):.2f} "
+                    f"| {low:.2f} to {high:.2f} | {len(shares)} | {judgement} |")
+    return rows
+
+
+def paired_report(results):
+    return "\n".join([PAIRED_HEAD, *(row for role, workloads in results.items() for workload, cell in workloads.items()
+                                     for row in paired_rows(role, workload, cell))])
 
 
 def tls_ratios(results):
@@ -648,6 +758,7 @@ def main():
     p.add_argument("--load-core", type=int, default=1)
     p.add_argument("--nice", type=int, default=0, help="niceness of everything measured (negative needs rights)")
     p.add_argument("--repeats", type=int, default=3)
+    p.add_argument("--paired", type=int, metavar="ROUNDS", help="all targets alive at once, by turns in rounds of --sat seconds; only CPU time")
     p.add_argument("--warm", type=int, default=1)
     p.add_argument("--sat", type=int, default=3)
     p.add_argument("--lat", type=int, default=3)
@@ -660,6 +771,10 @@ def main():
         print(report(args.report))
         return
     bench = Bench(args)
+    if args.paired:
+        bench.paired()
+        print(paired_report(bench.results))
+        return
     bench.run()
     bench.save()
     if not args.check_only:

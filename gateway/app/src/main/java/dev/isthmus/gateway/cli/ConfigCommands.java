@@ -10,6 +10,7 @@ import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -66,13 +67,22 @@ final class ConfigCommands {
 
     /** Prints the JSON Schema. */
     static final class Schema extends ConfigCommand {
+        private static final Option LAYERS = CommandOptions.valued(
+                "layers", "FOLDER", "Also describes the settings of the layers that the jars of this folder bring.");
+
         Schema() {
             super("schema", List.of(), "Prints the JSON Schema of the configuration.");
         }
 
         @Override
-        int run(Arguments arguments, PrintWriter out) {
-            out.print(ConfigSchema.text());
+        public List<Option> options() {
+            return List.of(LAYERS);
+        }
+
+        @Override
+        int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
+            String folder = arguments.text(LAYERS);
+            out.print(folder == null ? ConfigSchema.text() : ConfigSchema.text(Path.of(folder)));
             out.flush();
             return 0;
         }
@@ -100,9 +110,11 @@ final class ConfigCommands {
 
     /** Explains a route. */
     static final class Explain extends ConfigCommand {
-        private static final Option VERSION = option("version", "V", "The version or label that the client requests.");
-        private static final Option HEADER = option("header", "NAME=VALUE", "A header of the call.");
-        private static final Option PARAMETER = option("parameter", "NAME=VALUE", "A request parameter of the call.");
+        private static final Option VERSION =
+                CommandOptions.valued("version", "V", "The version or label that the client requests.");
+        private static final Option HEADER = CommandOptions.valued("header", "NAME=VALUE", "A header of the call.");
+        private static final Option PARAMETER =
+                CommandOptions.valued("parameter", "NAME=VALUE", "A request parameter of the call.");
 
         Explain() {
             super(
@@ -113,22 +125,15 @@ final class ConfigCommands {
                     "Exit status: 0 it is taken, 1 the model is unknown, 2 the file is refused.");
         }
 
-        private static final Option AS = option("as", "NAME", "Also says what this caller may do, and by which rule.");
+        private static final Option AS =
+                CommandOptions.valued("as", "NAME", "Also says what this caller may do, and by which rule.");
         private static final Option GROUP =
-                option("group", "NAME", "A group of the caller; may be given several times.");
-        private static final Option CLAIM = option("claim", "NAME=VALUE", "A claim of the caller's token.");
+                CommandOptions.valued("group", "NAME", "A group of the caller; may be given several times.");
+        private static final Option CLAIM =
+                CommandOptions.valued("claim", "NAME=VALUE", "A claim of the caller's token.");
         private static final Option LISTENER =
-                option("listener", "HOST:PORT", "The listener; the first one if absent.");
+                CommandOptions.valued("listener", "HOST:PORT", "The listener; the first one if absent.");
         private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
-
-        private static Option option(String name, String value, String description) {
-            return Option.builder()
-                    .longOpt(name)
-                    .hasArg()
-                    .argName(value)
-                    .desc(description)
-                    .get();
-        }
 
         @Override
         public List<Option> options() {

@@ -68,6 +68,8 @@ class DocumentationTest {
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/kubernetes.md: needs Kubernetes",
+            "docs/guides/layers.md: builds",
+            "docs/guides/layers.md: needs the jar",
             "docs/guides/operating.md: needs Kubernetes",
             "docs/guides/operating.md: needs a token file",
             "docs/guides/operating.md: needs a token file",

@@ -59,11 +59,19 @@ final class Http1Rules {
             return violation;
         }
         if (cause instanceof TooLongHttpLineException) {
-            return HeadLimits.lineTooLong();
+            return lineTooLong();
         }
         if (cause instanceof TooLongHttpHeaderException) {
-            return HeadLimits.fieldsTooLarge();
+            return new OipException(
+                    ErrorCode.HEADERS_TOO_LARGE,
+                    "header fields: at most " + IngressSettings.MAX_HEADER_BYTES + " bytes are accepted");
         }
         return new OipException(ErrorCode.INVALID_ARGUMENT, "malformed HTTP request", cause);
+    }
+
+    static OipException lineTooLong() {
+        return new OipException(
+                ErrorCode.URI_TOO_LONG,
+                "request line: at most " + IngressSettings.MAX_REQUEST_LINE + " bytes are accepted");
     }
 }

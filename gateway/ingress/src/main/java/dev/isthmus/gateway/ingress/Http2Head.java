@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * ({@link Http2HeadCache}). Confined to the connection's event loop.
  */
 final class Http2Head extends RequestHead {
+    /** Length of " HTTP/1.1" and the space after the method, so that a request is as long as over HTTP/1. */
+    private static final int REST_OF_LINE = 10;
+
     private final Http2Headers headers;
     private final String method;
     private final String uri;
@@ -45,6 +49,24 @@ final class Http2Head extends RequestHead {
 
     boolean grpc() {
         return grpc;
+    }
+
+    /**
+     * Returns why the request is rejected; null if it is not.
+     *
+     * @param tooLarge whether its head exceeded the limits of the decoder: too many or too large fields
+     */
+    @Nullable
+    OipException refusal(boolean tooLarge) {
+        if (method.length() + uri.length() + REST_OF_LINE > IngressSettings.MAX_REQUEST_LINE) {
+            return Http1Rules.lineTooLong();
+        }
+        return tooLarge
+                ? new OipException(
+                        ErrorCode.HEADERS_TOO_LARGE,
+                        "header fields: at most " + IngressSettings.MAX_HEADER_FIELDS + " fields and "
+                                + IngressSettings.MAX_HEADER_BYTES + " bytes are accepted")
+                : null;
     }
 
     @Override

@@ -147,7 +147,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
                             + settings.connections().mostUnended() + "); complete those on this connection first",
                     SOON);
         }
-        return HeadLimits.refusal(stream.headTooLarge(), head);
+        return head.refusal(stream.headTooLarge());
     }
 
     /** Forwards abuse events of a connection to the policy's listener. */

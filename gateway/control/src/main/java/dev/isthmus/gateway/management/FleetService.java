@@ -42,7 +42,7 @@ public final class FleetService implements Service {
         this.catalogue = catalogue;
         this.policy = policy;
         this.descriptions = descriptions;
-        this.management = new ManageCall(locations, catalogue, limits, new ModelVisibility(locations, policy));
+        this.management = new ManageCall(locations, catalogue, limits, policy);
     }
 
     /**

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.management;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
+import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -57,13 +58,13 @@ public final class ManageCall {
     private final ModelLocations locations;
     private final Catalogue catalogue;
     private final WireLimits limits;
-    private final ModelVisibility visibility;
+    private final AccessPolicy policy;
 
-    ManageCall(ModelLocations locations, Catalogue catalogue, WireLimits limits, ModelVisibility visibility) {
+    ManageCall(ModelLocations locations, Catalogue catalogue, WireLimits limits, AccessPolicy policy) {
         this.locations = locations;
         this.catalogue = catalogue;
         this.limits = limits;
-        this.visibility = visibility;
+        this.policy = policy;
     }
 
     /** Requests a server's index over whichever protocol it speaks. */
@@ -81,15 +82,19 @@ public final class ManageCall {
         };
     }
 
-    /** The reply to a request for a list of models. */
+    /** The reply to a request for a list of models: of those that are routed, and that the caller may ask for singly. */
     private Reply visible(Call call, Operation.Manage manage, Reply reply) {
-        boolean ofOne = !manage.model().name().isEmpty();
-        return ofOne || visibility.unlimited()
+        boolean all = policy.showsAllModels() && locations.defaultUpstream().isPresent();
+        return all || !manage.model().name().isEmpty()
                 ? reply
                 : new VisibleModelsReply(
                         manage,
-                        model -> visibility.shows(
-                                call.context(), manage.extension().permission(), model),
+                        model -> locations.routes(model)
+                                && policy.onModel(
+                                                call.context(),
+                                                manage.extension().permission(),
+                                                model)
+                                        .allowed(),
                         reply);
     }
 

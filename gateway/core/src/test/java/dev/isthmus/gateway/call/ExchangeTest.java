@@ -419,6 +419,22 @@ class ExchangeTest {
     }
 
     @Test
+    void refusedBeforeItWaits_failsOnce() {
+        refuse();
+        open(new Waiting(false)).end();
+        assertThat(events).containsExactly("client RESOURCE_EXHAUSTED too many");
+    }
+
+    @Test
+    void decisionThatFails_endsTheCallWithInternal() {
+        RequestSink request = open(new Waiting(false));
+        undecided.completeExceptionally(new IllegalStateException("a fault"));
+        channel.runPendingTasks();
+        request.end();
+        assertThat(events).containsExactly("client INTERNAL internal error");
+    }
+
+    @Test
     void cancelledWhileItWaits_isNeverOpened() {
         RequestSink request = open(new Waiting(false));
         ByteBuf part = text("a");
@@ -485,6 +501,15 @@ class ExchangeTest {
         request.data(text("a"));
         request.end();
         refuse();
+        assertThat(events).containsExactly("handler", "a", "client RESOURCE_EXHAUSTED too many", "cancel");
+    }
+
+    @Test
+    void body_refusedAtOnce_isCancelled() {
+        refuse();
+        RequestSink request = open(new Waiting(true));
+        request.data(text("a"));
+        request.end();
         assertThat(events).containsExactly("handler", "a", "client RESOURCE_EXHAUSTED too many", "cancel");
     }
 

@@ -101,6 +101,7 @@ public final class Exchange extends ExchangeState implements Reply {
             return;
         }
         cancelled = true;
+        excuseTarget();
         if (stream == null) {
             context.cancelled();
         }
@@ -158,9 +159,9 @@ public final class Exchange extends ExchangeState implements Reply {
         }
     }
 
-    /** How it ends is not due to its target. */
+    /** How it ends is not due to its target, unless the response has said that the request failed. */
     public void excuseTarget() {
-        targeted = false;
+        targeted &= failureInResponse != null;
     }
 
     /** The response says that the request failed, after it has begun; only the first failure counts. */
@@ -250,7 +251,7 @@ public final class Exchange extends ExchangeState implements Reply {
         failure = reason;
         if (reason.code() == ErrorCode.DEADLINE_EXCEEDED && responding && !client.isReady()) {
             // The client did not read.
-            targeted = false;
+            excuseTarget();
         }
         if (stream == null) {
             // Before the text is replaced: operators see the full one.
@@ -267,9 +268,7 @@ public final class Exchange extends ExchangeState implements Reply {
 
     private void finish() {
         finished = true;
-        if (!cancelled || failureInResponse != null) {
-            endTarget(failure == null ? failureInResponse : failure);
-        }
+        endTarget(failureInResponse == null ? failure : failureInResponse);
         notify(layers.finished, Layer::finished);
         request.finish();
     }

@@ -33,6 +33,7 @@ class ExchangeTest {
             ByteBufAllocator.DEFAULT);
     private final CompletableFuture<Boolean> undecided = new CompletableFuture<>();
     private @Nullable Exchange opened;
+    private boolean reads = true;
 
     /** Records what it sees. */
     private class Recorder implements Layer {
@@ -167,6 +168,11 @@ class ExchangeTest {
         @Override
         public void onReady() {
             events.add("ready");
+        }
+
+        @Override
+        public boolean isReady() {
+            return reads;
         }
     };
 
@@ -313,6 +319,38 @@ class ExchangeTest {
         events.clear();
         request.cancel();
         assertThat(events).containsExactly("a target ended gone", "a finished", "cancel", "a ended");
+    }
+
+    @Test
+    void excusedTarget_isNotReported() {
+        open(new Recorder("a"));
+        x().targeted();
+        events.clear();
+        x().excuseTarget();
+        x().fail(unavailable("too slow"));
+        assertThat(events).containsExactly("a finished", "a failure", "client UNAVAILABLE too slow a", "a ended");
+    }
+
+    @Test
+    void excusedAfterAnErrorInTheResponse_reportsThat() {
+        open(new Recorder("a"));
+        x().targeted();
+        x().message(new ReplyMessage.StreamError(unavailable("gone"), ""));
+        events.clear();
+        x().excuseTarget();
+        x().fail(unavailable("too slow"));
+        assertThat(events).startsWith("a target ended gone", "a finished").contains("client UNAVAILABLE too slow a");
+    }
+
+    @Test
+    void slowReader_doesNotExcuseAnErrorInTheResponse() {
+        reads = false;
+        open(new Recorder("a"));
+        x().targeted();
+        x().message(new ReplyMessage.StreamError(unavailable("gone"), ""));
+        events.clear();
+        x().fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "too late"));
+        assertThat(events).startsWith("a target ended gone", "a finished");
     }
 
     @Test

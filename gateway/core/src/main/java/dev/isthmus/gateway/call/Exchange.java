@@ -34,16 +34,11 @@ public final class Exchange extends ExchangeState implements Reply {
         this.client = client;
     }
 
-    /** An exchange that passes no layers, to show a call to one. */
-    public static Exchange of(CallContext context, Reply client) {
+    /** An exchange that passes no layers and drops its response, to show a call to one layer. */
+    public static Exchange of(CallContext context) {
         ExchangeHandler none = x -> RequestSink.ENDED;
-        return new Exchange(
-                new Layers(List.of(), none, Metrics.globalRegistry, System::nanoTime),
-                none,
-                null,
-                context,
-                null,
-                client);
+        Layers layers = new Layers(List.of(), none, Metrics.globalRegistry, System::nanoTime);
+        return new Exchange(layers, none, null, context, null, Reply.DISCARDING);
     }
 
     /**

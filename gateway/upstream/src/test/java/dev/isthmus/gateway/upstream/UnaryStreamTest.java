@@ -3,8 +3,8 @@ package dev.isthmus.gateway.upstream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBufAllocator;
@@ -23,7 +23,7 @@ class UnaryStreamTest {
                     Map.of(),
                     new EmbeddedChannel().eventLoop(),
                     ByteBufAllocator.DEFAULT),
-            new DiscardingReply());
+            Reply.DISCARDING);
 
     private void send() {
         stream.send(ModelRef.of("m"), "", false, new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));

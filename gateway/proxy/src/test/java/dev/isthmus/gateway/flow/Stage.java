@@ -107,18 +107,6 @@ final class Stage implements AutoCloseable {
         return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
     }
 
-    /** With models of several upstreams, and errors in this form. */
-    static Stage telling(
-            GatewayConfig.ErrorTexts errors,
-            Map<String, UpstreamConfig> upstreams,
-            Map<String, ModelConfig> models,
-            @Nullable String fallback)
-            throws Exception {
-        GatewayConfig base = config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, fallback, false);
-        GatewayConfig.ResponseConfig answers = TestConfigs.with(base.answers(), Map.of("errors", errors));
-        return new Stage(TestConfigs.with(base, Map.of("answers", answers)));
-    }
-
     /** With models of several upstreams, and bodies and messages of up to this many bytes. */
     static Stage taking(int bytes, Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models)
             throws Exception {

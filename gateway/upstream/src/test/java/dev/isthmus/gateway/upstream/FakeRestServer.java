@@ -69,6 +69,12 @@ public final class FakeRestServer implements AutoCloseable {
         });
     }
 
+    /** Responds to everything with this status and error text. */
+    public static FakeRestServer refusing(int status, String text) throws IOException {
+        String body = "{\"error\":\"" + text + "\"}";
+        return sending("HTTP/1.1 " + status + " No\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+    }
+
     public static void write(OutputStream out, String text) throws IOException {
         out.write(text.getBytes(StandardCharsets.ISO_8859_1));
         out.flush();

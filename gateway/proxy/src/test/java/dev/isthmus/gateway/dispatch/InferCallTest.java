@@ -89,7 +89,7 @@ class InferCallTest {
 
     @Test
     void cancelledWhileTheCallIsStarted_cancelsTheCall() {
-        upstream.beforeReturn = question -> request.cancel();
+        upstream.beforeReturn = received -> request.cancel();
         send();
         assertThat(upstream.only().cancelled).isTrue();
     }
@@ -97,7 +97,7 @@ class InferCallTest {
     @Test
     void invalidResponseWhileTheCallIsStarted_cancelsTheCall() {
         byte[] truncated = {0x0a, 0x7f};
-        upstream.beforeReturn = question -> question.reply.message(
+        upstream.beforeReturn = received -> received.reply.message(
                 new ReplyMessage.Inference(new InferMessage.ProtobufMessage(Unpooled.copiedBuffer(truncated))));
         send();
         assertThat(upstream.only().cancelled).isTrue();

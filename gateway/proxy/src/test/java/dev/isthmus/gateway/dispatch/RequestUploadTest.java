@@ -49,7 +49,7 @@ class RequestUploadTest {
         FakeUpstream upstream = new FakeUpstream();
         RequestUpload upload =
                 new RequestUpload(new EmptyRequest(), new UpstreamRequest.InferenceInParts(MODEL, 1), Reply.DISCARDING);
-        upstream.beforeReturn = question -> upload.cancel();
+        upstream.beforeReturn = received -> upload.cancel();
         Operation operation = new Operation.Infer(MODEL, new BodyForm.RestForm(-1, -1, null), false);
         Call call = new Call(
                 operation, Call.NO_DEADLINE, Map.of(), new EmbeddedChannel().eventLoop(), ByteBufAllocator.DEFAULT);

@@ -125,7 +125,7 @@ class ClientErrorTextsTest {
                 Stage stage = stage(Stage.grpc(server, ServerDialect.TRITON), "m-v2")) {
             GrpcClient client = GrpcClient.open(stage.channel(), "ModelStreamInfer");
             client.send(Infer.request("m", "x", 1).toByteArray());
-            assertThat(Infer.envelope(next(client.answers)).getErrorMessage())
+            assertThat(Infer.envelope(next(client.responses)).getErrorMessage())
                     .startsWith("[request id: x] unexpected shape for input 'a' for model 'm' in [path] (request id ");
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);

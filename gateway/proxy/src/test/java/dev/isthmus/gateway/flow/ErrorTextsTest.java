@@ -142,10 +142,10 @@ class ErrorTextsTest {
             GrpcClient client =
                     GrpcClient.open(stage.channel(), STREAM, requestId("s-1"), CallOptions.DEFAULT, Integer.MAX_VALUE);
             client.send(Infer.request("m", "x", 1).toByteArray());
-            assertThat(Infer.envelope(next(client.answers)).getErrorMessage())
+            assertThat(Infer.envelope(next(client.responses)).getErrorMessage())
                     .isEqualTo("the request failed: UNKNOWN (request id s-1)");
             client.send(Infer.request("stranger", "y", 1).toByteArray());
-            assertThat(Infer.envelope(next(client.answers)).getErrorMessage()).contains("unknown model 'stranger'");
+            assertThat(Infer.envelope(next(client.responses)).getErrorMessage()).contains("unknown model 'stranger'");
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
             assertThat(logged.messages())
@@ -209,7 +209,7 @@ class ErrorTextsTest {
                 assertThat(response.text()).contains("INVALID_ARGUMENT").doesNotContain(SECRET);
             }
         }
-        String first = "data: " + Infer.answerJson("m", "a", 0) + "\n\n";
+        String first = "data: " + Infer.responseJson("m", "a", 0) + "\n\n";
         try (FakeRestServer server = events(first + "data: {\"error\":\"" + SECRET + "\"}\n\n", 9);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.MLSERVER));
                 Http1Client client = stage.http1()) {

@@ -34,7 +34,7 @@ final class Stage implements AutoCloseable {
     private static final HeaderAllowList PASSED =
             HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
     /** With the servers' error messages, which most tests check. */
-    static final GatewayConfig.ResponseConfig ANSWERS =
+    static final GatewayConfig.ResponseConfig RESPONSES =
             TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
 
     /** A free loopback port, where everything is served. */
@@ -88,7 +88,7 @@ final class Stage implements AutoCloseable {
                 "limits",
                 new GatewayConfig.Limits(LIMIT, 64 << 10, 8 << 20, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
         changes.put("headers", new GatewayConfig.Headers(PASSED, PASSED));
-        changes.put("answers", ANSWERS);
+        changes.put("answers", RESPONSES);
         changes.put("health", health);
         changes.put("upstreams", upstreams);
         changes.put("local", local ? LocalConfig.EMBEDDED : null);

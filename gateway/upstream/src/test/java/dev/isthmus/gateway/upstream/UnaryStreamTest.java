@@ -31,16 +31,16 @@ class UnaryStreamTest {
 
     @Test
     void cancelledWhileACallIsStarted_cancelsThatCall() {
-        upstream.beforeReturn = question -> stream.cancel();
+        upstream.beforeReturn = received -> stream.cancel();
         send();
         assertThat(upstream.only().cancelled).isTrue();
     }
 
     @Test
     void endedBeforeTheCallReturns_sendsTheNextRequest() {
-        upstream.beforeReturn = FakeUpstream.Asked::answer;
+        upstream.beforeReturn = FakeUpstream.ReceivedRequest::respond;
         send();
         send();
-        assertThat(upstream.asked).hasSize(2).allMatch(question -> !question.cancelled);
+        assertThat(upstream.requests).hasSize(2).allMatch(received -> !received.cancelled);
     }
 }

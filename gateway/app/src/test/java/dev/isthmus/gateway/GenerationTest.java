@@ -3,9 +3,9 @@ package dev.isthmus.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.explain.LayerExplanation;
@@ -112,7 +112,7 @@ class GenerationTest {
                 Map.of(),
                 new EmbeddedChannel().eventLoop(),
                 ByteBufAllocator.DEFAULT);
-        return generation.entry().calls().open(call, new DiscardingReply());
+        return generation.entry().calls().open(call, Reply.DISCARDING);
     }
 
     private boolean closesSoon() throws InterruptedException {

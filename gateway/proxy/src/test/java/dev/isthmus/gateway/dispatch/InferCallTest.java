@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.ExchangeHandler;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
@@ -72,7 +72,7 @@ class InferCallTest {
         Routing routing = new Routing(routes, (route, model) -> "m", policies, AccessPolicy.of(GatewayConfig.DEFAULT));
         ExchangeHandler handler =
                 x -> IncomingRequest.of(x, infer, transcoder, new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN));
-        return new Layers(List.of(routing), handler, meters, System::nanoTime).open(call, new DiscardingReply());
+        return new Layers(List.of(routing), handler, meters, System::nanoTime).open(call, Reply.DISCARDING);
     }
 
     @AfterEach
@@ -89,7 +89,7 @@ class InferCallTest {
 
     @Test
     void cancelledWhileTheCallIsStarted_cancelsTheCall() {
-        upstream.beforeReturn = question -> request.cancel();
+        upstream.beforeReturn = received -> request.cancel();
         send();
         assertThat(upstream.only().cancelled).isTrue();
     }
@@ -97,7 +97,7 @@ class InferCallTest {
     @Test
     void invalidResponseWhileTheCallIsStarted_cancelsTheCall() {
         byte[] truncated = {0x0a, 0x7f};
-        upstream.beforeReturn = question -> question.reply.message(
+        upstream.beforeReturn = received -> received.reply.message(
                 new ReplyMessage.Inference(new InferMessage.ProtobufMessage(Unpooled.copiedBuffer(truncated))));
         send();
         assertThat(upstream.only().cancelled).isTrue();

@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.limit;
 
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.github.resilience4j.bulkhead.Bulkhead;
@@ -35,7 +37,15 @@ public final class Admission implements AutoCloseable {
      * @param total in the whole gateway
      * @param perCaller of one authenticated caller; 0 for any number
      */
-    public record ConcurrencyLimits(int total, int perCaller) {}
+    public record ConcurrencyLimits(int total, int perCaller) {
+
+        /** Those of a configuration. */
+        public static ConcurrencyLimits of(GatewayConfig config) {
+            AuthenticationConfig authentication = config.authentication();
+            return new ConcurrencyLimits(
+                    config.limits().maxRequests(), authentication == null ? 0 : authentication.maxRequests());
+        }
+    }
 
     /** Limits with nothing in flight. */
     public Admission(ConcurrencyLimits limits, MeterRegistry meters) {

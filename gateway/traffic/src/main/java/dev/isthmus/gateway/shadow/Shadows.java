@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The shadows of one route. Thread-safe. */
+/** The shadows of one route, which get copies of its calls. Thread-safe. */
 public final class Shadows implements AutoCloseable {
     /** For a route without shadows. */
     public static final Shadows NONE = new Shadows("", List.of(), requested -> List.of());

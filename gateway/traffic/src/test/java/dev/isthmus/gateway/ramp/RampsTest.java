@@ -86,15 +86,15 @@ class RampsTest {
     }
 
     private List<Double> reloaded(RampPlan plan) {
-        List<Double> told = new ArrayList<>();
-        ramps.install(Map.of(plan, weights(told)));
-        return told;
+        List<Double> installed = new ArrayList<>();
+        ramps.install(Map.of(plan, weights(installed)));
+        return installed;
     }
 
-    private static TargetWeights weights(List<Double> told) {
+    private static TargetWeights weights(List<Double> installed) {
         return (arm, share) -> {
             assertThat(arm).isEqualTo("canary");
-            told.add(share);
+            installed.add(share);
         };
     }
 
@@ -453,12 +453,12 @@ class RampsTest {
 
     /** Another process with the same configuration. */
     private List<Double> restarted(RampStateStore store, RampPlan plan, Consumer<Ramps> then) {
-        List<Double> told = new ArrayList<>();
+        List<Double> installed = new ArrayList<>();
         try (Ramps next = new Ramps(new SimpleMeterRegistry(), now::get, () -> CHANGED, scheduler, store)) {
-            next.install(Map.of(plan, weights(told)));
+            next.install(Map.of(plan, weights(installed)));
             then.accept(next);
         }
-        return told;
+        return installed;
     }
 
     @Test

@@ -11,8 +11,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server behind the gateway, or the local backend. Methods are called on the call's event loop, and so are the
- * reply's callbacks. Failures are reported to the reply, never thrown. The upstream enforces the call's deadline.
+ * What serves calls: a server behind the gateway, all servers of one configured name, or the local backend. Methods
+ * are called on the call's event loop, and so are the reply's callbacks. Failures are reported to the reply, never
+ * thrown. The upstream enforces the call's deadline.
  */
 public interface Upstream extends AutoCloseable {
     /** The configured name. */

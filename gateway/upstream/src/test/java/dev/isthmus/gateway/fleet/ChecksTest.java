@@ -60,7 +60,7 @@ class ChecksTest {
                 (names, refresh, listener) -> {
                     throw new AssertionError("there are no names");
                 },
-                (metrics, authority, answer) -> answer.accept(QueueDepthSource.UNKNOWN),
+                (metrics, authority, response) -> response.accept(QueueDepthSource.UNKNOWN),
                 () -> false);
         ReplicaFactory opening = (address, authority) -> {
             var settings = UpstreamSettings.of("u", address, PATIENCE, Duration.ofSeconds(1), 1 << 20);
@@ -132,7 +132,7 @@ class ChecksTest {
                             "",
                             Map.of(),
                             false));
-            assertThat(server.asked("ServerMetadata")).isEqualTo(1);
+            assertThat(server.calls("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
         }
     }
@@ -174,7 +174,7 @@ class ChecksTest {
     }
 
     @Test
-    void serverThatIsReplaced_isAskedWhatItIs() throws Exception {
+    void serverThatIsReplaced_isDescribedAnew() throws Exception {
         FakeV2Server first = triton(0);
         watch(Set.of(), first);
         awaitReady(true);
@@ -185,7 +185,7 @@ class ChecksTest {
         try (FakeV2Server second =
                 FakeV2Server.on(UpstreamProtocol.REST, first.endpoint().port(), "mlserver")) {
             awaitReady(true);
-            assertThat(second.asked("ServerMetadata")).isEqualTo(1);
+            assertThat(second.calls("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.MLSERVER);
         }
     }
@@ -228,15 +228,15 @@ class ChecksTest {
     }
 
     @Test
-    void serverThatDoesNotAnswer_isAskedOneThingAtATime() throws Exception {
+    void serverThatDoesNotRespond_getsOneRequestAtATime() throws Exception {
         try (FakeV2Server good = triton(0);
                 FakeV2Server mute = triton(0)) {
             mute.mute = true;
             watch(Set.of(), good, mute);
 
-            await().atMost(PATIENCE).until(() -> good.asked("ServerReady") > 10);
+            await().atMost(PATIENCE).until(() -> good.calls("ServerReady") > 10);
 
-            assertThat(mute.asked("ServerMetadata") + mute.asked("ServerReady")).isEqualTo(1);
+            assertThat(mute.calls("ServerMetadata") + mute.calls("ServerReady")).isEqualTo(1);
         }
     }
 

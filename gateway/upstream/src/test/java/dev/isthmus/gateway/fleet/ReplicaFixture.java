@@ -75,7 +75,7 @@ final class ReplicaFixture {
                 (addresses, refresh, listener) -> {
                     throw new AssertionError("no names are looked up");
                 },
-                (metrics, authority, answer) -> {
+                (metrics, authority, response) -> {
                     throw new AssertionError("no queues are looked at");
                 },
                 new CheckPace(LOOP, () -> now),

@@ -49,8 +49,8 @@ class StreamServersTest {
     @Test
     void modelReadyOnAll_takesStreamsOnAll() {
         openStreams();
-        assertThat(one.asked).hasSize(2);
-        assertThat(two.asked).hasSize(2);
+        assertThat(one.requests).hasSize(2);
+        assertThat(two.requests).hasSize(2);
     }
 
     @Test
@@ -58,7 +58,7 @@ class StreamServersTest {
         Replica first = replicas.all().getFirst();
         first.readiness(first.readiness().with(Map.of(ReplicaFixture.MODEL, false)));
         openStreams();
-        assertThat(one.asked).isEmpty();
-        assertThat(two.asked).hasSize(4);
+        assertThat(one.requests).isEmpty();
+        assertThat(two.requests).hasSize(4);
     }
 }

@@ -40,7 +40,7 @@ final class UncheckedReplicas {
                 (addresses, refresh, listener) -> {
                     throw new AssertionError("no names are looked up");
                 },
-                (metrics, authority, answer) -> {
+                (metrics, authority, response) -> {
                     throw new AssertionError("no queues are looked at");
                 },
                 new CheckPace(stillness.eventLoop(), nanoTime),

@@ -13,6 +13,9 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowS
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.ZoneOffset;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -41,7 +44,7 @@ final class CircuitBreakers {
     CircuitBreakers(String upstream, UpstreamConfig config, LongSupplier nanoTime, ClusterMetrics metrics) {
         this.upstream = upstream;
         this.maxRequests = config.maxRequests();
-        this.clock = new MonotonicClock(nanoTime);
+        this.clock = monotonic(nanoTime);
         this.metrics = metrics;
         this.settings = config.breaker();
         this.breaker = CircuitBreaker.of(upstream, breakerConfig(settings, clock));
@@ -54,6 +57,13 @@ final class CircuitBreakers {
         breaker.getEventPublisher()
                 .onStateTransition(event -> changed(event.getStateTransition().getToState()));
         metrics.watch(this);
+    }
+
+    /** A clock that changes of the wall clock do not affect. */
+    private static Clock monotonic(LongSupplier nanoTime) {
+        long start = nanoTime.getAsLong();
+        InstantSource source = () -> Instant.EPOCH.plusNanos(nanoTime.getAsLong() - start);
+        return source.withZone(ZoneOffset.UTC);
     }
 
     private static CircuitBreakerConfig breakerConfig(UpstreamConfig.Breaker config, Clock clock) {

@@ -21,7 +21,20 @@ public interface RateCounters {
      * @param nanoTime as {@link System#nanoTime()}
      */
     static RateCounters ofThisGateway(LongSupplier nanoTime) {
-        return (limit, perSecond, burstNanos) ->
-                new LocalCounter(new RateBucket(perSecond, burstNanos, nanoTime.getAsLong()), nanoTime);
+        return (limit, perSecond, burstNanos) -> {
+            RateBucket bucket = new RateBucket(perSecond, burstNanos, nanoTime.getAsLong());
+            return new RateCounter() {
+                @Override
+                public RateDecision take(long amount) {
+                    long wait = bucket.take(amount, nanoTime.getAsLong());
+                    return wait == 0 ? RateDecision.ADMITTED : new RateDecision.Exceeded(wait);
+                }
+
+                @Override
+                public void refund(long amount) {
+                    bucket.refund(amount);
+                }
+            };
+        };
     }
 }

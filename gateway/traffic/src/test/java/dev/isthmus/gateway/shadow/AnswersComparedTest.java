@@ -30,7 +30,7 @@ class AnswersComparedTest {
     }
 
     private void compare(InferMessage main, InferMessage shadow) {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         answer(observation, main);
         stage.upstream.asked.remove(0).reply.only(new ReplyMessage.Inference(shadow));
     }
@@ -99,7 +99,7 @@ class AnswersComparedTest {
 
     @Test
     void shadowThatIsFirst_waitsForTheMainAnswer() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().reserved()).isPositive();
         answer(observation, floats("a", 1));
@@ -108,7 +108,7 @@ class AnswersComparedTest {
 
     @Test
     void shadowThatIsFirst_isReleasedWhenTheMainCallFails() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
         assertThat(stage.runtime.held().reserved()).isZero();
@@ -117,7 +117,7 @@ class AnswersComparedTest {
 
     @Test
     void endAfterTheMainAnswer_changesNothing() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         answer(observation, floats("a", 1));
         observation.ended();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));

@@ -1,12 +1,10 @@
 package dev.isthmus.gateway.routing;
 
+import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.settings.ModelConfig;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -39,16 +37,6 @@ public final class WeightedTargets {
     /** The targets' names, in order. */
     public List<String> names() {
         return arms.stream().map(WeightedTarget::name).toList();
-    }
-
-    /** The current shares by name, in order. */
-    public Map<String, Double> shares() {
-        double[] now = ends;
-        Map<String, Double> byName = new LinkedHashMap<>();
-        for (int i = 0; i < arms.size(); i++) {
-            byName.put(arms.get(i).name(), share(now, i));
-        }
-        return Collections.unmodifiableMap(byName);
     }
 
     /**

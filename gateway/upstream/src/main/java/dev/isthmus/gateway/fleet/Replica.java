@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.util.concurrent.TimeUnit;
@@ -27,7 +28,7 @@ final class Replica {
     /** @param label address and port: for logs and metrics, and the key of consistent hashing; never sent to clients */
     Replica(String label, Upstream server, LongSupplier nanoTime, Ejection ejection, SlowStart slowStart) {
         this.label = label;
-        this.hash = ConsistentHash.of(label);
+        this.hash = StickyHash.of(label);
         this.server = server;
         this.nanoTime = nanoTime;
         this.ejection = ejection;

@@ -104,9 +104,7 @@ public final class Cluster implements Upstream {
         try {
             permit = limited(request) ? breakers.acquire(request.endless()) : null;
         } catch (OipException refused) {
-            request.release();
-            reply.fail(refused);
-            return Subscription.NONE;
+            return Upstream.refuse(request, refused, reply);
         }
         return UpstreamCall.start(shared, call, request, permit, reply);
     }

@@ -33,7 +33,9 @@ import argparse
 import contextlib
 import http.client
 import json
+import math
 import os
+import random
 import re
 import shutil
 import signal
@@ -194,7 +196,8 @@ class Bench:
             subprocess.run([program, "--make-cache"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for name in ("isthmus", "isthmus-rest"):
             target = self.targets[name]
-            self.targets[name.replace("isthmus", "before")] = dict(target, command=[program, *target["command"][1:]])
+            ports = {role: port + 100 for role, port in target["ports"].items()}
+            self.targets[name.replace("isthmus", "before")] = dict(target, command=[program, *target["command"][1:]], ports=ports)
 
     def pinned(self, core, command):
         nice = ["nice", "-n", str(self.args.nice)] if self.args.nice else []
@@ -218,12 +221,17 @@ class Bench:
             yield []
             return
         ports = ports_of(target)
-        values = dict(self.values)
+        # Each has files of its own, because several may run at once.
+        folder = self.run_dir / name
+        folder.mkdir(exist_ok=True)
+        for file in self.run_dir.glob("tls.*"):
+            shutil.copy(file, folder / file.name)
+        values = dict(self.values, **{"@RUN@": folder})
         values.update(target.get("extra_ports", {}))
         for i, port in enumerate(ports):
             values["@PORT@" if i == 0 else f"@PORT{i + 1}@"] = port
         for file in target.get("render", []):
-            (self.run_dir / file).write_text(fill((HERE / "conf" / file).read_text(), values))
+            (folder / file).write_text(fill((HERE / "conf" / file).read_text(), values))
         command = [fill(c, values) for c in target["command"]]
         env = dict(os.environ, **{k: fill(v, values) for k, v in target.get("env", {}).items()})
         log = open(self.run_dir / f"{name}.log", "ab")
@@ -481,6 +489,46 @@ class Bench:
             stub.terminate()
             stub.wait()
 
+    def paired(self):
+        """All targets alive at once; each cell is measured in short rounds, in each of which every target has its turn."""
+        order = random.Random(1)
+        names = list(self.args.targets or self.targets)
+        stub = self.start_stub()
+        try:
+            with contextlib.ExitStack() as alive:
+                pids = {}
+                for name in names:
+                    pids[name] = alive.enter_context(self.started(name))
+                    if self.targets[name].get("ready"):
+                        wait_ready(ports_of(self.targets[name])[0], self.targets[name]["ready"])
+                    self.prime(self.targets[name], pids[name])
+                for role, workload in self.cells(names):
+                    self.paired_cell(role, workload, names, pids, order)
+        finally:
+            stub.terminate()
+            stub.wait()
+
+    def cells(self, names):
+        roles = [role for role in ROLE_WORKLOADS if not self.args.roles or role in self.args.roles]
+        for role in roles:
+            for workload in ROLE_WORKLOADS[role]:
+                if not self.args.workloads or workload in self.args.workloads:
+                    yield role, workload
+
+    def paired_cell(self, role, workload, names, pids, order):
+        expected = {name: self.check(self.targets[name], role, workload) for name in names if role in self.targets[name]["ports"]}
+        for name, answer in expected.items():
+            if isinstance(answer, str):
+                sys.exit(f"peers: {role} {workload} {name}: {answer}")
+            self.saturate(self.targets[name], role, workload, pids[name], answer, max(self.args.warm, self.targets[name].get("warm", 0)))
+        cell = self.results.setdefault(role, {}).setdefault(workload, {name: {"sat": []} for name in expected})
+        for _ in range(self.args.paired):
+            turns = list(expected)
+            order.shuffle(turns)
+            for name in turns:
+                cell[name]["sat"].append(self.saturate(self.targets[name], role, workload, pids[name], expected[name], self.args.sat))
+        print("\n".join(paired_rows(role, workload, cell)), flush=True)
+
     def save(self):
         Path(self.args.out).write_text(json.dumps({"args": vars(self.args), "idle_rss_mb": self.idle, "results": self.results}))
 
@@ -555,6 +603,32 @@ def before_ratios(results):
                 lines.append(f"| {role} {workload} | {span(old)} | {span(new)} | {', '.join(f'{share:.2f}' for share in shares)} "
                              f"| {statistics.median(shares):.2f} |")
     return lines if len(lines) > 3 else []
+
+
+PAIRED_HEAD = ["\nCPU time of the proxy per request: median of the rounds; as a share of the first one's in the same round: median and 95 % interval:\n",
+               "| path | target | CPU | of the first one's | interval | rounds |", "|---|---|---|---|---|---|"]
+
+
+def interval(values):
+    """The 95 % confidence interval of the median, from order statistics (binomial); the range of fewer than six values."""
+    values, n = sorted(values), len(values)
+    tail, k = 0.0, 0
+    while n >= 6 and tail + math.comb(n, k) / 2 ** n <= 0.025:
+        tail += math.comb(n, k) / 2 ** n
+        k += 1
+    k = max(k - 1, 0)
+    return values[k], values[n - 1 - k]
+
+
+def paired_rows(role, workload, cell):
+    rows = []
+    first = cpu(next(iter(cell.values())))
+    for name, row in cell.items():
+        shares = [own / of for own, of in zip(cpu(row), first, strict=True)]
+        low, high = interval(shares)
+        rows.append(f"| {role} {workload} | {name} | {span([statistics.median(cpu(row))])} | {statistics.median(shares):.2f} "
+                    f"| {low:.2f} to {high:.2f} | {len(shares)} |")
+    return rows
 
 
 def tls_ratios(results):
@@ -648,6 +722,7 @@ def main():
     p.add_argument("--load-core", type=int, default=1)
     p.add_argument("--nice", type=int, default=0, help="niceness of everything measured (negative needs rights)")
     p.add_argument("--repeats", type=int, default=3)
+    p.add_argument("--paired", type=int, metavar="ROUNDS", help="all targets alive at once, by turns in rounds of --sat seconds; only CPU time")
     p.add_argument("--warm", type=int, default=1)
     p.add_argument("--sat", type=int, default=3)
     p.add_argument("--lat", type=int, default=3)
@@ -660,6 +735,11 @@ def main():
         print(report(args.report))
         return
     bench = Bench(args)
+    if args.paired:
+        print("\n".join(PAIRED_HEAD), flush=True)
+        bench.paired()
+        bench.save()
+        return
     bench.run()
     bench.save()
     if not args.check_only:

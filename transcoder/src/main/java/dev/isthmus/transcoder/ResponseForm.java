@@ -31,6 +31,16 @@ public record ResponseForm(
     public static final ResponseForm DECODED =
             new ResponseForm(Wire.DECODED, true, OutputForms.JSON, false, Map.of(), null, null);
 
+    /** The same with another model name. */
+    public ResponseForm withModel(@Nullable String other) {
+        return new ResponseForm(wire, untouched, outputs, typed, sharedOutputs, id, other);
+    }
+
+    /** The same for a response that is not passed through unchanged. */
+    public ResponseForm rewritten() {
+        return new ResponseForm(wire, false, outputs, typed, sharedOutputs, id, model);
+    }
+
     /**
      * Whether an encoded response on this wire is passed through byte for byte, so that it can be forwarded before it
      * is complete.

@@ -54,18 +54,34 @@ public final class Transcoder {
                 && acceptsUnchanged(encoded, peer, allowed)) {
             return encoded;
         }
-        InferRequest request = switch (message) {
-            case InferMessage.ProtobufMessage encoded -> ProtobufReader.request(encoded.message(), allowed);
-            case InferMessage.DecodedRequest decoded -> permitted(decoded.request(), allowed);
-            case InferMessage.RestMessage rest -> throw unexpected(rest);
-            case InferMessage.Response response -> throw unexpected(response);
-        };
+        InferRequest request = decoded(message, allowed);
         return switch (peer.wire()) {
             case DECODED -> new InferMessage.DecodedRequest(request);
             case PROTOBUF ->
                 new InferMessage.ProtobufMessage(ProtobufWriter.request(allocator, request, peer.dialect()));
             case REST ->
                 new InferMessage.RestMessage(RestWriter.request(allocator, request, peer, plainInputs(message, peer)));
+        };
+    }
+
+    /**
+     * Decodes a request.
+     *
+     * @param message taken
+     * @param peer the server that it is meant for
+     * @throws OipException INVALID_ARGUMENT if it is invalid, or has tensors in shared memory, which the peer does not
+     *     support
+     */
+    public InferMessage.DecodedRequest decoded(InferMessage.ProtobufMessage message, ServerFeatures peer) {
+        return new InferMessage.DecodedRequest(decoded(message, limits.withSharedMemory(peer.sharedMemory())));
+    }
+
+    private static InferRequest decoded(InferMessage message, WireLimits limits) {
+        return switch (message) {
+            case InferMessage.ProtobufMessage encoded -> ProtobufReader.request(encoded.message(), limits);
+            case InferMessage.DecodedRequest decoded -> permitted(decoded.request(), limits);
+            case InferMessage.RestMessage rest -> throw unexpected(rest);
+            case InferMessage.Response response -> throw unexpected(response);
         };
     }
 

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.catalogue.RoutedModelLocations;
+import dev.isthmus.gateway.dispatch.AddedLayers;
 import dev.isthmus.gateway.dispatch.CallerAccess;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
@@ -74,6 +75,7 @@ final class Generation {
     private volatile @Nullable RoutePolicyTable next;
     private final ListenerContext entry;
     private final List<Layer> layers;
+    private final AddedLayers added;
     private final SharedResources resources;
     /** Active calls, plus one until this is retired. */
     private final AtomicInteger holders = new AtomicInteger(1);
@@ -119,6 +121,8 @@ final class Generation {
         this.config = config;
         this.resources = resources;
         this.upstreams = new Upstreams(config, resources.upstreams());
+        this.added = new AddedLayers(
+                config.layers(), resources.upstreams().clusterResources().meters());
         upstreams.awaitResolution(config);
         try {
             routes = routes();
@@ -140,7 +144,7 @@ final class Generation {
                     rules.limits(),
                     access.policy(),
                     new ApiDescriptions(config.authentication(), access.openListeners()));
-            layers = ProxyStack.layers(
+            List<Layer> own = ProxyStack.layers(
                     config.headers().forwarded().contains("x-request-id"),
                     resources.telemetry().layers(config, new HeldGeneration(this::leave)),
                     config.answers().errors(),
@@ -149,6 +153,7 @@ final class Generation {
                     routes,
                     this::routeKey,
                     traffic);
+            layers = added.among(own);
             Service stack = ProxyStack.of(
                     layers,
                     fleet,
@@ -165,6 +170,7 @@ final class Generation {
                     resources.connections());
             this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
+            added.close();
             upstreams.close();
             throw e;
         }
@@ -385,6 +391,7 @@ final class Generation {
         }
         catalogue.close();
         traffic.closeBut(next);
+        added.close();
         upstreams.close();
         resources.closed().run();
     }

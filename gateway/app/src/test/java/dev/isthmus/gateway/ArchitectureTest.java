@@ -317,7 +317,7 @@ class ArchitectureTest {
     private static List<Path> modules() throws IOException {
         try (Stream<Path> folders = Files.walk(ROOT, 2)) {
             List<Path> modules = folders.filter(folder -> Files.isDirectory(folder.resolve("src/main/java")))
-                    .filter(folder -> !folder.endsWith("bench"))
+                    .filter(folder -> !folder.endsWith("bench") && !folder.startsWith(ROOT.resolve("examples")))
                     .toList();
             assertThat(modules).hasSizeGreaterThan(14);
             return modules;

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigSchema;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -23,6 +24,15 @@ final class ConfigCommands {
     private static final int UNKNOWN = 1;
 
     private ConfigCommands() {}
+
+    private static Option option(String name, String value, String description) {
+        return Option.builder()
+                .longOpt(name)
+                .hasArg()
+                .argName(value)
+                .desc(description)
+                .get();
+    }
 
     /** Writes to standard output, or reports the problems of a file. */
     private abstract static class ConfigCommand implements Command {
@@ -66,13 +76,22 @@ final class ConfigCommands {
 
     /** Prints the JSON Schema. */
     static final class Schema extends ConfigCommand {
+        private static final Option LAYERS = option(
+                "layers", "FOLDER", "Also describes the settings of the layers that the jars of this folder bring.");
+
         Schema() {
             super("schema", List.of(), "Prints the JSON Schema of the configuration.");
         }
 
         @Override
-        int run(Arguments arguments, PrintWriter out) {
-            out.print(ConfigSchema.text());
+        public List<Option> options() {
+            return List.of(LAYERS);
+        }
+
+        @Override
+        int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
+            String folder = arguments.text(LAYERS);
+            out.print(folder == null ? ConfigSchema.text() : ConfigSchema.text(Path.of(folder)));
             out.flush();
             return 0;
         }
@@ -120,15 +139,6 @@ final class ConfigCommands {
         private static final Option LISTENER =
                 option("listener", "HOST:PORT", "The listener; the first one if absent.");
         private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
-
-        private static Option option(String name, String value, String description) {
-            return Option.builder()
-                    .longOpt(name)
-                    .hasArg()
-                    .argName(value)
-                    .desc(description)
-                    .get();
-        }
 
         @Override
         public List<Option> options() {

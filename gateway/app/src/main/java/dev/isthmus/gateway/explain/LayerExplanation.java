@@ -32,7 +32,11 @@ public final class LayerExplanation {
         explanation.observed();
         explanation.admitted();
         explanation.routed(model);
-        return List.copyOf(explanation.layers);
+        return config.layers()
+                .placed(
+                        explanation.layers,
+                        ExplainedLayer::name,
+                        added -> new ExplainedLayer(added.name(), added.doc()));
     }
 
     private void add(boolean present, String name, String does) {

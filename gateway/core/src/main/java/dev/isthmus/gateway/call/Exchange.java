@@ -1,11 +1,13 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.Metrics;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,6 +75,10 @@ public final class Exchange extends ExchangeState implements Reply {
         return request;
     }
 
+    ExchangeRequest exchangeRequest() {
+        return request;
+    }
+
     /** Fails a request before it becomes a call. */
     void reject(OipException refusal) {
         notify(layers.began, Layer::began);
@@ -125,6 +131,22 @@ public final class Exchange extends ExchangeState implements Reply {
      */
     public boolean sized(long length) {
         return request.sized(length);
+    }
+
+    /** Whether a layer transforms the request, see {@link Layer#transforms}. */
+    public boolean transforms() {
+        return layers.transforms(this);
+    }
+
+    /**
+     * Passes the request to the layers that transform it.
+     *
+     * @param decoded taken
+     * @param deadlineNanos of the call, as {@link Call#deadlineNanos}
+     * @param then receives (takes) the result, unless the call ends before
+     */
+    public void transform(InferRequest decoded, long deadlineNanos, Consumer<InferRequest> then) {
+        new Transformation(this, layers, decoded, deadlineNanos, then).passFrom(0);
     }
 
     /** Its target was chosen: the first one counts. */

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
@@ -34,6 +35,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     private boolean sized;
     private boolean complete;
     private boolean countsMemory;
+    private long transformedBytes;
 
     ExchangeRequest(Exchange x, Layers layers, ExchangeHandler handler) {
         this.x = x;
@@ -127,6 +129,19 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     /** As {@link Exchange#isWaiting}. */
     boolean isWaiting() {
         return waiting;
+    }
+
+    /** Whether it waits for a layer that transforms it. */
+    void waits(boolean forLayer) {
+        waiting = forLayer;
+    }
+
+    /** A layer has changed it: what it holds now is counted, too. */
+    void transformed(InferRequest request) {
+        transformedBytes = request.inputs().stream()
+                .mapToLong(each -> each.data().readableBytes())
+                .sum();
+        count();
     }
 
     /** As {@link Exchange#countMemory}. */
@@ -255,7 +270,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     @Override
     public long held() {
         return held == null
-                ? behind.held()
+                ? behind.held() + transformedBytes
                 : held.stream().mapToLong(ByteBuf::readableBytes).sum();
     }
 

@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.settings.LayerSettings;
 import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Methods run on the event loop of the call and must not block. An {@link OipException} refuses the call; any other
  * exception ends it with INTERNAL, and is logged and counted with the layer's name.
+ *
+ * <p>A jar may bring layers ({@link LayerFactory}). A change that could break one raises {@link
+ * LayerSettings#INTERFACE_VERSION}.
  */
 public interface Layer {
 
@@ -73,6 +78,25 @@ public interface Layer {
         return null;
     }
 
+    /** Whether {@link #transform} is called for this request; it is then gathered, decoded and encoded again. */
+    default boolean transforms(Exchange x) {
+        return true;
+    }
+
+    /**
+     * Changes the request of an inference that is about to be sent, once for all servers that get it: the target, the
+     * fallback and copies. Requests of the generate extension have no tensors and are not shown.
+     *
+     * @param request borrowed until the result is there; tensors of it that are in the result are {@link
+     *     dev.isthmus.oip.Tensor#retained retained}
+     * @return what is sent: {@code request} itself, or another one, which is taken. The call goes on when it completes,
+     *     on any thread, and fails if it fails, or if it has not completed when the call's deadline passes
+     * @throws OipException if the call is refused
+     */
+    default CompletableFuture<InferRequest> transform(Exchange x, InferRequest request) {
+        return CompletableFuture.completedFuture(request);
+    }
+
     /**
      * The request is sent to the target of the exchange. Called again for its last part, if it is sent in parts, and for
      * a fallback.
@@ -109,4 +133,7 @@ public interface Layer {
 
     /** The response was written. Called exactly once, after {@link #finished}; not for messages of a stream. */
     default void ended(Exchange x) {}
+
+    /** No call passes it any more. Called once, for a layer that a {@link LayerFactory} has created. */
+    default void close() {}
 }

@@ -37,6 +37,7 @@ public final class Layers implements Service {
     final Layer[] open;
     final Layer[] opened;
     final Layer[] sized;
+    final Layer[] transform;
     final Layer[] sending;
     final Layer[] responding;
     final Layer[] finished;
@@ -66,6 +67,7 @@ public final class Layers implements Service {
         data = overriding("data");
         complete = overriding("complete");
         sized = overriding("sized");
+        transform = overriding("transform");
         sending = overriding("sending");
         responding = inReverse(overriding("responding"));
         targetEnded = inReverse(overriding("targetEnded"));
@@ -144,6 +146,19 @@ public final class Layers implements Service {
                 throw failureIn(each, x.context, e);
             }
         }
+    }
+
+    boolean transforms(Exchange x) {
+        for (Layer each : transform) {
+            try {
+                if (each.transforms(x)) {
+                    return true;
+                }
+            } catch (RuntimeException e) {
+                throw failureIn(each, x.context, e);
+            }
+        }
+        return false;
     }
 
     /** What the client gets; null for nothing. */

@@ -55,7 +55,8 @@ final class IncomingRequest implements RequestSink {
                 && !infer.stream()
                 && !body.needsMetadata()
                 && !flow.hasFallback()
-                && !routed.shadowed();
+                && !routed.shadowed()
+                && !x.transforms();
         return new IncomingRequest(x, body, flow, open, open && maxLength > largest(routed));
     }
 

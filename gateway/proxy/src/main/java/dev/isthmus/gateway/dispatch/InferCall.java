@@ -38,6 +38,10 @@ final class InferCall implements Reply {
     private final RoutedCall routed;
     private final RequestBody body;
     private final OutgoingResponse response;
+    private final Transcoder transcoder;
+    /** The request as layers have changed it. */
+    private @Nullable DecodedBody transformed;
+
     private Call call;
     private @Nullable Target fallback;
     private Subscription inFlight = Subscription.NONE;
@@ -49,6 +53,7 @@ final class InferCall implements Reply {
         this.routed = RoutedCall.of(x);
         this.call = CallTimeouts.within(x.call(), routed.route().config().timeout());
         this.infer = infer;
+        this.transcoder = transcoder;
         this.response = new OutgoingResponse(x, transcoder);
         this.fallback = routed.route().fallback(infer.model());
         this.body = body;
@@ -117,7 +122,11 @@ final class InferCall implements Reply {
     private void infer(Target target, boolean first) {
         try {
             Upstream upstream = target.upstream();
-            UpstreamMessage prepared = body.prepare(routed.features(upstream), target.model());
+            if (transformed == null && x.transforms()) {
+                transform(target, first);
+                return;
+            }
+            UpstreamMessage prepared = prepare(routed.features(upstream), target.model());
             response.form(prepared.form());
             x.sending();
             UpstreamRequest request =
@@ -126,6 +135,21 @@ final class InferCall implements Reply {
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(failure(e));
         }
+    }
+
+    /** Passes the request to the layers that change it, then sends it. */
+    private void transform(Target target, boolean first) {
+        DecodedBody decoded = body.decode(routed.features(target.upstream()), target.model());
+        x.transform(decoded.request(), call.deadlineNanos(), changed -> {
+            transformed = decoded.with(changed);
+            infer(target, first);
+        });
+    }
+
+    private UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
+        return transformed == null
+                ? body.prepare(peer, model)
+                : transformed.retained(model, infer.model()).encoded(transcoder, call.allocator(), peer);
     }
 
     /** The request was sent; before this it may have completed, or failed over to the fallback. */
@@ -307,7 +331,15 @@ final class InferCall implements Reply {
         }
         boolean passes = inFlight instanceof RequestUpload && !callEnded;
         if (!routed.copying() && !passes) {
-            body.release();
+            releaseRequest();
+        }
+    }
+
+    private void releaseRequest() {
+        body.release();
+        if (transformed != null) {
+            transformed.message().release();
+            transformed = null;
         }
     }
 
@@ -320,14 +352,14 @@ final class InferCall implements Reply {
 
         @Override
         public InferMessage prepare(ServerFeatures peer, ModelRef model) {
-            return body.prepare(peer, model).message();
+            return InferCall.this.prepare(peer, model).message();
         }
 
         @Override
         public void release() {
             routed.copied();
             if (callEnded || fallback == null) {
-                body.release();
+                releaseRequest();
             }
         }
     }

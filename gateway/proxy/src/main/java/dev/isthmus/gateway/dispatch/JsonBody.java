@@ -110,27 +110,35 @@ final class JsonBody implements RequestBody {
     @Override
     public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
         RestRequest complete = text.request();
-        OutputForms requestedForms = complete.outputForms().with(nonFinite);
-        // A server-sent event cannot contain binary data.
-        OutputForms outputs = events ? requestedForms.withoutBinary() : requestedForms;
         ByteBuf original = text.text();
-        boolean unchanged = original != null && PassThroughRule.appliesTo(peer, complete);
-        boolean responseUnchanged = unchanged && nonFinite == NonFinite.TOKEN && outputs.equals(requestedForms);
-        ResponseForm form = form(complete, model, outputs, responseUnchanged);
-        if (original != null && unchanged) {
-            return new UpstreamMessage(
-                    new InferMessage.RestMessage(new RestBody(original, sent.jsonLength())).retained(), form);
+        if (original == null || !PassThroughRule.appliesTo(peer, complete)) {
+            return decode(peer, model).encoded(transcoder, allocator, peer);
         }
+        OutputForms requested = complete.outputForms().with(nonFinite);
+        boolean responseUnchanged =
+                nonFinite == NonFinite.TOKEN && outputs(complete).equals(requested);
+        return new UpstreamMessage(
+                new InferMessage.RestMessage(new RestBody(original, sent.jsonLength())).retained(),
+                form(complete, model, outputs(complete), responseUnchanged));
+    }
+
+    /** A server-sent event cannot contain binary data. */
+    private OutputForms outputs(RestRequest request) {
+        OutputForms forms = request.outputForms().with(nonFinite);
+        return events ? forms.withoutBinary() : forms;
+    }
+
+    @Override
+    public DecodedBody decode(ServerFeatures peer, ModelRef model) {
         RestRequest full = text.inFull();
         String foreign = full.foreignParameter();
         if (foreign != null && !peer.anyParameter()) {
             throw OipException.invalid("parameter '" + foreign
                     + "': a string, a number of at most 64 bits or a boolean is expected in a request to this model");
         }
-        InferRequest request = full.request().retained().withModel(model);
-        return new UpstreamMessage(
-                transcoder.request(allocator, new InferMessage.DecodedRequest(request, full.plainInputs()), peer),
-                form);
+        return new DecodedBody(
+                new InferMessage.DecodedRequest(full.request().retained().withModel(model), full.plainInputs()),
+                form(full, model, outputs(full), false));
     }
 
     private ResponseForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean unchanged) {

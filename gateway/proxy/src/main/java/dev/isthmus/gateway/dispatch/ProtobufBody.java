@@ -117,6 +117,13 @@ final class ProtobufBody implements RequestBody {
         return new UpstreamMessage(transcoder.request(allocator, renamed(model), peer), form(peer, model));
     }
 
+    @Override
+    public DecodedBody decode(ServerFeatures peer, ModelRef model) {
+        ResponseForm form = form(peer, model);
+        // A server that gets raw contents returns raw contents.
+        return new DecodedBody(transcoder.decoded(renamed(model), peer), form.typed() ? form.rewritten() : form);
+    }
+
     private ResponseForm form(ServerFeatures peer, ModelRef model) {
         boolean unchanged = peer.dialect().acceptsId(outline.id());
         String responseModel = model.name().equals(outline.model().name())
@@ -142,7 +149,7 @@ final class ProtobufBody implements RequestBody {
         return peer.sharedMemory() && decoded && message != null ? transcoder.sharedOutputs(message) : Map.of();
     }
 
-    private InferMessage renamed(ModelRef model) {
+    private InferMessage.ProtobufMessage renamed(ModelRef model) {
         InferMessage.ProtobufMessage encoded = new InferMessage.ProtobufMessage(complete()).retained();
         return model.equals(outline.model())
                 ? encoded

@@ -84,6 +84,11 @@ final class RawBinaryBody implements RequestBody {
 
     @Override
     public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
+        return decode(peer, model).encoded(transcoder, allocator, peer);
+    }
+
+    @Override
+    public DecodedBody decode(ServerFeatures peer, ModelRef model) {
         ModelMetadata.TensorMetadata input = input();
         DataType type = TensorCheck.INPUT.dataType(input.name(), input.dataType());
         ByteBuf whole = body;
@@ -101,8 +106,7 @@ final class RawBinaryBody implements RequestBody {
             data.release();
             throw e;
         }
-        return new UpstreamMessage(
-                transcoder.request(allocator, new InferMessage.DecodedRequest(request), peer), form(model));
+        return new DecodedBody(new InferMessage.DecodedRequest(request), form(model));
     }
 
     /** One BYTES element, with its length prefix. */

@@ -61,6 +61,15 @@ interface RequestBody {
      */
     UpstreamMessage prepare(ServerFeatures peer, ModelRef model);
 
+    /**
+     * Decodes the request, for layers that change it. Until {@link #release()} it shares what the body holds.
+     *
+     * @param peer the server that it is meant for
+     * @param model the model to request from the server
+     * @throws dev.isthmus.oip.OipException if it is invalid, or cannot be expressed for the server
+     */
+    DecodedBody decode(ServerFeatures peer, ModelRef model);
+
     /** Bytes of memory held until the body ends; for a request that is forwarded in parts, those that wait. */
     long held();
 

@@ -21,6 +21,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.rest.OutputForms;
@@ -123,32 +124,62 @@ final class StreamCallFlow implements RequestSink {
         body.add(message);
         try {
             send(request, body);
-        } catch (OipException refused) {
-            request.exchange().fail(refused);
         } catch (RuntimeException fault) {
-            CallLog.of(LOG.atError(), call.context())
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(fault)
-                    .log(
-                            "internal error in a stream of inferences on {}; please report it",
-                            request.outline().model());
-            fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+            fail(request, fault);
         } finally {
             body.release();
         }
     }
 
-    private void send(StreamedCall streamed, ProtobufBody body) {
-        ProtobufReader.Outline outline = streamed.outline();
-        RoutedCall routed = RoutedCall.of(streamed.exchange());
-        TargetSelection selection = routed.selectTarget(attributes(outline), selections);
+    private void send(StreamedCall request, ProtobufBody body) {
+        Exchange exchange = request.exchange();
+        RoutedCall routed = RoutedCall.of(exchange);
+        TargetSelection selection = routed.selectTarget(attributes(request.outline()), selections);
         Target target = selection.target();
-        InferMessage request =
-                body.prepare(routed.features(target.upstream()), target.model()).message();
+        ServerFeatures peer = routed.features(target.upstream());
+        if (!exchange.transforms()) {
+            send(request, selection, body.prepare(peer, target.model()).message());
+            return;
+        }
+        DecodedBody decoded = body.decode(peer, target.model());
+        exchange.transform(decoded.request(), call.deadlineNanos(), changed -> {
+            try {
+                send(
+                        request,
+                        selection,
+                        decoded.with(changed)
+                                .encoded(transcoder, call.allocator(), peer)
+                                .message());
+            } catch (RuntimeException fault) {
+                fail(request, fault);
+            }
+            decided(request);
+        });
+    }
+
+    /** A request that was not sent fails alone; with a fault of the gateway, the stream fails. */
+    private void fail(StreamedCall request, RuntimeException thrown) {
+        if (thrown instanceof OipException refused) {
+            request.exchange().fail(refused);
+            return;
+        }
+        CallLog.of(LOG.atError(), call.context())
+                .addMarker(RepeatingLogEvent.MARKER)
+                .setCause(thrown)
+                .log(
+                        "internal error in a stream of inferences on {}; please report it",
+                        request.outline().model());
+        fail(new OipException(ErrorCode.INTERNAL, "internal error", thrown));
+    }
+
+    /** @param message taken */
+    private void send(StreamedCall streamed, TargetSelection selection, InferMessage message) {
+        ProtobufReader.Outline outline = streamed.outline();
+        Target target = selection.target();
         Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
-        routed.sendingUncopied(call);
+        RoutedCall.of(streamed.exchange()).sendingUncopied(call);
         substream(withAffinity, target, outline.model(), streamed)
-                .send(target.model(), outline.id(), outline.emptyFinal(), request);
+                .send(target.model(), outline.id(), outline.emptyFinal(), message);
     }
 
     private RequestAttributes attributes(ProtobufReader.Outline outline) {

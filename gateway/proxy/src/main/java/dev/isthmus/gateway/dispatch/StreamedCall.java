@@ -76,7 +76,9 @@ final class StreamedCall extends ForwardingReply {
             if (whole != null) {
                 flow.send(StreamedCall.this, whole);
             }
-            flow.decided(StreamedCall.this);
+            if (!exchange.isWaiting()) {
+                flow.decided(StreamedCall.this);
+            }
         }
 
         @Override

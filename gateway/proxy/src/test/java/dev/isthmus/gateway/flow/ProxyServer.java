@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.dispatch.AddedLayers;
 import dev.isthmus.gateway.dispatch.CallerAccess;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
@@ -110,12 +111,14 @@ public final class ProxyServer implements AutoCloseable {
             RoutePolicyTable policies,
             @Nullable Authenticator authenticator,
             ControlPlane control,
+            AddedLayers added,
             Service stack,
             IngressSettings settings) {
 
         /** Closes what the other one does not use. */
         void closeBut(Configured used) {
             control.close();
+            added.close();
             policies.closeBut(used.policies);
             upstreams.close();
             Authenticator.closeUnless(used.authenticator, authenticator);
@@ -242,10 +245,12 @@ public final class ProxyServer implements AutoCloseable {
                 routes,
                 (route, model) -> key(plane[0], route, model),
                 policies);
-        Service stack = ProxyStack.of(layers, plane[0].fleet(), rules, transcoder, state, meters, System::nanoTime);
+        AddedLayers added = new AddedLayers(config.layers(), meters);
+        Service stack = ProxyStack.of(
+                added.among(layers), plane[0].fleet(), rules, transcoder, state, meters, System::nanoTime);
         IngressSettings settings =
                 IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), connectionPolicies);
-        return new Configured(config, made, routes, policies, authenticator, plane[0], stack, settings);
+        return new Configured(config, made, routes, policies, authenticator, plane[0], added, stack, settings);
     }
 
     private static InferRules rules(GatewayConfig config) {
@@ -387,6 +392,7 @@ public final class ProxyServer implements AutoCloseable {
         sharing.close();
         scheduler.shutdownNow();
         current.control().close();
+        current.added().close();
         upstreams.pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);

@@ -74,12 +74,32 @@ final class ConfigChecks {
         if (config.payloadLog() != null) {
             new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
         }
+        layers(config.layers());
         new ModelConfigChecks(this, yaml, positions, config).run();
         String other = config.defaultUpstream();
         if (other != null) {
             reference(positions.of(config, "default_upstream"), "default_upstream", other);
         }
         anythingToServe();
+    }
+
+    private void layers(LayersConfig layers) {
+        Set<String> names = new HashSet<>();
+        for (LayersConfig.AddedLayer each : layers.add()) {
+            if (!each.name().isEmpty() && !names.add(each.name())) {
+                yaml.problem(
+                        positions.of(each, "name"),
+                        "layers: add: '" + each.name() + "' is there twice: one is expected");
+            }
+            if (readable(each, "before")
+                    && readable(each, "after")
+                    && (each.before() == null) == (each.after() == null)) {
+                yaml.problem(
+                        positions.of(each),
+                        "layers: add: '" + each.name() + "': either 'before' or 'after' is expected, got "
+                                + (each.before() == null ? "neither" : "both"));
+            }
+        }
     }
 
     private void collectors() {

@@ -34,14 +34,18 @@ record ConfigKey(
         }
     };
 
-    /** The keys of a section, in declaration order. Defaults are those of the record's constant {@code DEFAULT}. */
+    /**
+     * The keys of a section, in declaration order. Defaults are those of the record's constant {@code DEFAULT}; a record of
+     * an added layer need not have one.
+     */
     static List<ConfigKey> of(Class<? extends Record> type) {
         return KEYS.get(type);
     }
 
     private static List<ConfigKey> found(Class<? extends Record> type) {
+        boolean added = LayerSettings.class.isAssignableFrom(type);
         try {
-            Record defaults = type.cast(type.getField("DEFAULT").get(null));
+            Record defaults = added ? null : type.cast(type.getField("DEFAULT").get(null));
             List<ConfigKey> keys = new ArrayList<>();
             for (RecordComponent component : type.getRecordComponents()) {
                 ValueShape shape = ValueShapes.of(component.getGenericType(), component);
@@ -49,7 +53,9 @@ record ConfigKey(
                         name(component),
                         doc(component, shape),
                         component.isAnnotationPresent(Required.class),
-                        component.getAccessor().invoke(defaults),
+                        defaults == null
+                                ? DefaultValues.value(component)
+                                : component.getAccessor().invoke(defaults),
                         shape,
                         component.getAnnotation(DefaultsKey.class),
                         component.getAnnotation(DefaultsFrom.class),

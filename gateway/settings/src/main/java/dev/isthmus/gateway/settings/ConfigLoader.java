@@ -10,6 +10,7 @@ import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
 import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.reader.ReaderException;
 
 /** Reads the configuration file. A file with any problem is rejected as a whole, and all problems are reported. */
@@ -50,12 +51,24 @@ public final class ConfigLoader {
         YamlReader yaml = new YamlReader(name);
         yaml.merge(root);
         SectionPositions positions = new SectionPositions(root);
-        GatewayConfig config = new SectionReader(yaml, positions, folder).read(GatewayConfig.class, root, "");
+        SectionReader reader = new SectionReader(yaml, positions, folder, layers(yaml, positions, folder));
+        GatewayConfig config = reader.read(GatewayConfig.class, root, "");
         new ConfigChecks(yaml, positions, config).run();
         if (!yaml.problems().isEmpty()) {
             throw new ConfigException(yaml.problems());
         }
         return config;
+    }
+
+    /** The layers of the folder that the document names. */
+    private static LayerJars layers(YamlReader yaml, SectionPositions positions, Path folder) {
+        if (!(positions.at("layers", "folder") instanceof ScalarNode named)
+                || named.getValue().isBlank()) {
+            return LayerJars.NONE;
+        }
+        LayerJars layers = LayerJars.in(folder.resolve(named.getValue()));
+        layers.problems().forEach(each -> yaml.problem(named, "layers: folder: " + each));
+        return layers;
     }
 
     static Node compose(String name, String text) throws ConfigException {

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.ValueShape.AddedSettings;
 import dev.isthmus.gateway.settings.ValueShape.Choice;
 import dev.isthmus.gateway.settings.ValueShape.Items;
 import dev.isthmus.gateway.settings.ValueShape.Names;
@@ -55,6 +56,7 @@ public final class ConfigReference {
             case Names names -> below(path + ".NAME", names.value());
             case Scalar scalar -> {}
             case Choice choice -> {}
+            case AddedSettings settings -> {}
         }
     }
 
@@ -68,6 +70,7 @@ public final class ConfigReference {
             case Choice choice -> String.join(", ", choice.names());
             case Items items -> "a list of: " + takes(items.item());
             case Names names -> "by name: " + takes(names.value());
+            case AddedSettings settings -> "a section";
             case Section section -> section.shortForm() == null ? "a section" : "a text, or a section";
         };
     }

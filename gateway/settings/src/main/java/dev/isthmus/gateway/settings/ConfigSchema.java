@@ -4,12 +4,15 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.settings.LayersConfig.AddedLayer;
+import dev.isthmus.gateway.settings.ValueShape.AddedSettings;
 import dev.isthmus.gateway.settings.ValueShape.Choice;
 import dev.isthmus.gateway.settings.ValueShape.Items;
 import dev.isthmus.gateway.settings.ValueShape.Names;
 import dev.isthmus.gateway.settings.ValueShape.Scalar;
 import dev.isthmus.gateway.settings.ValueShape.Section;
 import java.math.BigDecimal;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -26,14 +29,35 @@ public final class ConfigSchema {
     /** Sections whose required keys may come from their defaults. */
     private final Set<Section> withDefaults = new HashSet<>();
 
-    private ConfigSchema() {}
+    private final LayerJars layers;
 
-    /** The indented schema, with a trailing newline. */
+    private ConfigSchema(LayerJars layers) {
+        this.layers = layers;
+    }
+
+    /** The indented schema, with a trailing newline. Says nothing of the settings of layers that jars bring. */
     public static String text() {
+        return text(LayerJars.NONE);
+    }
+
+    /**
+     * As {@link #text()}, with the settings of the layers that the jars of a folder bring. Blocks.
+     *
+     * @throws ConfigException if there is something wrong with one of them
+     */
+    public static String text(Path layers) throws ConfigException {
+        LayerJars jars = LayerJars.in(layers);
+        if (!jars.problems().isEmpty()) {
+            throw new ConfigException(jars.problems());
+        }
+        return text(jars);
+    }
+
+    private static String text(LayerJars layers) {
         Map<String, Object> schema = new LinkedHashMap<>();
         schema.put("$schema", "https://json-schema.org/draft/2020-12/schema");
         schema.put("title", ConfigKey.doc(GatewayConfig.class));
-        ConfigSchema all = new ConfigSchema();
+        ConfigSchema all = new ConfigSchema(layers);
         schema.putAll(all.section(new Section(GatewayConfig.class)));
         schema.put("$defs", all.definitions);
         DefaultPrettyPrinter lines = new DefaultPrettyPrinter().withObjectIndenter(new DefaultIndenter("  ", "\n"));
@@ -64,7 +88,31 @@ public final class ConfigSchema {
         section.keys().stream()
                 .filter(key -> key.defaults() != null)
                 .forEach(key -> schema.putAll(requiredWithout(key.defaults(), key)));
+        if (section.type() == AddedLayer.class && !layers.settings().isEmpty()) {
+            schema.put("allOf", settingsByLayer());
+        }
         return schema;
+    }
+
+    /** What holds for the settings of each layer that a jar brings, and that there is no other one. */
+    private List<Object> settingsByLayer() {
+        List<Object> rules = new ArrayList<>();
+        rules.add(Map.of(
+                "properties",
+                Map.of("name", Map.of("enum", List.copyOf(layers.settings().keySet())))));
+        layers.settings().forEach((name, type) -> {
+            Section settings = new Section(type);
+            Map<String, Object> then = new LinkedHashMap<>();
+            then.put("properties", Map.of("settings", reference(settings)));
+            if (!required(settings).isEmpty()) {
+                then.put("required", List.of("settings"));
+            }
+            Map<String, Object> rule = new LinkedHashMap<>();
+            rule.put("if", Map.of("properties", Map.of("name", Map.of("const", name))));
+            rule.put("then", then);
+            rules.add(rule);
+        });
+        return rules;
     }
 
     private Map<String, Object> defaults(DefaultsKey defaults, ConfigKey key) {
@@ -121,6 +169,7 @@ public final class ConfigSchema {
                 yield schema;
             }
             case Names names -> names(names);
+            case AddedSettings settings -> Map.of("type", List.of("object", "null"));
             case Section section ->
                 section.shortForm() == null
                         ? reference(section)

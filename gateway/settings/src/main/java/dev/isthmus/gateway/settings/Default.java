@@ -11,7 +11,7 @@ import java.lang.annotation.Target;
  */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.RECORD_COMPONENT)
-@interface Default {
+public @interface Default {
 
     /** As in a file: one text, or those of a list. */
     String[] value();

@@ -28,7 +28,8 @@ final class DefaultValues {
                 Stream.of(type.getRecordComponents()).map(DefaultValues::value).toArray());
     }
 
-    private static @Nullable Object value(RecordComponent key) {
+    /** The default of one key. */
+    static @Nullable Object value(RecordComponent key) {
         ValueShape shape = ValueShapes.of(key.getGenericType(), key);
         Default written = key.getAnnotation(Default.class);
         if (written != null) {

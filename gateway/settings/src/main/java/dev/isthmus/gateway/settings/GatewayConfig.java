@@ -43,6 +43,8 @@ public record GatewayConfig(
 
         @Doc("Payload log. Off by default.") @Nullable PayloadLogConfig payloadLog,
 
+        LayersConfig layers,
+
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
@@ -96,6 +98,7 @@ public record GatewayConfig(
                 KubernetesConfig.DEFAULT,
                 null,
                 null,
+                LayersConfig.DEFAULT,
                 Map.of(),
                 DiscoverConfig.DEFAULT,
                 local,
@@ -113,14 +116,10 @@ public record GatewayConfig(
         return with(listeners, other, ramps, shared, upstreams, models);
     }
 
-    /** A copy with other settings of ramps. */
-    public GatewayConfig withRamps(RampsConfig other) {
-        return with(listeners, admin, other, shared, upstreams, models);
-    }
-
-    /** A copy with other settings of what gateways share. */
-    public GatewayConfig withShared(@Nullable SharedConfig other) {
-        return with(listeners, admin, ramps, other, upstreams, models);
+    /** A copy with another admin address, other settings of ramps, and others of what gateways share. */
+    public GatewayConfig withFixed(
+            @Nullable Admin otherAdmin, RampsConfig otherRamps, @Nullable SharedConfig otherShared) {
+        return with(listeners, otherAdmin, otherRamps, otherShared, upstreams, models);
     }
 
     /** A copy with other upstreams and models. */
@@ -154,6 +153,7 @@ public record GatewayConfig(
                 kubernetes,
                 tracing,
                 payloadLog,
+                layers,
                 otherUpstreams,
                 discover,
                 local,
@@ -169,7 +169,7 @@ public record GatewayConfig(
         String name = String.valueOf(file.getFileName());
         int dot = name.lastIndexOf('.');
         String stem = dot < 1 ? name : name.substring(0, dot);
-        return withRamps(new RampsConfig(file.resolveSibling(stem + ".ramps.json")));
+        return withFixed(admin, new RampsConfig(file.resolveSibling(stem + ".ramps.json")), shared);
     }
 
     /** The address of the admin API. */

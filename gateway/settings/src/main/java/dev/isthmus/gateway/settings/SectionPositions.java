@@ -26,6 +26,20 @@ final class SectionPositions {
         return sections.getOrDefault(section, root);
     }
 
+    /** The value at this path of keys from the root; null if there is none. */
+    @Nullable
+    Node at(String... path) {
+        Node node = root;
+        for (String key : path) {
+            NodeTuple tuple = member(node, key);
+            if (tuple == null) {
+                return null;
+            }
+            node = tuple.getValueNode();
+        }
+        return node;
+    }
+
     /** The value of a key. */
     Node of(Record section, String key) {
         NodeTuple tuple = member(of(section), key);

@@ -1,10 +1,12 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.ValueShape.AddedSettings;
 import dev.isthmus.gateway.settings.ValueShape.Choice;
 import dev.isthmus.gateway.settings.ValueShape.Items;
 import dev.isthmus.gateway.settings.ValueShape.Names;
 import dev.isthmus.gateway.settings.ValueShape.Scalar;
 import dev.isthmus.gateway.settings.ValueShape.Section;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -27,11 +29,17 @@ final class SectionReader {
     private final YamlReader yaml;
     private final SectionPositions positions;
     private final Path folder;
+    private final LayerJars layers;
     /** The file's defaults for sections, by their keys. */
     private final Map<String, Node> defaultNodes = new HashMap<>();
 
-    /** @param folder base of relative paths */
-    SectionReader(YamlReader yaml, SectionPositions positions, Path folder) {
+    /**
+     * Reads records from these nodes.
+     *
+     * @param folder base of relative paths
+     */
+    SectionReader(YamlReader yaml, SectionPositions positions, Path folder, LayerJars layers) {
+        this.layers = layers;
         this.yaml = yaml;
         this.positions = positions;
         this.folder = folder;
@@ -59,14 +67,58 @@ final class SectionReader {
             if (at == null && complete && key.required()) {
                 yaml.problem(node, named + ": '" + key.name() + "' is missing");
             }
-            Object value = key.defaultsFrom() == null
-                    ? at == null ? null : value(key.shape(), at, what, key.name())
-                    : overDefaults((Section) key.shape(), at, key.defaultsFrom(), child(what, key.name()));
+            Object value = value(key, at, given, node, what);
             values[i] = value == null ? key.byDefault() : value;
         }
         R section = construct(type, values);
         positions.put(section, node);
         return section;
+    }
+
+    /** Reads the value of a key; null if there is none, or an invalid one. */
+    private @Nullable Object value(
+            ConfigKey key, @Nullable Node at, Map<String, Node> siblings, Node section, String what) {
+        String path = child(what, key.name());
+        if (key.shape() instanceof AddedSettings) {
+            return addedSettings(siblings.get("name"), at == null ? nothing(section) : at, path);
+        }
+        return key.defaultsFrom() == null
+                ? at == null ? null : value(key.shape(), at, what, key.name())
+                : overDefaults((Section) key.shape(), at, key.defaultsFrom(), path);
+    }
+
+    /** Reads the settings of the layer of this name; null if they are invalid, or no jar brings such a layer. */
+    private @Nullable Object addedSettings(@Nullable Node name, Node node, String what) {
+        String layer = name instanceof ScalarNode scalar ? scalar.getValue() : "";
+        Class<? extends Record> type = layers.settings(layer);
+        if (type == null) {
+            if (!layer.isBlank() && layers.problems().isEmpty()) {
+                yaml.problem(
+                        name,
+                        "layers: no jar of 'folder' brings a layer '" + layer + "'; there "
+                                + (layers.settings().isEmpty()
+                                        ? "is none"
+                                        : "are " + layers.settings().keySet())
+                                + NearestName.suggestion(
+                                        layer, layers.settings().keySet()));
+            }
+            return null;
+        }
+        int problems = yaml.problems().size();
+        try {
+            return read(type, node, what);
+        } catch (RuntimeException refused) {
+            // Nothing new, if a value that the record refuses is one in place of an invalid one.
+            if (yaml.problems().size() == problems) {
+                yaml.problem(node, what + ": " + refused.getMessage());
+            }
+            return null;
+        }
+    }
+
+    private static Node nothing(Node at) {
+        return new MappingNode(
+                Tag.MAP, true, List.of(), at.getStartMark(), at.getEndMark(), DumperOptions.FlowStyle.FLOW);
     }
 
     /** Reads the defaults of a map of sections, and copies them into sections that lack them. */
@@ -102,6 +154,9 @@ final class SectionReader {
                 .toArray(Class<?>[]::new);
         try {
             return type.getDeclaredConstructor(types).newInstance(values);
+        } catch (InvocationTargetException e) {
+            // The record of an added layer may check its values.
+            throw e.getCause() instanceof RuntimeException refusal ? refusal : new IllegalStateException(e.getCause());
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("a section that cannot be constructed: " + type, e);
         }
@@ -125,6 +180,7 @@ final class SectionReader {
                         : items.whole().apply(values);
             }
             case Names names -> names(names, node, parent, name);
+            case AddedSettings settings -> throw new IllegalStateException("depends on a name beside it: " + what);
         };
     }
 

@@ -8,6 +8,6 @@ import java.lang.annotation.Target;
 /** A section that may be given as a single text: the value of this key. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
-@interface ShortForm {
+public @interface ShortForm {
     String value();
 }

@@ -97,6 +97,14 @@ sealed interface ValueShape {
         }
     }
 
+    /** The section of a layer that a jar brings: which keys it has depends on the layer that is named beside it. */
+    record AddedSettings() implements ValueShape {
+        @Override
+        public Object written(Object settings) {
+            return new Section(((Record) settings).getClass()).written(settings);
+        }
+    }
+
     /** A section with its own keys. */
     record Section(Class<? extends Record> type) implements ValueShape {
         List<ConfigKey> keys() {

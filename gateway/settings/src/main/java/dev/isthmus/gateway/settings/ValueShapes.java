@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.ValueShape.AddedSettings;
 import dev.isthmus.gateway.settings.ValueShape.Choice;
 import dev.isthmus.gateway.settings.ValueShape.Items;
 import dev.isthmus.gateway.settings.ValueShape.Names;
@@ -127,6 +128,8 @@ final class ValueShapes {
             return ORIGIN;
         } else if (plain == HeaderAllowList.class) {
             return new Items(HEADER_PATTERN, false, ValueShapes::headerNames, ValueShapes::headerNames);
+        } else if (plain == LayerSettings.class) {
+            return new AddedSettings();
         } else if (plain.isEnum()) {
             List<Enum<?>> constants = new ArrayList<>();
             for (Object constant : plain.getEnumConstants()) {
@@ -156,6 +159,9 @@ final class ValueShapes {
             return new Names(headers && of[1] == String.class ? TEXT : of(of[1], marks), headers);
         }
         boolean set = type.getRawType() == Set.class;
+        if (!set && type.getRawType() != List.class) {
+            throw new IllegalArgumentException("no configuration values of " + type + " are supported");
+        }
         return new Items(
                 of(of[0], marks),
                 marks.isAnnotationPresent(NotEmpty.class),

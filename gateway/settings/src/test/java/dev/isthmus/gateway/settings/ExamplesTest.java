@@ -46,6 +46,11 @@ class ExamplesTest {
     @Test
     void fullExample_hasEveryKey(@TempDir Path folder) throws Exception {
         Files.createDirectory(folder.resolve("models"));
+        String layer = LayersConfigTest.PlainSettings.class.getName();
+        LayersConfigTest.jar(
+                Files.createDirectory(folder.resolve("layers")).resolve("layers.jar"),
+                "1",
+                "feature_lookup=" + layer + " another_layer=" + layer);
         TestAuthority authority = new TestAuthority(folder, "ca");
         TestAuthority.Issued issued = authority.issue("server", "localhost");
         Files.move(issued.certificate(), folder.resolve("server.pem"));

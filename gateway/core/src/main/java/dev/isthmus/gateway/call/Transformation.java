@@ -1,0 +1,118 @@
+package dev.isthmus.gateway.call;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.message.TensorCheck;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A decoded request on its way through the layers that transform it. Confined to the event loop of the call. */
+final class Transformation {
+    private final Exchange x;
+    private final Layers layers;
+    private final long deadlineNanos;
+    private final Consumer<InferRequest> then;
+    /** Owned. */
+    private InferRequest request;
+
+    /** @param request taken */
+    Transformation(Exchange x, Layers layers, InferRequest request, long deadlineNanos, Consumer<InferRequest> then) {
+        this.x = x;
+        this.layers = layers;
+        this.request = request;
+        this.deadlineNanos = deadlineNanos;
+        this.then = then;
+    }
+
+    /** Passes the layers from this one on, then the result to its receiver. */
+    void passFrom(int first) {
+        for (int i = first; i < layers.transform.length; i++) {
+            Layer layer = layers.transform[i];
+            try {
+                CompletableFuture<InferRequest> result = layer.transforms(x) ? layer.transform(x, request) : null;
+                if (result != null && !result.isDone()) {
+                    await(layer, result, i + 1);
+                    return;
+                }
+                if (result != null) {
+                    change(result.join());
+                }
+            } catch (RuntimeException fault) {
+                fail(layer, fault);
+                return;
+            }
+        }
+        then.accept(request);
+    }
+
+    private void await(Layer layer, CompletableFuture<InferRequest> result, int next) {
+        x.exchangeRequest().waits(true);
+        ScheduledFuture<?> timer = deadlineNanos == Call.NO_DEADLINE
+                ? null
+                : x.context()
+                        .loop()
+                        .schedule(
+                                () -> x.abort(new OipException(
+                                        ErrorCode.DEADLINE_EXCEEDED,
+                                        "the layer '" + layer.name() + "' took longer than the call may")),
+                                Math.max(0, deadlineNanos - System.nanoTime()),
+                                TimeUnit.NANOSECONDS);
+        result.whenComplete((changed, fault) -> x.context().loop().execute(() -> {
+            if (timer != null) {
+                timer.cancel(false);
+            }
+            x.exchangeRequest().waits(false);
+            goOn(layer, changed, fault, next);
+        }));
+    }
+
+    private void goOn(Layer layer, @Nullable InferRequest changed, @Nullable Throwable fault, int next) {
+        try {
+            if (fault != null) {
+                throw fault instanceof RuntimeException unchecked ? unchecked : new CompletionException(fault);
+            }
+            change(changed);
+        } catch (RuntimeException e) {
+            fail(layer, e);
+            return;
+        }
+        if (x.isFinished()) {
+            request.release();
+        } else {
+            passFrom(next);
+        }
+    }
+
+    /** A layer has changed the request: what it made must be valid, whatever the client sent. */
+    private void change(@Nullable InferRequest changed) {
+        InferRequest before = request;
+        request = Objects.requireNonNull(changed, "a request is expected, got null");
+        if (before == request) {
+            return;
+        }
+        before.release();
+        for (Tensor input : request.inputs()) {
+            if (!input.shared()) {
+                try {
+                    TensorCheck.INPUT.requireRaw(input.name(), input.dataType(), input.shape(), input.data());
+                } catch (OipException invalid) {
+                    throw new IllegalStateException(invalid.message(), invalid);
+                }
+            }
+        }
+        x.exchangeRequest().transformed(request);
+    }
+
+    private void fail(Layer layer, RuntimeException thrown) {
+        request.release();
+        boolean wrapped = thrown instanceof CompletionException && thrown.getCause() instanceof RuntimeException;
+        x.abort(layers.failureIn(layer, x.context(), wrapped ? (RuntimeException) thrown.getCause() : thrown));
+    }
+}

@@ -1,0 +1,43 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import io.netty.buffer.ByteBufAllocator;
+
+/**
+ * A request in the form of no server.
+ *
+ * @param message owned by the receiver
+ * @param form the form in which the client wants the response
+ */
+record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form) {
+
+    InferRequest request() {
+        return message.request();
+    }
+
+    /** The same with another request (taken); this one is owned by another. */
+    DecodedBody with(InferRequest changed) {
+        return new DecodedBody(new InferMessage.DecodedRequest(changed, message.plainInputs()), form);
+    }
+
+    /**
+     * The same for another target; shares the tensors' memory.
+     *
+     * @param requested the model as the client names it
+     */
+    DecodedBody retained(ModelRef model, ModelRef requested) {
+        String shown = model.name().equals(requested.name()) ? null : requested.name();
+        InferRequest own = request().retained().withModel(model);
+        return new DecodedBody(new InferMessage.DecodedRequest(own, message.plainInputs()), form.withModel(shown));
+    }
+
+    /** This request (taken) in the form of a server. */
+    UpstreamMessage encoded(Transcoder transcoder, ByteBufAllocator allocator, ServerFeatures peer) {
+        return new UpstreamMessage(transcoder.request(allocator, message, peer), form);
+    }
+}

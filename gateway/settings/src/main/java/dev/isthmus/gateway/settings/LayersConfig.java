@@ -1,0 +1,68 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Layers that jars bring. */
+@Doc("Layers that jars bring, beside the gateway's own.")
+public record LayersConfig(
+        @Doc("Folder of the jars, relative to the configuration file.") @Nullable
+        Path folder,
+
+        @Doc("The layers to add. Of several at one place the first is the outermost.")
+        List<AddedLayer> add) {
+    public static final LayersConfig DEFAULT = DefaultValues.of(LayersConfig.class);
+
+    public LayersConfig {
+        add = List.copyOf(add);
+    }
+
+    /** A layer of a jar, and its place: either right before or right after one of the gateway's own. */
+    public record AddedLayer(
+            @Doc("Name that the jar gives the layer.") @Required
+            String name,
+
+            @Doc("The gateway's own layer right behind it: requests reach that later, responses earlier.") @Nullable
+            BuiltInLayer before,
+
+            @Doc("The gateway's own layer right in front of it: requests reach that earlier, responses later.")
+            @Nullable
+            BuiltInLayer after,
+
+            @Doc("The layer's own settings, as its author describes them.") @Nullable
+            LayerSettings settings) {
+        public static final AddedLayer DEFAULT = DefaultValues.of(AddedLayer.class);
+
+        /** What is written about it: its author's description. */
+        public String doc() {
+            return settings == null ? "" : ConfigKey.doc(((Record) settings).getClass());
+        }
+
+        /** Its place, on a scale on which the gateway's own layers have even numbers. */
+        private int place() {
+            return before != null ? 2 * before.ordinal() - 1 : after == null ? 0 : 2 * after.ordinal() + 1;
+        }
+    }
+
+    /**
+     * The gateway's own layers and the added ones, the outermost first.
+     *
+     * @param <T> what there is of each layer
+     * @param own of the gateway, in the order of {@link BuiltInLayer}
+     */
+    public <T> List<T> placed(List<? extends T> own, Function<T, String> name, Function<AddedLayer, T> added) {
+        record Placed<T>(int place, T layer) {}
+        List<Placed<T>> all = new ArrayList<>();
+        own.forEach(each ->
+                all.add(new Placed<>(2 * BuiltInLayer.named(name.apply(each)).ordinal(), each)));
+        add.forEach(each -> all.add(new Placed<>(each.place(), added.apply(each))));
+        return all.stream()
+                .sorted(Comparator.comparingInt(Placed::place))
+                .map(Placed::layer)
+                .toList();
+    }
+}

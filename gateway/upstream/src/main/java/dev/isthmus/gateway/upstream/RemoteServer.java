@@ -11,7 +11,7 @@ import java.util.concurrent.RejectedExecutionException;
 
 /**
  * A server that is called over the network. Each event loop has its own connections to it, so that a call never leaves
- * its loop. The reply may be called before the method returns.
+ * its loop. A reply may be called before {@link #send} returns.
  *
  * @param <P> the connections of one event loop, used on that loop only
  */
@@ -37,24 +37,24 @@ public abstract class RemoteServer<P> implements Upstream {
     }
 
     /** The connections of an event loop, none of which is open yet. */
-    protected abstract P pool(EventLoop loop);
+    protected abstract P createPool(EventLoop loop);
 
-    /** Closes them; called on their event loop, possibly more than once. */
-    protected abstract void close(P pool);
+    /** Closes the connections of an event loop; called on it, possibly more than once. */
+    protected abstract void closePool(P pool);
 
     /**
      * The connections of a call's event loop; called on it.
      *
      * @throws OipException after {@link #close()}
      */
-    protected final P poolOf(EventLoop loop) {
+    protected final P pool(EventLoop loop) {
         P pool = pools.get(loop);
         if (pool == null && !closed) {
-            pool = pools.computeIfAbsent(loop, this::pool);
+            pool = pools.computeIfAbsent(loop, this::createPool);
         }
         if (pool != null && closed) {
             // Also closes a pool that was created while close() iterated over the map.
-            close(pool);
+            closePool(pool);
         }
         if (pool == null || closed) {
             throw failures.closed();
@@ -102,10 +102,10 @@ public abstract class RemoteServer<P> implements Upstream {
 
     private void close(EventLoop loop, P pool) {
         try {
-            loop.execute(() -> close(pool));
+            loop.execute(() -> closePool(pool));
         } catch (RejectedExecutionException e) {
             // The loop has terminated, so nothing runs concurrently.
-            close(pool);
+            closePool(pool);
         }
     }
 }

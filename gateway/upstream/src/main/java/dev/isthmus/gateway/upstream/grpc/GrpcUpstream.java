@@ -76,12 +76,12 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     }
 
     @Override
-    protected GrpcConnectionPool pool(EventLoop loop) {
+    protected GrpcConnectionPool createPool(EventLoop loop) {
         return new GrpcConnectionPool(texts, rules, connections(), loop, allocator, settings());
     }
 
     @Override
-    protected void close(GrpcConnectionPool pool) {
+    protected void closePool(GrpcConnectionPool pool) {
         pool.close();
     }
 
@@ -186,7 +186,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
             CallTimeout timeout = new CallTimeout(settings().nanosLeftOfStream(call), false);
             HeaderFieldList head = head(call, methods.modelStreamInfer().plain());
             StreamCall stream = new StreamCall(
-                    poolOf(call.loop()), head, timeout, capabilities().dialect(), reply);
+                    pool(call.loop()), head, timeout, capabilities().dialect(), reply);
             stream.start();
             return stream;
         } catch (OipException e) {
@@ -248,7 +248,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         boolean ownDeadline = call.hasDeadline();
         HeaderFieldList head = head(call, ownDeadline ? method.plain() : method.timed());
         CallTimeout timeout = new CallTimeout(settings().nanosLeft(call), !ownDeadline);
-        return new UnaryCall(poolOf(call.loop()), head, timeout, reader, maxBytes, call.memory(), reply);
+        return new UnaryCall(pool(call.loop()), head, timeout, reader, maxBytes, call.memory(), reply);
     }
 
     private static HeaderFieldList head(Call call, HeaderFieldList method) {

@@ -61,12 +61,12 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     }
 
     @Override
-    protected RestConnectionPool pool(EventLoop loop) {
+    protected RestConnectionPool createPool(EventLoop loop) {
         return new RestConnectionPool(settings(), limits, failures(), connections(), loop, allocator, nanoTime);
     }
 
     @Override
-    protected void close(RestConnectionPool pool) {
+    protected void closePool(RestConnectionPool pool) {
         pool.close();
     }
 
@@ -220,7 +220,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     /** The request is taken, unless this throws. */
     private RestCall exchange(
             Call call, RestRequestSpec request, RestResponseHandler reader, long maxBytes, Reply reply) {
-        RestConnectionPool pool = poolOf(call.loop());
+        RestConnectionPool pool = pool(call.loop());
         if (call.hasDeadline()) {
             request.withTimeout(settings().nanosLeft(call));
         }

@@ -21,20 +21,22 @@ public interface RateCounters {
      * @param nanoTime as {@link System#nanoTime()}
      */
     static RateCounters ofThisGateway(LongSupplier nanoTime) {
-        return (limit, perSecond, burstNanos) -> {
-            RateBucket bucket = new RateBucket(perSecond, burstNanos, nanoTime.getAsLong());
-            return new RateCounter() {
-                @Override
-                public RateDecision take(long amount) {
-                    long wait = bucket.take(amount, nanoTime.getAsLong());
-                    return wait == 0 ? RateDecision.ADMITTED : new RateDecision.Exceeded(wait);
-                }
+        return (limit, perSecond, burstNanos) ->
+                local(new RateBucket(perSecond, burstNanos, nanoTime.getAsLong()), nanoTime);
+    }
 
-                @Override
-                public void refund(long amount) {
-                    bucket.refund(amount);
-                }
-            };
+    private static RateCounter local(RateBucket bucket, LongSupplier nanoTime) {
+        return new RateCounter() {
+            @Override
+            public RateDecision take(long amount) {
+                long wait = bucket.take(amount, nanoTime.getAsLong());
+                return wait == 0 ? RateDecision.ADMITTED : new RateDecision.Exceeded(wait);
+            }
+
+            @Override
+            public void refund(long amount) {
+                bucket.refund(amount);
+            }
         };
     }
 }

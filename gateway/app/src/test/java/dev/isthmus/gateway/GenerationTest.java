@@ -16,6 +16,7 @@ import dev.isthmus.gateway.net.ConnectionEvents;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.pool.Upstreams;
+import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.AccessLogConfig;
@@ -39,6 +40,7 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -63,7 +65,8 @@ class GenerationTest {
             new ConnectionTable(),
             () -> false);
     private final MeterRegistry meters = new SimpleMeterRegistry();
-    private final Ramps ramps = new Ramps(meters, System::nanoTime, closer);
+    private final Ramps ramps =
+            new Ramps(meters, System::nanoTime, InstantSource.system(), closer, new RampStateFile(null), null);
     private final ShadowRuntime shadows =
             new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
     private final ProcessMetrics process = new ProcessMetrics("1", "0");

@@ -13,6 +13,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -33,6 +34,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -47,7 +49,8 @@ class InferCallTest {
     private final FakeUpstream upstream = new FakeUpstream();
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final Ramps ramps = new Ramps(meters, System::nanoTime, channel.eventLoop());
+    private final Ramps ramps = new Ramps(
+            meters, System::nanoTime, InstantSource.system(), channel.eventLoop(), new RampStateFile(null), null);
     private final ShadowRuntime shadows =
             new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
     private final RequestSink request = open();

@@ -57,7 +57,7 @@ class RampsTest {
                 Thread.currentThread().interrupt();
             }
         });
-        ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, RampStateStore.NONE);
+        ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, new RampStateFile(null), null);
         ramps.install(Map.of(plan(0.001), weights(shares)));
     }
 
@@ -452,9 +452,9 @@ class RampsTest {
     }
 
     /** Another process with the same configuration. */
-    private List<Double> restarted(RampStateStore store, RampPlan plan, Consumer<Ramps> then) {
+    private List<Double> restarted(RampStateFile store, RampPlan plan, Consumer<Ramps> then) {
         List<Double> installed = new ArrayList<>();
-        try (Ramps next = new Ramps(new SimpleMeterRegistry(), now::get, () -> CHANGED, scheduler, store)) {
+        try (Ramps next = new Ramps(new SimpleMeterRegistry(), now::get, () -> CHANGED, scheduler, store, null)) {
             next.install(Map.of(plan, weights(installed)));
             then.accept(next);
         }

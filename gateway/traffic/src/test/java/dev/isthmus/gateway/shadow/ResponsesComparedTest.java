@@ -30,7 +30,7 @@ class ResponsesComparedTest {
     }
 
     private void compare(InferMessage main, InferMessage shadow) {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         respond(observation, main);
         stage.upstream.requests.remove(0).reply.only(new ReplyMessage.Inference(shadow));
     }
@@ -99,7 +99,7 @@ class ResponsesComparedTest {
 
     @Test
     void shadowThatIsFirst_waitsForTheMainResponse() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().reserved()).isPositive();
         respond(observation, floats("a", 1));
@@ -108,7 +108,7 @@ class ResponsesComparedTest {
 
     @Test
     void shadowThatIsFirst_isReleasedWhenTheMainCallFails() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
         assertThat(stage.runtime.held().reserved()).isZero();
@@ -117,7 +117,7 @@ class ResponsesComparedTest {
 
     @Test
     void endAfterTheMainResponse_changesNothing() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         respond(observation, floats("a", 1));
         observation.ended();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));

@@ -89,12 +89,12 @@ final class ShadowStage implements AutoCloseable {
     }
 
     /** A call whose primary request was just sent; its copies wait for the loop. */
-    PrimaryCallObserver begin() {
+    ShadowCopies begin() {
         return begin(new Target(upstream, ModelRef.of("m"), "main"));
     }
 
     /** @param main the target of the call itself */
-    PrimaryCallObserver begin(Target main) {
+    ShadowCopies begin(Target main) {
         return shadows.begin(call(channel.eventLoop()), ModelRef.of("m"), main, source());
     }
 
@@ -108,8 +108,8 @@ final class ShadowStage implements AutoCloseable {
         return new Source();
     }
 
-    PrimaryCallObserver sent() {
-        PrimaryCallObserver observation = begin();
+    ShadowCopies sent() {
+        ShadowCopies observation = begin();
         runLoop();
         return observation;
     }
@@ -186,7 +186,7 @@ final class ShadowStage implements AutoCloseable {
     }
 
     /** Reports the primary response, which is then passed to the client's reply. */
-    static void respond(PrimaryCallObserver observation, InferMessage main) {
+    static void respond(ShadowCopies observation, InferMessage main) {
         observation.responded(main);
         main.release();
     }

@@ -69,9 +69,9 @@ class ShadowsTest {
 
     @Test
     void noShadows_releaseTheRequest() {
-        PrimaryCallObserver observation = Shadows.NONE.begin(
+        ShadowCopies observation = Shadows.NONE.begin(
                 stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
-        assertThat(observation).isSameAs(PrimaryCallObserver.NONE);
+        assertThat(observation).isSameAs(ShadowCopies.NONE);
         assertThat(stage.released).isEqualTo(1);
     }
 
@@ -114,7 +114,7 @@ class ShadowsTest {
 
     @Test
     void response_isCounted_withItsLatency() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.now.addAndGet(TimeUnit.MILLISECONDS.toNanos(30));
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
@@ -127,7 +127,7 @@ class ShadowsTest {
     @Test
     void response_thatIsNotCompared_isReleasedAtOnce() {
         restart(shadow(1, false, 1), ShadowLimits.DEFAULT);
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().reserved()).isZero();
         stage.sent();
@@ -138,7 +138,7 @@ class ShadowsTest {
 
     @Test
     void failure_isCounted() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         respond(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
@@ -163,7 +163,7 @@ class ShadowsTest {
     @Test
     void upstreamThatThrows_isAFailure_andNothingElse() {
         stage.upstream.broken = true;
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         respond(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
@@ -262,7 +262,7 @@ class ShadowsTest {
         closed.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
         Call call = stage.call(closed);
         assertThat(stage.shadows.begin(call, ModelRef.of("m"), main("m", ""), stage.source()))
-                .isSameAs(PrimaryCallObserver.NONE);
+                .isSameAs(ShadowCopies.NONE);
         assertThat(stage.requests("dropped", "closed")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -14,6 +15,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
@@ -28,6 +30,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -62,15 +65,15 @@ class ChecksTest {
                 },
                 (metrics, authority, response) -> response.accept(QueueDepthSource.UNKNOWN),
                 () -> false);
-        ReplicaFactory opening = (address, authority) -> {
-            var settings = UpstreamSettings.of("u", address, PATIENCE, Duration.ofSeconds(1), 1 << 20);
+        Function<DiscoveredServer, Upstream> opening = at -> {
+            var settings = UpstreamSettings.of("u", at.address(), PATIENCE, Duration.ofSeconds(1), 1 << 20);
             return config.protocol() == UpstreamProtocol.REST
                     ? new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator())
                     : new GrpcUpstream(settings, knowledge, bench.allocator());
         };
         Checks checks = new Checks(interval, PATIENCE, 2, 1);
         Outliers outliers = new Outliers(5, Duration.ofMinutes(5), 0.5, 0.5, ErrorRate.DEFAULT);
-        return ReplicaSet.start(
+        return new ReplicaSet(
                 "u",
                 TestConfigs.with(config, Map.of("checks", checks, "outliers", outliers)),
                 opening,
@@ -104,7 +107,7 @@ class ChecksTest {
     }
 
     private ReplicaStatus seen(int server) {
-        return set.members("u").get(server);
+        return set.members().get(server);
     }
 
     private List<String> picked(ModelRef model) {
@@ -122,7 +125,7 @@ class ChecksTest {
             watch(Set.of(), server);
 
             awaitReady(true);
-            assertThat(set.members("u"))
+            assertThat(set.members())
                     .containsExactly(new ReplicaStatus(
                             "u",
                             server.endpoint().authority(),
@@ -161,7 +164,7 @@ class ChecksTest {
             watch(Set.of(A, B), one, two);
 
             await().atMost(PATIENCE)
-                    .untilAsserted(() -> assertThat(set.members("u"))
+                    .untilAsserted(() -> assertThat(set.members())
                             .extracting(ReplicaStatus::models)
                             .containsExactly(Map.of(A, false, B, true), Map.of(A, true, B, true)));
             assertThat(picked(A)).containsExactly(two.endpoint().authority());

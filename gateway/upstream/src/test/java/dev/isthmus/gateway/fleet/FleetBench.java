@@ -117,8 +117,8 @@ final class FleetBench implements AutoCloseable {
                 .limit(servers)
                 .toArray(Endpoint[]::new);
         ReplicaSet replicas =
-                UncheckedReplicas.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
-        cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, meters, () -> now);
+                UncheckedReplicas.replicas(at -> at.address().port() == 1 ? one : two, meters, () -> now, endpoints);
+        cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, () -> {});
         channel.freezeTime();
     }
 

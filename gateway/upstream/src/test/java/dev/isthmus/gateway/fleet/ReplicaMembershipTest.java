@@ -73,7 +73,7 @@ class ReplicaMembershipTest {
                         Duration.ofSeconds(30),
                         "balance",
                         new Balance(policy, Duration.ofSeconds(10), 8002)));
-        return ReplicaSet.start("u", config, (address, authority) -> new FakeUpstream(), Set::of, around);
+        return new ReplicaSet("u", config, at -> new FakeUpstream(), Set::of, around);
     }
 
     private void find(Endpoint... servers) {

@@ -50,7 +50,8 @@ final class AdminPages {
                 System::nanoTime,
                 InstantSource.system());
         this.trials = new TryItPages(
-                new TryItGateway(gateway, resources.loops()),
+                new TryItPages.RunningGateway(
+                        gateway::config, gateway::catalogue, gateway::addresses, resources.loops()::next),
                 resources.telemetry().timelines());
     }
 

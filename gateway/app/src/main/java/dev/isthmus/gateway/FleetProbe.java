@@ -2,7 +2,7 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.catalogue.FleetReport;
 import dev.isthmus.gateway.catalogue.FleetSurvey;
-import dev.isthmus.gateway.catalogue.RoutedModelLocations;
+import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.Transport;
@@ -58,7 +58,7 @@ public final class FleetProbe {
             upstreams.awaitLocalModels(() -> false);
             return FleetSurvey.of(
                             upstreams.all(),
-                            new RoutedModelLocations(routes, config.health().modelReady()),
+                            new ModelLocations(routes, config.health().modelReady()),
                             loops.next(),
                             allocator,
                             timeout)

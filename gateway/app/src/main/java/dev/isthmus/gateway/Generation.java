@@ -5,7 +5,6 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
-import dev.isthmus.gateway.catalogue.RoutedModelLocations;
 import dev.isthmus.gateway.dispatch.AddedLayers;
 import dev.isthmus.gateway.dispatch.CallerAccess;
 import dev.isthmus.gateway.dispatch.InferRules;
@@ -119,7 +118,7 @@ final class Generation {
         try {
             routes = routes();
             ModelLocations locations =
-                    new RoutedModelLocations(routes, config.health().modelReady());
+                    new ModelLocations(routes, config.health().modelReady());
             catalogue = catalogue(locations, previous);
             InferRules rules = InferRules.of(config);
             CallerAccess access =

@@ -64,10 +64,10 @@ final class AdminClient implements AutoCloseable {
     }
 
     /** As {@link #get}, also for a response that is an error, such as "not ready". */
-    Answer ask(String path) throws AdminException, InterruptedException {
+    JsonNode ask(String path) throws AdminException, InterruptedException {
         HttpResponse<String> response = exchange(path, "GET");
         requireToken(response);
-        return new Answer(response.statusCode() < ERROR, json(response));
+        return json(response);
     }
 
     /** The text at a path. */
@@ -84,13 +84,6 @@ final class AdminClient implements AutoCloseable {
     static String segment(String text) {
         return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }
-
-    /**
-     * A response.
-     *
-     * @param ok whether its status is below 400
-     */
-    record Answer(boolean ok, JsonNode document) {}
 
     private HttpResponse<String> send(String path, String method) throws AdminException, InterruptedException {
         HttpResponse<String> response = exchange(path, method);

@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.cli;
 
+import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.List;
@@ -12,22 +15,16 @@ final class CommandOptions {
 
     /** An option with a value. */
     static Option valued(String name, String value, String description) {
-        return Option.builder()
-                .longOpt(name)
-                .hasArg()
-                .argName(value)
-                .desc(description)
-                .get();
+        return valued(Option.builder(), name, value, description);
     }
 
     /** As {@link #valued(String, String, String)}, with a letter. */
     static Option valued(String letter, String name, String value, String description) {
-        return Option.builder(letter)
-                .longOpt(name)
-                .hasArg()
-                .argName(value)
-                .desc(description)
-                .get();
+        return valued(Option.builder(letter), name, value, description);
+    }
+
+    private static Option valued(Option.Builder option, String name, String value, String description) {
+        return option.longOpt(name).hasArg().argName(value).desc(description).get();
     }
 
     /** {@code --output} with one of these words, the first by default. */
@@ -78,6 +75,21 @@ final class CommandOptions {
                     "--" + option.getLongOpt() + ": a number from 1 to " + max + " is expected, got '" + text + "'");
         }
         return Integer.parseInt(text);
+    }
+
+    /**
+     * A model, as NAME or NAME/VERSION.
+     *
+     * @param what before the message if it is none
+     * @throws UsageException if it is none
+     */
+    static ModelRef model(String what, String text) throws UsageException {
+        String[] parts = text.split("/", 2);
+        try {
+            return NameGrammar.checked(new ModelRef(parts[0], parts.length > 1 ? parts[1] : ""));
+        } catch (OipException e) {
+            throw new UsageException(what + e.message());
+        }
     }
 
     /**

@@ -8,35 +8,24 @@ import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
 
 /** Prints a script by which a shell completes the command. */
-final class CompletionCommand implements Command {
+final class CompletionCommand extends NamedCommand {
     private final Supplier<List<Command>> all;
 
     /** @param all every command, this one included */
     CompletionCommand(Supplier<List<Command>> all) {
+        super(
+                "completion",
+                List.of("SHELL"),
+                List.of(),
+                "Prints the completion script of a shell: bash, zsh or fish.",
+                "bash: source <(isthmus completion bash)",
+                "zsh:  source <(isthmus completion zsh)",
+                "fish: isthmus completion fish | source");
         this.all = all;
     }
 
     private List<Command> commands() {
         return all.get().stream().filter(each -> !each.hidden()).toList();
-    }
-
-    @Override
-    public String name() {
-        return "completion";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of(
-                "Prints the completion script of a shell: bash, zsh or fish.",
-                "bash: source <(isthmus completion bash)",
-                "zsh:  source <(isthmus completion zsh)",
-                "fish: isthmus completion fish | source");
-    }
-
-    @Override
-    public List<String> operands() {
-        return List.of("SHELL");
     }
 
     @Override

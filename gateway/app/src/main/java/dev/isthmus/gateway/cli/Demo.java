@@ -1,45 +1,22 @@
 package dev.isthmus.gateway.cli;
 
-import dev.isthmus.gateway.call.BodyForm;
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.replay.ReplayClient;
+import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.Endpoint;
-import dev.isthmus.gateway.upstream.ServerCapabilities;
-import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.gateway.upstream.UpstreamRequest;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
-import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
-import dev.isthmus.gateway.upstream.rest.PoolLimits;
-import dev.isthmus.gateway.upstream.rest.RestUpstream;
-import dev.isthmus.oip.InferRequest;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ResponseForm;
-import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.message.ServerFeatures;
-import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
-import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.EventLoopGroup;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
-import java.time.Duration;
+import java.net.URI;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A demonstration for new users: sends a handwritten digit to the gateway's own port over REST and gRPC, and prints the
@@ -47,13 +24,10 @@ import java.util.concurrent.TimeUnit;
  */
 final class Demo {
     private static final ModelRef DIGITS = ModelRef.of("digits");
-    private static final int MAX_RESPONSE_BYTES = 1 << 20;
 
     private final InetSocketAddress address;
     private final String console;
     private final PrintWriter out;
-    private final Transport transport = Transport.best();
-    private final Transcoder transcoder = new Transcoder(WireLimits.DEFAULT);
 
     /** @param console the URL of the console's page that sends requests */
     Demo(InetSocketAddress address, String console, PrintWriter out) {
@@ -64,26 +38,21 @@ final class Demo {
 
     void run() throws Exception {
         byte[] sample = sample();
-        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         Endpoint self = new Endpoint(address.getHostString(), address.getPort());
-        UpstreamSettings settings =
-                UpstreamSettings.of("isthmus", self, Duration.ofSeconds(10), Duration.ofSeconds(1), MAX_RESPONSE_BYTES);
-        try (Upstream rest = new RestUpstream(
-                        settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
-                Upstream grpc = new GrpcUpstream(settings, ServerCapabilities.unknown(), ByteBufAllocator.DEFAULT)) {
-            out.println();
-            out.println("A handwritten digit, sent to the embedded model 'digits':");
-            RestBody body = new RestBody(Unpooled.copiedBuffer(sample), RestBody.ALL_JSON);
-            show("REST  POST /v2/models/digits/infer", ask(rest, loops, new InferMessage.RestMessage(body)));
-            InferMessage encoded = transcoder.request(
-                    ByteBufAllocator.DEFAULT,
-                    new InferMessage.DecodedRequest(decode(sample)),
-                    ServerFeatures.of(Wire.PROTOBUF));
-            show("gRPC  inference.GRPCInferenceService/ModelInfer", ask(grpc, loops, encoded));
-        } finally {
-            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
-        }
+        out.println();
+        out.println("A handwritten digit, sent to the embedded model 'digits':");
+        ask("REST  POST /v2/models/digits/infer", self, false, sample);
+        ask("gRPC  inference.GRPCInferenceService/ModelInfer", self, true, sample);
         commands(self);
+    }
+
+    private void ask(String how, Endpoint self, boolean grpc, byte[] sample) throws Exception {
+        URI url = URI.create("http://" + self.authority());
+        ServerConnection connection = new ServerConnection(url, null, grpc, BinaryTensorData.FALSE, Map.of(), 1);
+        try (ReplayClient client = new ReplayClient(connection, null)) {
+            ByteBuf body = Unpooled.wrappedBuffer(sample);
+            show(how, client.infer(ReplayClient.decoded(DIGITS, body, RestBody.ALL_JSON, WireLimits.DEFAULT), DIGITS));
+        }
     }
 
     private static byte[] sample() throws IOException {
@@ -93,31 +62,6 @@ final class Demo {
             }
             return in.readAllBytes();
         }
-    }
-
-    private static InferRequest decode(byte[] sample) {
-        RestRequestReader reader =
-                new RestRequestReader(ByteBufAllocator.DEFAULT, DIGITS, RestBody.ALL_JSON, false, WireLimits.DEFAULT);
-        ByteBuf text = Unpooled.wrappedBuffer(sample);
-        reader.feed(text);
-        text.release();
-        return reader.finish().request();
-    }
-
-    private InferResponse ask(Upstream gateway, EventLoopGroup loops, InferMessage request) throws Exception {
-        CompletableFuture<InferMessage> future = new CompletableFuture<>();
-        var loop = loops.next();
-        Call call = new Call(
-                new Operation.Infer(DIGITS, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false),
-                Call.NO_DEADLINE,
-                Map.of(),
-                loop,
-                ByteBufAllocator.DEFAULT);
-        loop.execute(() ->
-                gateway.send(call, new UpstreamRequest.InferenceRequest(DIGITS, request), new InferenceResult(future)));
-        InferMessage message = future.get(10, TimeUnit.SECONDS);
-        InferMessage decoded = transcoder.response(ByteBufAllocator.DEFAULT, message, ResponseForm.DECODED);
-        return ((InferMessage.Response) decoded).response();
     }
 
     private void show(String how, InferResponse response) {
@@ -150,23 +94,5 @@ final class Demo {
         out.println();
         out.println("Serving until interrupted (Ctrl-C). For your own servers: ./isthmus serve --config FILE");
         out.flush();
-    }
-
-    /** Receives one inference response. */
-    private record InferenceResult(CompletableFuture<InferMessage> future) implements Reply {
-        @Override
-        public void message(ReplyMessage message) {
-            if (message instanceof ReplyMessage.Inference inference) {
-                future.complete(inference.message());
-            }
-        }
-
-        @Override
-        public void complete() {}
-
-        @Override
-        public void fail(OipException failure) {
-            future.completeExceptionally(failure);
-        }
     }
 }

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.List;
 import java.util.Locale;
 import java.util.StringJoiner;
 import org.apache.commons.cli.Option;
@@ -14,115 +13,87 @@ final class FleetCommands {
         return node.asBoolean() ? "yes" : "no";
     }
 
-    /** The servers and their health. */
-    static final class ServersCommand extends RemoteCommand {
-        @Override
-        public String name() {
-            return "servers";
-        }
-
-        @Override
-        public List<String> description() {
-            return List.of(
-                    "Lists the servers of a running gateway, with their health and the reason if they are not ready.");
-        }
-
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            return admin.get("/servers");
-        }
-
-        @Override
-        int print(JsonNode document, Console console) {
-            TextTable table = new TextTable("UPSTREAM", "SERVER", "READY", "EJECTED", "MODELS", "REASON");
-            for (JsonNode server : document.path("servers")) {
-                int ready = 0;
-                for (JsonNode model : server.path("models")) {
-                    ready += model.path("ready").asBoolean() ? 1 : 0;
-                }
-                table.row(
-                        server.path("upstream").asText(),
-                        server.path("server").asText(),
-                        yes(server.path("ready")),
-                        yes(server.path("ejected")),
-                        ready + "/" + server.path("models").size(),
-                        server.path("reason").asText());
-            }
-            table.print(console.out());
-            return 0;
-        }
+    /** Lists the servers and their health. */
+    static RemoteCommand servers() {
+        return new RemoteCommand(
+                "servers",
+                "Lists the servers of a running gateway, with their health and the reason if they are not ready.",
+                "/servers",
+                FleetCommands::servers);
     }
 
-    /** The models and where they are. */
-    static final class ModelsCommand extends RemoteCommand {
-        @Override
-        public String name() {
-            return "models";
-        }
-
-        @Override
-        public List<String> description() {
-            return List.of("Lists the models of a running gateway, with their versions and servers.");
-        }
-
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            return admin.get("/index");
-        }
-
-        @Override
-        int print(JsonNode document, Console console) {
-            TextTable table = new TextTable("MODEL", "VERSION", "STATE", "SERVERS", "REASON");
-            for (JsonNode model : document.path("models")) {
-                StringJoiner servers = new StringJoiner(", ");
-                for (JsonNode server : model.path("servers")) {
-                    servers.add(server.path("upstream").asText() + " "
-                            + server.path("server").asText());
-                }
-                table.row(
-                        model.path("name").asText(),
-                        model.path("version").asText(),
-                        model.path("state").asText(),
-                        servers.toString(),
-                        model.path("reason").asText());
+    private static void servers(JsonNode document, Console console) {
+        TextTable table = new TextTable("UPSTREAM", "SERVER", "READY", "EJECTED", "MODELS", "REASON");
+        for (JsonNode server : document.path("servers")) {
+            int ready = 0;
+            for (JsonNode model : server.path("models")) {
+                ready += model.path("ready").asBoolean() ? 1 : 0;
             }
-            table.print(console.out());
-            for (JsonNode failure : document.path("failures")) {
-                console.err()
-                        .println("not listed: upstream "
-                                + failure.path("upstream").asText() + " "
-                                + failure.path("server").asText() + ": "
-                                + failure.path("reason").asText());
+            table.row(
+                    server.path("upstream").asText(),
+                    server.path("server").asText(),
+                    yes(server.path("ready")),
+                    yes(server.path("ejected")),
+                    ready + "/" + server.path("models").size(),
+                    server.path("reason").asText());
+        }
+        table.print(console.out());
+    }
+
+    /** Lists the models and where they are. */
+    static RemoteCommand models() {
+        return new RemoteCommand(
+                "models",
+                "Lists the models of a running gateway, with their versions and servers.",
+                "/index",
+                FleetCommands::models);
+    }
+
+    private static void models(JsonNode document, Console console) {
+        TextTable table = new TextTable("MODEL", "VERSION", "STATE", "SERVERS", "REASON");
+        for (JsonNode model : document.path("models")) {
+            StringJoiner servers = new StringJoiner(", ");
+            for (JsonNode server : model.path("servers")) {
+                servers.add(server.path("upstream").asText() + " "
+                        + server.path("server").asText());
             }
-            if (document.path("cut").asBoolean()) {
-                console.err().println("the list is longer than a gateway keeps");
-            }
-            return 0;
+            table.row(
+                    model.path("name").asText(),
+                    model.path("version").asText(),
+                    model.path("state").asText(),
+                    servers.toString(),
+                    model.path("reason").asText());
+        }
+        table.print(console.out());
+        for (JsonNode failure : document.path("failures")) {
+            console.err()
+                    .println("not listed: upstream "
+                            + failure.path("upstream").asText() + " "
+                            + failure.path("server").asText() + ": "
+                            + failure.path("reason").asText());
+        }
+        if (document.path("cut").asBoolean()) {
+            console.err().println("the list is longer than a gateway keeps");
         }
     }
 
     /** Whether the gateway accepts traffic. */
     static final class HealthCommand extends RemoteCommand {
-        @Override
-        public String name() {
-            return "health";
-        }
-
-        @Override
-        public List<String> description() {
-            return List.of("Says whether a running gateway is ready; exits with 1 if it is not.");
+        HealthCommand() {
+            super(
+                    "health",
+                    "Says whether a running gateway is ready; exits with 1 if it is not.",
+                    "/ready",
+                    (document, console) -> console.out()
+                            .println(
+                                    document.path("ready").asBoolean()
+                                            ? "ready"
+                                            : document.path("error").asText()));
         }
 
         @Override
         JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            return admin.ask("/ready").document();
-        }
-
-        @Override
-        int print(JsonNode document, Console console) {
-            boolean ready = document.path("ready").asBoolean();
-            console.out().println(ready ? "ready" : document.path("error").asText());
-            return exitCode(document);
+            return admin.ask("/ready");
         }
 
         @Override
@@ -131,71 +102,51 @@ final class FleetCommands {
         }
     }
 
-    /** The shadows and their comparisons. */
-    static final class ShadowsCommand extends RemoteCommand {
-        @Override
-        public String name() {
-            return "shadows";
-        }
+    /** Lists the shadows and their comparisons. */
+    static RemoteCommand shadows() {
+        return new RemoteCommand(
+                "shadows",
+                "Lists the shadows of a running gateway, with the differences that were found.",
+                "/shadows",
+                FleetCommands::shadows);
+    }
 
-        @Override
-        public List<String> description() {
-            return List.of("Lists the shadows of a running gateway, with the differences that were found.");
+    private static void shadows(JsonNode document, Console console) {
+        TextTable table =
+                new TextTable("MODEL", "SHADOW", "ANSWERED", "FAILED", "EQUAL", "DIFFERENT", "WORST", "LAST MISMATCH");
+        for (JsonNode shadow : document) {
+            JsonNode requests = shadow.path("requests");
+            JsonNode comparisons = shadow.path("comparisons");
+            table.row(
+                    shadow.path("model").asText(),
+                    shadow.path("shadow").asText(),
+                    requests.path("answered").asText(),
+                    Long.toString(requests.path("failed").asLong()
+                            + requests.path("timeout").asLong()
+                            + requests.path("dropped").asLong()),
+                    comparisons.path("equal").asText(),
+                    comparisons.path("different").asText(),
+                    shadow.path("worst_difference").asText(),
+                    shadow.path("last_mismatch").asText());
         }
-
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            return admin.get("/shadows");
-        }
-
-        @Override
-        int print(JsonNode document, Console console) {
-            TextTable table = new TextTable(
-                    "MODEL", "SHADOW", "ANSWERED", "FAILED", "EQUAL", "DIFFERENT", "WORST", "LAST MISMATCH");
-            for (JsonNode shadow : document) {
-                JsonNode requests = shadow.path("requests");
-                JsonNode comparisons = shadow.path("comparisons");
-                table.row(
-                        shadow.path("model").asText(),
-                        shadow.path("shadow").asText(),
-                        requests.path("answered").asText(),
-                        Long.toString(requests.path("failed").asLong()
-                                + requests.path("timeout").asLong()
-                                + requests.path("dropped").asLong()),
-                        comparisons.path("equal").asText(),
-                        comparisons.path("different").asText(),
-                        shadow.path("worst_difference").asText(),
-                        shadow.path("last_mismatch").asText());
-            }
-            table.print(console.out());
-            return 0;
-        }
+        table.print(console.out());
     }
 
     /** The ramps and their steps. */
     static final class RampsCommand extends RemoteCommand {
-        private static final Option MODEL = Option.builder()
-                .longOpt("model")
-                .hasArg()
-                .argName("MODEL")
-                .desc("The model whose ramp --do changes.")
-                .get();
+        private static final Option MODEL =
+                CommandOptions.valued("model", "MODEL", "The model whose ramp --do changes.");
         private static final Option ACTION = CommandOptions.valued(
                 "do", "pause|resume|restart|rollback", "Changes the ramp of --model. Needs the admin token.");
 
-        @Override
-        public String name() {
-            return "ramps";
-        }
-
-        @Override
-        public List<String> description() {
-            return List.of("Lists the ramps of a running gateway, or changes one: --model MODEL --do pause.");
-        }
-
-        @Override
-        List<Option> furtherOptions() {
-            return List.of(MODEL, ACTION);
+        RampsCommand() {
+            super(
+                    "ramps",
+                    "Lists the ramps of a running gateway, or changes one: --model MODEL --do pause.",
+                    "/ramps",
+                    RampsCommand::print,
+                    MODEL,
+                    ACTION);
         }
 
         @Override
@@ -203,7 +154,7 @@ final class FleetCommands {
             String model = arguments.text(MODEL);
             String action = arguments.text(ACTION);
             if (model == null && action == null) {
-                return admin.get("/ramps");
+                return super.document(admin, arguments);
             }
             if (model == null || action == null) {
                 throw new UsageException("--model and --do are expected together");
@@ -211,8 +162,7 @@ final class FleetCommands {
             return admin.post("/ramps/" + AdminClient.segment(model) + "/" + AdminClient.segment(action));
         }
 
-        @Override
-        int print(JsonNode document, Console console) {
+        private static void print(JsonNode document, Console console) {
             TextTable table =
                     new TextTable("MODEL", "TARGET", "STATE", "SHARE", "STEP", "ANSWERED", "ERRORS", "REASON");
             for (JsonNode ramp : document) {
@@ -227,7 +177,6 @@ final class FleetCommands {
                         ramp.path("reason").asText());
             }
             table.print(console.out());
-            return 0;
         }
 
         private static String percent(JsonNode share) {

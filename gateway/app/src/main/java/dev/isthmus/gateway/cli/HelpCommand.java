@@ -4,27 +4,13 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /** Prints the help, in general or of one command. */
-final class HelpCommand implements Command {
+final class HelpCommand extends NamedCommand {
     private final Supplier<List<Command>> all;
 
     /** @param all every command, this one included */
     HelpCommand(Supplier<List<Command>> all) {
+        super("help", List.of("[COMMAND]"), List.of(), "Prints this help, or that of a command: isthmus help serve.");
         this.all = all;
-    }
-
-    @Override
-    public String name() {
-        return "help";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of("Prints this help, or that of a command: isthmus help serve.");
-    }
-
-    @Override
-    public List<String> operands() {
-        return List.of("[COMMAND]");
     }
 
     @Override

@@ -6,7 +6,6 @@ import dev.isthmus.gateway.replay.InferRun;
 import dev.isthmus.gateway.replay.InferSettings;
 import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -22,7 +21,7 @@ import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
 /** Sends an inference request, once or many times. */
-final class InferCommand implements Command {
+final class InferCommand extends NamedCommand {
     private static final int FAILED = 1;
     private static final int MAX_COUNT = 1_000_000;
     private static final int MAX_CONCURRENCY = 10_000;
@@ -49,34 +48,21 @@ final class InferCommand implements Command {
             CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
     private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
-    @Override
-    public String name() {
-        return "infer";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of(
+    InferCommand() {
+        super(
+                "infer",
+                List.of("MODEL"),
+                List.of(FILE, URL, GRPC, COUNT, CONCURRENCY, HEADER, TOKEN, CA, OUTPUT),
                 "Sends an inference request and prints the response, or with -n who responded, and how fast.",
                 "MODEL is the name that a client requests, or NAME/VERSION.",
                 "Exit status: 0 all were answered, 1 some failed, 2 the request is refused before it is sent.");
     }
 
     @Override
-    public List<String> operands() {
-        return List.of("MODEL");
-    }
-
-    @Override
-    public List<Option> options() {
-        return List.of(FILE, URL, GRPC, COUNT, CONCURRENCY, HEADER, TOKEN, CA, OUTPUT);
-    }
-
-    @Override
     public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
         boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
         ServerConnection connection = connection(arguments);
-        ModelRef model = model(arguments.operand(0));
+        ModelRef model = CommandOptions.model("", arguments.operand(0));
         int count = CommandOptions.count(arguments, COUNT, 1, MAX_COUNT);
         Path file = arguments.file(FILE);
         String given = file == null ? null : text(FILE, file);
@@ -124,15 +110,6 @@ final class InferCommand implements Command {
                 BinaryTensorData.AUTO,
                 headers(arguments),
                 CommandOptions.count(arguments, CONCURRENCY, 1, MAX_CONCURRENCY));
-    }
-
-    private static ModelRef model(String text) throws UsageException {
-        String[] parts = text.split("/", 2);
-        try {
-            return NameGrammar.checked(new ModelRef(parts[0], parts.length > 1 ? parts[1] : ""));
-        } catch (OipException e) {
-            throw new UsageException(e.message());
-        }
     }
 
     private static Map<String, String> headers(Arguments arguments) throws UsageException {

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /** Makes an API key. */
-final class KeyCommand implements Command {
+final class KeyCommand extends NamedCommand {
     /** Lets scanners for secrets find it. */
     private static final String PREFIX = "isthmus_";
 
@@ -24,25 +24,14 @@ final class KeyCommand implements Command {
     }
 
     KeyCommand(RandomGenerator random) {
-        this.random = random;
-    }
-
-    @Override
-    public String name() {
-        return "key";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of(
+        super(
+                "key",
+                List.of("NAME"),
+                List.of(),
                 "Makes an API key, and the line for the file of keys.",
                 "NAME is the name of the caller. Groups may be added to the line, separated by spaces.",
                 "The key is shown only here: the file has its SHA-256.");
-    }
-
-    @Override
-    public List<String> operands() {
-        return List.of("NAME");
+        this.random = random;
     }
 
     @Override

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.settings.LogArea;
-import java.util.List;
 import java.util.Map;
 import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
@@ -15,26 +14,18 @@ final class LoggingCommand extends RemoteCommand {
             "logger",
             LogArea.labels().replace(", ", "|"),
             "The area that --level changes. Default: all but libraries.");
-    private static final Option TIME = Option.builder()
-            .longOpt("for")
-            .hasArg()
-            .argName("TIME")
-            .desc("How long the level holds, at most 24h. Default: 10m.")
-            .get();
+    private static final Option TIME =
+            CommandOptions.valued("for", "TIME", "How long the level holds, at most 24h. Default: 10m.");
 
-    @Override
-    public String name() {
-        return "logging";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of("Lists the log levels of a running gateway, or sets one for a time: --level debug --for 10m.");
-    }
-
-    @Override
-    List<Option> furtherOptions() {
-        return List.of(LEVEL, LOGGER, TIME);
+    LoggingCommand() {
+        super(
+                "logging",
+                "Lists the log levels of a running gateway, or sets one for a time: --level debug --for 10m.",
+                "/logging",
+                LoggingCommand::print,
+                LEVEL,
+                LOGGER,
+                TIME);
     }
 
     @Override
@@ -43,7 +34,7 @@ final class LoggingCommand extends RemoteCommand {
         String logger = arguments.text(LOGGER);
         String time = arguments.text(TIME);
         if (level == null && logger == null && time == null) {
-            return admin.get("/logging");
+            return super.document(admin, arguments);
         }
         if (level == null) {
             throw new UsageException("--logger and --for need --level");
@@ -56,8 +47,7 @@ final class LoggingCommand extends RemoteCommand {
         return value == null ? "" : "&" + name + "=" + AdminClient.segment(value);
     }
 
-    @Override
-    int print(JsonNode document, Console console) {
+    private static void print(JsonNode document, Console console) {
         TextTable table = new TextTable("LOGGER", "LEVEL", "UNTIL", "THEN");
         for (Map.Entry<String, JsonNode> each : document.path("loggers").properties()) {
             table.row(
@@ -67,6 +57,5 @@ final class LoggingCommand extends RemoteCommand {
                     each.getValue().path("configured").asText());
         }
         table.print(console.out());
-        return 0;
     }
 }

@@ -1,32 +1,33 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.apache.commons.cli.Option;
 
 /** A command that asks the admin address of a running gateway for a document and prints it. */
-abstract class RemoteCommand implements Command {
+class RemoteCommand extends NamedCommand {
+    private final String path;
+    private final BiConsumer<JsonNode, Console> print;
 
-    @Override
-    public final List<Option> options() {
-        List<Option> all = new ArrayList<>(RemoteOptions.ALL);
-        all.addAll(furtherOptions());
-        return all;
-    }
-
-    /** Options of this command alone. */
-    List<Option> furtherOptions() {
-        return List.of();
+    /**
+     * @param path of the document
+     * @param print prints the document for people
+     * @param further options of this command alone
+     */
+    RemoteCommand(
+            String name, String description, String path, BiConsumer<JsonNode, Console> print, Option... further) {
+        super(name, List.of(), RemoteOptions.with(further), description);
+        this.path = path;
+        this.print = print;
     }
 
     /** Asks for the document. */
-    abstract JsonNode document(AdminClient admin, Arguments arguments) throws Exception;
+    JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
+        return admin.get(path);
+    }
 
-    /** Prints the document for people; returns the exit code. */
-    abstract int print(JsonNode document, Console console);
-
-    /** The exit code where the document is printed as it is. */
+    /** The exit code, once the document is printed. */
     int exitCode(JsonNode document) {
         return 0;
     }
@@ -38,9 +39,10 @@ abstract class RemoteCommand implements Command {
             JsonNode document = document(admin, arguments);
             if (options.json()) {
                 console.out().println(document.toPrettyString());
-                return exitCode(document);
+            } else {
+                print.accept(document, console);
             }
-            return print(document, console);
+            return exitCode(document);
         } catch (AdminClient.AdminException e) {
             console.err().println("isthmus " + name() + ": " + e.getMessage());
             return 1;

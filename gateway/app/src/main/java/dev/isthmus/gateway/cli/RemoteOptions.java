@@ -3,6 +3,7 @@ package dev.isthmus.gateway.cli;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.apache.commons.cli.Option;
@@ -23,28 +24,19 @@ record RemoteOptions(
     private static final String TABLE = "table";
     private static final String JSON = "json";
 
-    private static final Option ADMIN = Option.builder()
-            .longOpt("admin")
-            .hasArg()
-            .argName("URL")
-            .desc("Admin address of the gateway, HOST:PORT or a URL; default " + DEFAULT_ADMIN + ".")
-            .get();
-    private static final Option TOKEN = Option.builder()
-            .longOpt("token-file")
-            .hasArg()
-            .argName("FILE")
-            .desc("File with the admin token.")
-            .get();
-    private static final Option AUTHORITY = Option.builder()
-            .longOpt("ca-file")
-            .hasArg()
-            .argName("FILE")
-            .desc("PEM file with the authorities that may have issued the gateway's certificate.")
-            .get();
+    private static final Option ADMIN = CommandOptions.valued(
+            "admin", "URL", "Admin address of the gateway, HOST:PORT or a URL; default " + DEFAULT_ADMIN + ".");
+    private static final Option TOKEN = CommandOptions.valued("token-file", "FILE", "File with the admin token.");
+    private static final Option AUTHORITY = CommandOptions.valued(
+            "ca-file", "FILE", "PEM file with the authorities that may have issued the gateway's certificate.");
     private static final Option OUTPUT = CommandOptions.output("Form of the output.", TABLE, JSON);
 
-    /** The options of every command that asks a running gateway. */
-    static final List<Option> ALL = List.of(ADMIN, TOKEN, AUTHORITY, OUTPUT);
+    /** The options of every command that asks a running gateway, and further ones. */
+    static List<Option> with(Option... further) {
+        List<Option> all = new ArrayList<>(List.of(ADMIN, TOKEN, AUTHORITY, OUTPUT));
+        all.addAll(List.of(further));
+        return all;
+    }
 
     /** @throws UsageException if a value is not what is expected */
     static RemoteOptions of(Arguments arguments) throws UsageException {

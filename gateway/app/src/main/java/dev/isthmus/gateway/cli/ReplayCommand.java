@@ -6,7 +6,6 @@ import dev.isthmus.gateway.replay.ReplayRun;
 import dev.isthmus.gateway.replay.ReplaySettings;
 import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.compare.FloatTolerance;
@@ -19,7 +18,7 @@ import java.util.Map;
 import org.apache.commons.cli.Option;
 
 /** Sends the requests of a payload log again. */
-final class ReplayCommand implements Command {
+final class ReplayCommand extends NamedCommand {
     private static final int DIFFERENT = 1;
     private static final int MAX_CONCURRENCY = 10_000;
     private static final double MAX_RATE = 1_000_000;
@@ -47,27 +46,14 @@ final class ReplayCommand implements Command {
             "concurrency", "N", "Requests at a time; 1 by default, " + OPEN_CONCURRENCY + " with --rate.");
     private static final Option OUTPUT = CommandOptions.output("Form of the report.", "text", "json");
 
-    @Override
-    public String name() {
-        return "replay";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of(
+    ReplayCommand() {
+        super(
+                "replay",
+                List.of("FILE"),
+                List.of(TO, CA, GRPC, FORM, HEADER, MODEL, COMPARE, RTOL, ATOL, RATE, CONCURRENCY, OUTPUT),
                 "Sends the requests of a payload log again, and compares the responses.",
                 "FILE is a file that 'payload_log' of the configuration wrote: a CloudEvent of JSON in each line.",
                 "Exit status: 0 all were answered and none differs, 1 some failed or differ, 2 lines cannot be used.");
-    }
-
-    @Override
-    public List<String> operands() {
-        return List.of("FILE");
-    }
-
-    @Override
-    public List<Option> options() {
-        return List.of(TO, CA, GRPC, FORM, HEADER, MODEL, COMPARE, RTOL, ATOL, RATE, CONCURRENCY, OUTPUT);
     }
 
     @Override
@@ -132,13 +118,7 @@ final class ReplayCommand implements Command {
     private static Map<String, ModelRef> models(Arguments arguments) throws UsageException {
         Map<String, ModelRef> models = new HashMap<>();
         for (Map.Entry<String, String> each : arguments.pairs(MODEL).entrySet()) {
-            String[] parts = each.getValue().split("/", 2);
-            try {
-                models.put(
-                        each.getKey(), NameGrammar.checked(new ModelRef(parts[0], parts.length > 1 ? parts[1] : "")));
-            } catch (OipException e) {
-                throw new UsageException("--model: " + e.message());
-            }
+            models.put(each.getKey(), CommandOptions.model("--model: ", each.getValue()));
         }
         return models;
     }

@@ -13,30 +13,19 @@ import java.util.Objects;
 import org.apache.commons.cli.Option;
 
 /** Shows the traffic of a running gateway, by model and by server. */
-final class TopCommand implements Command {
+final class TopCommand extends NamedCommand {
     private static final Option ONCE =
             CommandOptions.flag("once", "Print the rates of one interval and end, as without a terminal.");
     private static final Option INTERVAL =
             CommandOptions.valued("interval", "TIME", "Time between two looks at the gateway; default 2s.");
 
-    @Override
-    public String name() {
-        return "top";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of(
+    TopCommand() {
+        super(
+                "top",
+                List.of(),
+                RemoteOptions.with(ONCE, INTERVAL),
                 "Shows the traffic of a running gateway by model and server, until interrupted.",
                 "Only inferences count. FAILED/S: because of a server or the gateway; REJECTED/S: because of the client.");
-    }
-
-    @Override
-    public List<Option> options() {
-        List<Option> all = new ArrayList<>(RemoteOptions.ALL);
-        all.add(ONCE);
-        all.add(INTERVAL);
-        return all;
     }
 
     @Override

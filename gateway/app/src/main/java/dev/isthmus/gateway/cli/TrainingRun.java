@@ -14,7 +14,7 @@ import java.util.List;
  * Starts the gateway on free loopback ports, sends requests of all kinds and exits: the training run for the JDK's AOT
  * cache.
  */
-final class TrainingRun implements Command {
+final class TrainingRun extends NamedCommand {
     private static final String CONFIG = """
             listeners: [{host: 127.0.0.1, port: 0}]
             health: {warm_up: 0s}
@@ -33,17 +33,12 @@ final class TrainingRun implements Command {
 
     /** @param limit of its warm-up */
     TrainingRun(Duration limit) {
+        super(
+                "train",
+                List.of(),
+                List.of(),
+                "Starts, answers requests of its own and ends: the training run of the JDK's AOT cache.");
         this.limit = limit;
-    }
-
-    @Override
-    public String name() {
-        return "train";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of("Starts, answers requests of its own and ends: the training run of the JDK's AOT cache.");
     }
 
     @Override

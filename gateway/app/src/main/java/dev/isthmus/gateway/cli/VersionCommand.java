@@ -5,16 +5,13 @@ import java.io.PrintWriter;
 import java.util.List;
 
 /** Prints what was built from what, and which JVM runs it. */
-final class VersionCommand implements Command {
-
-    @Override
-    public String name() {
-        return "version";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of("Prints version, commit, its time, and the JDKs that built it and run it.");
+final class VersionCommand extends NamedCommand {
+    VersionCommand() {
+        super(
+                "version",
+                List.of(),
+                List.of(),
+                "Prints version, commit, its time, and the JDKs that built it and run it.");
     }
 
     @Override

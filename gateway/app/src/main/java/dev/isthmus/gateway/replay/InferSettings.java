@@ -3,8 +3,6 @@ package dev.isthmus.gateway.replay;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
-import dev.isthmus.transcoder.rest.RestRequestReader;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 
@@ -27,13 +25,10 @@ public record InferSettings(ServerConnection connection, ModelRef model, String 
 
     /** The decoded request, owned by the caller. */
     RestRequest decoded() {
-        RestRequestReader reader =
-                new RestRequestReader(ByteBufAllocator.DEFAULT, model, RestBody.ALL_JSON, true, RecordedEvent.LIMITS);
-        try {
-            reader.feed(Unpooled.wrappedBuffer(request.getBytes(StandardCharsets.UTF_8)));
-            return reader.finish();
-        } finally {
-            reader.release();
-        }
+        return ReplayClient.decoded(
+                model,
+                Unpooled.wrappedBuffer(request.getBytes(StandardCharsets.UTF_8)),
+                RestBody.ALL_JSON,
+                RecordedEvent.LIMITS);
     }
 }

@@ -10,7 +10,6 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
-import dev.isthmus.transcoder.rest.RestRequestReader;
 import dev.isthmus.transcoder.rest.RestResponseReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -210,14 +209,8 @@ final class RecordedEvent {
      *
      * @throws dev.isthmus.oip.OipException if it is not valid
      */
-    RestRequest request(ByteBufAllocator allocator) {
-        RestRequestReader reader = new RestRequestReader(allocator, model(), jsonLength(), true, LIMITS);
-        try {
-            reader.feed(content());
-            return reader.finish();
-        } finally {
-            reader.release();
-        }
+    RestRequest request() {
+        return ReplayClient.decoded(model(), content(), jsonLength(), LIMITS);
     }
 
     /**

@@ -9,7 +9,6 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
-import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -31,9 +30,12 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
+import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
@@ -41,10 +43,8 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -70,25 +70,11 @@ public final class ReplayClient implements AutoCloseable {
     }
 
     /**
-     * For one request at a time.
+     * As the other one.
      *
-     * @param ca as in {@link ServerConnection}
      * @param serverName that the server's certificate must have; null for the host of the URL
-     * @param headers of each request
-     * @throws UnknownHostException if the host of the URL has no address
      */
-    public static ReplayClient to(
-            URI url,
-            @Nullable Path ca,
-            @Nullable String serverName,
-            boolean grpc,
-            BinaryTensorData binary,
-            Map<String, String> headers)
-            throws UnknownHostException {
-        return new ReplayClient(new ServerConnection(url, ca, grpc, binary, headers, 1), serverName);
-    }
-
-    private ReplayClient(ServerConnection connection, @Nullable String serverName) throws UnknownHostException {
+    public ReplayClient(ServerConnection connection, @Nullable String serverName) throws UnknownHostException {
         this.connection = connection;
         URI to = connection.to();
         boolean secure = "https".equals(to.getScheme());
@@ -171,6 +157,22 @@ public final class ReplayClient implements AutoCloseable {
         return ((InferMessage.Response) decoded).response();
     }
 
+    /**
+     * The decoded request with this body (borrowed), owned by the caller.
+     *
+     * @param jsonLength as in {@link RestBody#jsonLength()}
+     * @throws OipException if it is not valid
+     */
+    public static RestRequest decoded(ModelRef model, ByteBuf body, long jsonLength, WireLimits limits) {
+        RestRequestReader reader = new RestRequestReader(ALLOCATOR, model, jsonLength, true, limits);
+        try {
+            reader.feed(body);
+            return reader.finish();
+        } finally {
+            reader.release();
+        }
+    }
+
     private ReplyMessage ask(Operation operation, UpstreamRequest request) throws InterruptedException {
         EventLoop loop = loops.next();
         Call call = new Call(operation, Call.NO_DEADLINE, connection.headers(), loop, ALLOCATOR);
@@ -187,7 +189,7 @@ public final class ReplayClient implements AutoCloseable {
     }
 
     /** Receives one message. */
-    private record AwaitedReply(CompletableFuture<ReplyMessage> result) implements Reply {
+    public record AwaitedReply(CompletableFuture<ReplyMessage> result) implements Reply {
         @Override
         public void message(ReplyMessage message) {
             if (!result.complete(message)) {

@@ -157,7 +157,7 @@ public final class ReplayRun {
     private void exchange(RecordedEvent event, @Nullable RecordedEvent expected, ReplayClient client) {
         RestRequest request;
         try {
-            request = event.request(ALLOCATOR);
+            request = event.request();
         } catch (OipException invalid) {
             report.badLine(event.line(), "a valid request is expected: " + invalid.message());
             return;

@@ -3,16 +3,18 @@ package dev.isthmus.gateway.tryit;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.diagnosis.EndedCall;
+import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Reports the timelines of the calls that somebody waits for, and sees no others. Thread-safe. */
 public final class CallTimelines implements Layer {
-    private final Map<String, CompletableFuture<CallTimeline>> awaited = new ConcurrentHashMap<>();
+    private final Map<String, CompletableFuture<Map<String, Object>>> awaited = new ConcurrentHashMap<>();
 
-    /** The timeline of the next call with this request id, when it has ended. */
-    CompletableFuture<CallTimeline> await(String requestId) {
+    /** The timeline of the next call with this request id, when it has ended: as in {@link EndedCall}, and the caller. */
+    CompletableFuture<Map<String, Object>> await(String requestId) {
         return awaited.computeIfAbsent(requestId, id -> new CompletableFuture<>());
     }
 
@@ -32,9 +34,11 @@ public final class CallTimelines implements Layer {
         if (awaited.isEmpty()) {
             return;
         }
-        CompletableFuture<CallTimeline> waiting = awaited.remove(call.requestId());
+        CompletableFuture<Map<String, Object>> waiting = awaited.remove(call.requestId());
         if (waiting != null) {
-            waiting.complete(CallTimeline.of(call));
+            Map<String, Object> timeline = EndedCall.of(0, Instant.now(), call).document();
+            timeline.put("caller", call.principal().name());
+            waiting.complete(timeline);
         }
     }
 }

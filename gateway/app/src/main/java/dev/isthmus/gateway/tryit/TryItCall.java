@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.replay.ReplayClient;
+import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
 import dev.isthmus.oip.ErrorCode;
@@ -53,7 +54,7 @@ final class TryItCall {
      */
     ObjectNode send(RestRequest decoded) {
         answer.put("request_id", id).put("listener", listener.loopback().toString());
-        CompletableFuture<CallTimeline> timeline = timelines.await(id);
+        CompletableFuture<Map<String, Object>> timeline = timelines.await(id);
         try (ReplayClient client = client(decoded)) {
             long from = System.nanoTime();
             infer(client, decoded);
@@ -73,13 +74,15 @@ final class TryItCall {
         headers.put("x-request-id", id);
         BinaryTensorData binary = request.form() == RequestForm.BINARY ? BinaryTensorData.TRUE : BinaryTensorData.FALSE;
         try {
-            return ReplayClient.to(
-                    listener.loopback(),
-                    listener.certificate(),
-                    listener.certifiedName(),
-                    request.form() == RequestForm.GRPC,
-                    binary,
-                    headers);
+            return new ReplayClient(
+                    new ServerConnection(
+                            listener.loopback(),
+                            listener.certificate(),
+                            request.form() == RequestForm.GRPC,
+                            binary,
+                            headers,
+                            1),
+                    listener.certifiedName());
         } catch (IOException | RuntimeException e) {
             decoded.request().release();
             throw e instanceof OipException known
@@ -149,10 +152,10 @@ final class TryItCall {
     }
 
     /** Null if the call never reached the gateway. */
-    private static @Nullable ObjectNode timeline(CompletableFuture<CallTimeline> timeline) {
+    private static @Nullable JsonNode timeline(CompletableFuture<Map<String, Object>> timeline) {
         try {
-            return TryItPages.await(timeline, TIMELINE_SECONDS, "the timeline of the call")
-                    .document();
+            return TryItInput.JSON.valueToTree(
+                    TryItPages.await(timeline, TIMELINE_SECONDS, "the timeline of the call"));
         } catch (OipException none) {
             return null;
         }

@@ -8,11 +8,11 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.explain.RouteExplanation;
 import dev.isthmus.gateway.openapi.ExampleRequest;
+import dev.isthmus.gateway.replay.ReplayClient;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
@@ -34,6 +34,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 
 /** What the page asks for: the form of a model, the commands of a request, and one request. Thread-safe. */
 public final class TryItPages {
@@ -47,18 +48,17 @@ public final class TryItPages {
     private final CallTimelines timelines;
     private final Semaphore turns = new Semaphore(AT_ONCE);
 
-    /** The gateway whose models are tried. */
-    public interface RunningGateway {
-        GatewayConfig config();
-
-        Catalogue catalogue();
-
-        /** The bound addresses of the listeners, in their order. */
-        List<InetSocketAddress> addresses();
-
-        /** The event loop for a call, any of them. */
-        EventLoop loop();
-    }
+    /**
+     * The gateway whose models are tried.
+     *
+     * @param addresses the bound addresses of the listeners, in their order
+     * @param loop the event loop for a call, any of them
+     */
+    public record RunningGateway(
+            Supplier<GatewayConfig> config,
+            Supplier<Catalogue> catalogue,
+            Supplier<List<InetSocketAddress>> addresses,
+            Supplier<EventLoop> loop) {}
 
     /** @param timelines notified of each call */
     public TryItPages(RunningGateway gateway, CallTimelines timelines) {
@@ -112,11 +112,11 @@ public final class TryItPages {
 
     private ModelMetadata metadata(ModelRef model) {
         CompletableFuture<ReplyMessage> found = new CompletableFuture<>();
-        EventLoop loop = gateway.loop();
+        EventLoop loop = gateway.loop().get();
         loop.execute(() -> {
             Call call = new Call(new Operation.ReadModelMetadata(model), Call.NO_DEADLINE, Map.of(), loop, ALLOCATOR);
             try {
-                gateway.catalogue().modelMetadata(call, model, new AwaitedMetadata(found));
+                gateway.catalogue().get().modelMetadata(call, model, new ReplayClient.AwaitedReply(found));
             } catch (OipException unknown) {
                 found.completeExceptionally(unknown);
             }
@@ -125,23 +125,6 @@ public final class TryItPages {
             return of.metadata();
         }
         throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the model's metadata are expected");
-    }
-
-    private record AwaitedMetadata(CompletableFuture<ReplyMessage> result) implements Reply {
-        @Override
-        public void message(ReplyMessage message) {
-            if (!result.complete(message)) {
-                message.release();
-            }
-        }
-
-        @Override
-        public void complete() {}
-
-        @Override
-        public void fail(OipException failure) {
-            result.completeExceptionally(failure);
-        }
     }
 
     static <T> T await(CompletableFuture<T> future, int seconds, String what) {
@@ -161,7 +144,8 @@ public final class TryItPages {
     }
 
     private OwnListener listener() {
-        return OwnListener.first(gateway.config().listeners(), gateway.addresses());
+        return OwnListener.first(
+                gateway.config().get().listeners(), gateway.addresses().get());
     }
 
     private ObjectNode commands(AdminRequest request) {
@@ -169,7 +153,7 @@ public final class TryItPages {
     }
 
     private static ObjectNode commands(TryItRequest tried, URI url) {
-        RestRequest decoded = tried.decoded(ALLOCATOR);
+        RestRequest decoded = tried.decoded();
         try {
             return new RequestCommands(tried, url).document(decoded.request());
         } finally {
@@ -180,7 +164,7 @@ public final class TryItPages {
     private AdminResponse send(AdminRequest request) {
         TryItRequest tried = TryItRequest.parse(request.body());
         OwnListener listener = listener();
-        RestRequest decoded = tried.decoded(ALLOCATOR);
+        RestRequest decoded = tried.decoded();
         ObjectNode answer;
         if (!turns.tryAcquire()) {
             decoded.request().release();
@@ -200,7 +184,7 @@ public final class TryItPages {
     private List<String> explanation(TryItRequest tried) {
         String version = tried.model().version();
         return new RouteExplanation(
-                        gateway.config(),
+                        gateway.config().get(),
                         new RouteExplanation.ExplainedCall(
                                 tried.model().name(), version.isEmpty() ? null : version, tried.headers(), Map.of()))
                 .lines();

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.openapi.ExampleRequest;
+import dev.isthmus.gateway.replay.ReplayClient;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ModelMetadata;
@@ -12,8 +13,6 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
-import dev.isthmus.transcoder.rest.RestRequestReader;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
@@ -154,19 +153,13 @@ record TryItRequest(ModelRef model, RequestForm form, List<TryItInput> inputs, M
      *
      * @throws OipException INVALID_ARGUMENT if it is not valid
      */
-    RestRequest decoded(ByteBufAllocator allocator) {
+    RestRequest decoded() {
         byte[] text;
         try {
             text = TryItInput.JSON.writeValueAsBytes(json());
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("cannot serialize a tree of plain values", e);
         }
-        RestRequestReader reader = new RestRequestReader(allocator, model, RestBody.ALL_JSON, true, WireLimits.DEFAULT);
-        try {
-            reader.feed(Unpooled.wrappedBuffer(text));
-            return reader.finish();
-        } finally {
-            reader.release();
-        }
+        return ReplayClient.decoded(model, Unpooled.wrappedBuffer(text), RestBody.ALL_JSON, WireLimits.DEFAULT);
     }
 }

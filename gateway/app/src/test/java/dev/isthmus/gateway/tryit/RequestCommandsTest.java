@@ -4,14 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.transcoder.rest.RestRequest;
-import io.netty.buffer.UnpooledByteBufAllocator;
 import java.net.URI;
 import org.junit.jupiter.api.Test;
 
 class RequestCommandsTest {
     private static JsonNode commands(String url, String form, String rest) {
         TryItRequest request = TryItRequest.parse("{\"model\": \"a m\", \"form\": \"" + form + "\"" + rest + "}");
-        RestRequest decoded = request.decoded(UnpooledByteBufAllocator.DEFAULT);
+        RestRequest decoded = request.decoded();
         try {
             return new RequestCommands(request, URI.create(url)).document(decoded.request());
         } finally {

@@ -126,7 +126,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
             if (pending.guarded()) {
                 sessions.require(pending.request(), pending.changes());
             }
-            return pending.route().handler().handle(pending.request());
+            return pending.route().handler().apply(pending.request());
         } catch (OipException refused) {
             return AdminResponse.error(refused.code().httpStatus(), refused.message());
         } catch (RuntimeException fault) {

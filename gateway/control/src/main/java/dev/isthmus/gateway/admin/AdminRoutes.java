@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The routes of the admin listener. Thread-safe; routes may be added at any time. */
@@ -12,18 +13,20 @@ public final class AdminRoutes {
     static final String POST = "POST";
     private static final List<String> METHODS = List.of(GET, POST);
 
-    private final Map<String, AdminHandler> handlers = new ConcurrentHashMap<>();
+    private final Map<String, Function<AdminRequest, AdminResponse>> handlers = new ConcurrentHashMap<>();
 
     /** The route that matches a request. */
-    record RouteMatch(AdminHandler handler, String tail) {}
+    record RouteMatch(Function<AdminRequest, AdminResponse> handler, String tail) {}
 
     /**
      * Adds or replaces a route.
      *
      * @param method GET for reading; POST for changes, which need the token
      * @param path as in the URL; a path that ends in {@code /*} matches everything below it
+     * @param handler called on one of the few threads of the admin listener; may block briefly, and throw an
+     *     {@link dev.isthmus.oip.OipException} to reject the request with the HTTP status of its code
      */
-    public AdminRoutes route(String method, String path, AdminHandler handler) {
+    public AdminRoutes route(String method, String path, Function<AdminRequest, AdminResponse> handler) {
         if (!METHODS.contains(method) || !path.startsWith("/")) {
             throw new IllegalArgumentException(
                     "a route needs GET or POST and a path that starts with '/', got " + method + " " + path);
@@ -35,12 +38,12 @@ public final class AdminRoutes {
     /** @param path without the query, not decoded */
     @Nullable
     RouteMatch find(String method, String path) {
-        AdminHandler exact = handlers.get(method + " " + path);
+        Function<AdminRequest, AdminResponse> exact = handlers.get(method + " " + path);
         if (exact != null) {
             return new RouteMatch(exact, "");
         }
         for (int slash = path.lastIndexOf('/'); slash >= 0; slash = path.lastIndexOf('/', slash - 1)) {
-            AdminHandler below = handlers.get(method + " " + path.substring(0, slash) + "/*");
+            Function<AdminRequest, AdminResponse> below = handlers.get(method + " " + path.substring(0, slash) + "/*");
             if (below != null && slash + 1 < path.length()) {
                 return new RouteMatch(below, path.substring(slash + 1));
             }

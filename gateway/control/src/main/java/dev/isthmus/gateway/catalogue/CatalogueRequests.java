@@ -14,6 +14,7 @@ import io.netty.channel.EventLoop;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Sends the catalogue's own requests, without client headers and with a timeout of five seconds. Used on its loop.
@@ -24,12 +25,16 @@ record CatalogueRequests(
         EventLoop loop, ByteBufAllocator allocator, BiConsumer<String, String> failed, IndexRequest index) {
     private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    /** Receives the result of a request: one of the two methods is called, once. */
+    /** Receives the result of a request, once. */
+    @FunctionalInterface
     interface ResultHandler {
-        /** The response, taken. */
-        void received(ReplyMessage message);
-
-        void failed(OipException failure);
+        /**
+         * The request has ended.
+         *
+         * @param message the response, borrowed; null if there is none
+         * @param failure null if there is a response
+         */
+        void ended(@Nullable ReplyMessage message, @Nullable OipException failure);
     }
 
     void serverMetadata(Upstream server, ResultHandler handler) {
@@ -88,11 +93,13 @@ record CatalogueRequests(
 
         @Override
         public void message(ReplyMessage message) {
-            if (ended) {
+            try {
+                if (!ended) {
+                    ended = true;
+                    handler.ended(message, null);
+                }
+            } finally {
                 message.release();
-            } else {
-                ended = true;
-                handler.received(message);
             }
         }
 
@@ -109,7 +116,7 @@ record CatalogueRequests(
                 if (failure.code() != ErrorCode.NOT_FOUND && failure.code() != ErrorCode.UNIMPLEMENTED) {
                     counter.accept(upstream, what);
                 }
-                handler.failed(failure);
+                handler.ended(null, failure);
             }
         }
     }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The result of an operation on every server.
@@ -22,6 +23,9 @@ public record FanOutResult(String what, List<ServerOutcome> outcomes) {
         outcomes = List.copyOf(outcomes);
     }
 
+    /** @param failure null if the server has done it */
+    public record ServerOutcome(ServerId source, @Nullable OipException failure) {}
+
     /**
      * Empty if every server succeeded. The failure of a single server is returned as it is; otherwise the result has
      * the worst code and names the upstreams that succeeded, those that failed, and why.
@@ -29,8 +33,8 @@ public record FanOutResult(String what, List<ServerOutcome> outcomes) {
     public Optional<OipException> failure() {
         List<OipException> failures = new ArrayList<>();
         for (ServerOutcome outcome : outcomes) {
-            if (outcome instanceof ServerOutcome.Failed failed) {
-                failures.add(failed.failure());
+            if (outcome.failure() != null) {
+                failures.add(outcome.failure());
             }
         }
         if (outcomes.isEmpty()) {
@@ -48,11 +52,11 @@ public record FanOutResult(String what, List<ServerOutcome> outcomes) {
         Map<String, Set<String>> reasons = new LinkedHashMap<>();
         for (ServerOutcome outcome : outcomes) {
             String upstream = outcome.source().upstream();
-            boolean done = outcome instanceof ServerOutcome.Done;
-            counts.merge(upstream, ReadyCount.NONE.plus(done), ReadyCount::plus);
-            if (outcome instanceof ServerOutcome.Failed failed) {
+            OipException failure = outcome.failure();
+            counts.merge(upstream, ReadyCount.NONE.plus(failure == null), ReadyCount::plus);
+            if (failure != null) {
                 reasons.computeIfAbsent(upstream, name -> new LinkedHashSet<>())
-                        .add(MetadataLimits.reason(failed.failure().message()));
+                        .add(MetadataLimits.reason(failure.message()));
             }
         }
         List<String> succeeded = new ArrayList<>();

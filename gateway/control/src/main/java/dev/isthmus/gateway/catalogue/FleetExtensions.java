@@ -31,25 +31,37 @@ public final class FleetExtensions {
      * The gateway's metadata.
      *
      * @param self the gateway's name, version and own extensions, which come first
-     * @param servers those that reported their extensions; a server that never responded is left out, since calls to it
+     * @param servers the known extensions of those that reported their extensions; a server that never responded is left out, since calls to it
      *     fail anyway
      */
-    public static ServerMetadata of(ServerMetadata self, Collection<ServerExtensions> servers) {
+    public static ServerMetadata of(ServerMetadata self, Collection<Set<String>> servers) {
         Set<String> extensions = new LinkedHashSet<>(self.extensions());
         extensions.add(BINARY);
-        List<Set<String>> known = servers.stream().map(ServerExtensions::known).toList();
         // Extensions whose responses the gateway merges: one server is enough.
-        merged().filter(name -> known.stream().anyMatch(server -> server.contains(name)))
+        merged().filter(name -> servers.stream().anyMatch(server -> server.contains(name)))
                 .forEach(extensions::add);
         // In the order of the first server.
         Set<String> passed = passed();
-        known.stream()
+        servers.stream()
                 .limit(1)
                 .flatMap(Set::stream)
                 .filter(passed::contains)
-                .filter(name -> known.stream().allMatch(server -> server.contains(name)))
+                .filter(name -> servers.stream().allMatch(server -> server.contains(name)))
                 .forEach(extensions::add);
         return new ServerMetadata(self.name(), self.version(), List.copyOf(extensions));
+    }
+
+    /**
+     * The protocol's names of a server's extensions, in its order; KServe has another one for the repository.
+     *
+     * @param names as reported by the server
+     * @param sharedMemory whether clients may use shared memory with it
+     */
+    static Set<String> known(List<String> names, boolean sharedMemory) {
+        return names.stream()
+                .map(name -> RepositoryUpstreams.withoutIndex(name) ? RepositoryUpstreams.NAME : name)
+                .filter(name -> sharedMemory || !name.endsWith("shared_memory"))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
     private static Stream<String> merged() {

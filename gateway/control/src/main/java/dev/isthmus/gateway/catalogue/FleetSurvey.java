@@ -81,9 +81,8 @@ public final class FleetSurvey {
 
     private void begin() {
         for (ServerRecord record : records.all()) {
-            ask(
-                    handler -> requests.serverMetadata(record.server(), handler),
-                    new SurveyedServerHandler(record.server()));
+            Upstream server = record.server();
+            ask(() -> requests.serverMetadata(server, (message, failure) -> described(server, message)));
         }
         for (String name : locations.configured()) {
             for (Target target : locations.of(ModelRef.of(name)).targets()) {
@@ -98,24 +97,18 @@ public final class FleetSurvey {
     /** Several models may go to the same one. */
     private void describe(SurveyedModel model) {
         if (descriptions.putIfAbsent(model, new DescriptionResult(null, null)) == null) {
-            ask(
-                    handler -> requests.modelMetadata(model.server(), model.model(), handler),
-                    new SurveyedModelHandler(model));
+            ask(() -> requests.modelMetadata(
+                    model.server(), model.model(), (message, failure) -> described(model, message, failure)));
         }
     }
 
-    @FunctionalInterface
-    private interface Question {
-        void send(CatalogueRequests.ResultHandler handler);
-    }
-
-    private void ask(Question question, CatalogueRequests.ResultHandler handler) {
+    private void ask(Runnable request) {
         pending++;
         limiter.submit(() -> {
             if (result.isDone()) {
                 ended();
             } else {
-                question.send(handler);
+                request.run();
             }
         });
     }
@@ -125,50 +118,21 @@ public final class FleetSurvey {
         limiter.completed();
     }
 
-    private final class SurveyedServerHandler implements CatalogueRequests.ResultHandler {
-        private final Upstream server;
-
-        SurveyedServerHandler(Upstream server) {
-            this.server = server;
+    /** Not every server has metadata; if it does not respond, the health check says why. */
+    private void described(Upstream server, @Nullable ReplyMessage message) {
+        if (message instanceof ReplyMessage.Server is) {
+            metadata.put(server, is.metadata());
         }
-
-        @Override
-        public void received(ReplyMessage message) {
-            if (message instanceof ReplyMessage.Server is) {
-                metadata.put(server, is.metadata());
-            }
-            message.release();
-            ended();
-        }
-
-        @Override
-        public void failed(OipException failure) {
-            // The health check says why, and not every server has metadata.
-            ended();
-        }
+        ended();
     }
 
-    private final class SurveyedModelHandler implements CatalogueRequests.ResultHandler {
-        private final SurveyedModel model;
-
-        SurveyedModelHandler(SurveyedModel model) {
-            this.model = model;
-        }
-
-        @Override
-        public void received(ReplyMessage message) {
-            if (message instanceof ReplyMessage.Model is) {
-                descriptions.put(model, new DescriptionResult(is.metadata(), null));
-            }
-            message.release();
-            ended();
-        }
-
-        @Override
-        public void failed(OipException failure) {
+    private void described(SurveyedModel model, @Nullable ReplyMessage message, @Nullable OipException failure) {
+        if (message instanceof ReplyMessage.Model is) {
+            descriptions.put(model, new DescriptionResult(is.metadata(), null));
+        } else if (failure != null) {
             descriptions.put(model, new DescriptionResult(null, failure));
-            ended();
         }
+        ended();
     }
 
     private void tick() {

@@ -1,26 +1,55 @@
 package dev.isthmus.gateway.catalogue;
 
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
+import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 
 /** The catalogue's view of routing. Thread-safe and cheap. */
-public interface ModelLocations {
+public final class ModelLocations {
+    private final RoutingTable routes;
+    private final ReadyPolicy defaultPolicy;
+    private final List<String> configured;
+
+    /** @param defaultPolicy for models without a policy of their own */
+    public ModelLocations(RoutingTable routes, ReadyPolicy defaultPolicy) {
+        this.routes = routes;
+        this.defaultPolicy = defaultPolicy;
+        this.configured = routes.routes().stream()
+                .map(Route::key)
+                .filter(name -> !ModelPattern.is(name))
+                .toList();
+    }
 
     /**
      * The location of a model.
      *
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a model that no upstream serves
      */
-    ModelLocation of(ModelRef requested);
+    public ModelLocation of(ModelRef requested) {
+        Route route = routes.route(requested);
+        ReadyPolicy policy = Objects.requireNonNullElse(route.config().ready(), defaultPolicy);
+        boolean named = routes.isConfigured(route) && !ModelPattern.is(route.key());
+        return new ModelLocation(route.targets(requested), named, policy);
+    }
 
     /** Whether calls for a model of this name have somewhere to go. */
-    boolean routes(ModelRef asked);
+    public boolean routes(ModelRef requested) {
+        return routes.find(requested) != null;
+    }
 
     /** The models configured by name, as clients call them, sorted. */
-    List<String> configured();
+    public List<String> configured() {
+        return configured;
+    }
 
     /** The upstream for models that are not configured. */
-    Optional<Upstream> defaultUpstream();
+    public Optional<Upstream> defaultUpstream() {
+        return routes.defaultUpstream();
+    }
 }

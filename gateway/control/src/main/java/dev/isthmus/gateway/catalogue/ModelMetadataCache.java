@@ -101,7 +101,7 @@ final class ModelMetadataCache {
     private void describe(
             ModelRef model, int maxServers, ConcurrencyLimiter limiter, Consumer<LookupResult<ModelMetadata>> found) {
         ModelLocation location = locations.of(model);
-        new DescriptionReply(model, location, servers.of(location, maxServers), limiter, found).begin();
+        new DescriptionLookup(model, location, servers.of(location, maxServers), limiter, found).begin();
     }
 
     private static LookupResult<ModelMetadata> failure(List<OipException> failures) {
@@ -111,97 +111,65 @@ final class ModelMetadataCache {
         return new LookupResult.Failure<>(worst, worst.code() == ErrorCode.NOT_FOUND ? NOT_FOUND_TTL : FAILURE_TTL);
     }
 
-    /** Sends the same request to some servers and waits for all of them. */
-    private abstract static class MetadataLookup {
-        final List<ServerModel> servers;
-        final List<OipException> failures = new ArrayList<>();
+    /** Asks some servers for their descriptions, and waits for all of them. */
+    private final class DescriptionLookup {
+        private final ModelRef model;
+        private final ModelLocation location;
+        private final List<ServerModel> asked;
         private final ConcurrencyLimiter limiter;
+        private final Consumer<LookupResult<ModelMetadata>> found;
+        private final @Nullable ModelMetadata[] descriptions;
+        private final List<OipException> failures = new ArrayList<>();
         private int pending;
 
-        MetadataLookup(List<ServerModel> servers, ConcurrencyLimiter limiter) {
-            this.servers = servers;
+        DescriptionLookup(
+                ModelRef model,
+                ModelLocation location,
+                List<ServerModel> asked,
+                ConcurrencyLimiter limiter,
+                Consumer<LookupResult<ModelMetadata>> found) {
+            this.model = model;
+            this.location = location;
+            this.asked = asked;
             this.limiter = limiter;
+            this.found = found;
+            this.descriptions = new ModelMetadata[asked.size()];
         }
 
         void begin() {
-            pending = servers.size();
+            pending = asked.size();
             if (pending == 0) {
                 ended();
             }
-            for (int i = 0; i < servers.size(); i++) {
+            for (int i = 0; i < asked.size(); i++) {
                 int at = i;
-                limiter.submit(() -> request(servers.get(at), new MetadataHandler(this, at)));
+                ServerModel server = asked.get(i);
+                limiter.submit(() -> requests.modelMetadata(
+                        server.record().server(),
+                        server.model(),
+                        (message, failure) -> completed(at, message, failure)));
             }
         }
 
-        abstract void request(ServerModel server, CatalogueRequests.ResultHandler handler);
-
-        abstract void received(int server, ReplyMessage message);
-
-        abstract void ended();
-
-        void completed() {
+        private void completed(int server, @Nullable ReplyMessage message, @Nullable OipException failure) {
+            if (message instanceof ReplyMessage.Model is) {
+                descriptions[server] = is.metadata();
+            } else if (failure != null) {
+                failures.add(failure);
+            }
             limiter.completed();
             pending--;
             if (pending == 0) {
                 ended();
             }
         }
-    }
 
-    private record MetadataHandler(MetadataLookup lookup, int server) implements CatalogueRequests.ResultHandler {
-        @Override
-        public void received(ReplyMessage message) {
-            lookup.received(server, message);
-            message.release();
-            lookup.completed();
-        }
-
-        @Override
-        public void failed(OipException failure) {
-            lookup.failures.add(failure);
-            lookup.completed();
-        }
-    }
-
-    private final class DescriptionReply extends MetadataLookup {
-        private final ModelRef model;
-        private final ModelLocation location;
-        private final Consumer<LookupResult<ModelMetadata>> found;
-        private final @Nullable ModelMetadata[] descriptions;
-
-        DescriptionReply(
-                ModelRef model,
-                ModelLocation location,
-                List<ServerModel> servers,
-                ConcurrencyLimiter limiter,
-                Consumer<LookupResult<ModelMetadata>> found) {
-            super(servers, limiter);
-            this.model = model;
-            this.location = location;
-            this.found = found;
-            this.descriptions = new ModelMetadata[servers.size()];
-        }
-
-        @Override
-        void request(ServerModel server, CatalogueRequests.ResultHandler handler) {
-            requests.modelMetadata(server.record().server(), server.model(), handler);
-        }
-
-        @Override
-        void received(int server, ReplyMessage message) {
-            if (message instanceof ReplyMessage.Model is) {
-                descriptions[server] = is.metadata();
-            }
-        }
-
-        @Override
-        void ended() {
+        private void ended() {
             List<ModelDescription> described = new ArrayList<>();
             for (int i = 0; i < descriptions.length; i++) {
                 ModelMetadata metadata = descriptions[i];
                 if (metadata != null) {
-                    ServerModel serverModel = servers.get(i);
+                    ServerModel serverModel = asked.get(i);
                     boolean knownReady = serverModel.record().isReady(serverModel.model());
                     described.add(
                             new ModelDescription(serverModel.source(), serverModel.model(), knownReady, metadata));

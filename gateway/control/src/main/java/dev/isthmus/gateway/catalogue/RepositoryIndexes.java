@@ -10,6 +10,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import io.netty.buffer.ByteBufUtil;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -21,6 +22,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The repository indexes of all servers that have one, polled every five seconds, or on demand if the last result is
@@ -126,10 +128,14 @@ final class RepositoryIndexes {
     }
 
     private void request(ServerRecord server) {
-        if (server.indexed()) {
-            requests.repositoryIndex(server.server(), new IndexReader(server, false));
+        long requestedNanos = server.requestedNanos;
+        boolean indexed = server.indexed();
+        CatalogueRequests.ResultHandler handler =
+                (message, failure) -> received(server, requestedNanos, read(server, indexed, message, failure));
+        if (indexed) {
+            requests.repositoryIndex(server.server(), handler);
         } else {
-            requests.modelNames(server.server(), new IndexReader(server, true));
+            requests.modelNames(server.server(), handler);
         }
     }
 
@@ -237,66 +243,51 @@ final class RepositoryIndexes {
         return new IndexListing.ListedModels(listed.source(), entries);
     }
 
-    private final class IndexReader implements CatalogueRequests.ResultHandler {
-        private final ServerRecord server;
-        private final long requestedNanos;
-        private final boolean names;
-
-        IndexReader(ServerRecord server, boolean names) {
-            this.server = server;
-            this.requestedNanos = server.requestedNanos;
-            this.names = names;
+    private static IndexListing read(
+            ServerRecord server, boolean indexed, @Nullable ReplyMessage message, @Nullable OipException failure) {
+        if (failure != null) {
+            return new IndexListing.FailedListing(server.source(), failure);
         }
-
-        @Override
-        public void received(ReplyMessage message) {
+        if (message instanceof ReplyMessage.Document document) {
+            byte[] content = ByteBufUtil.getBytes(document.content());
+            if (!indexed) {
+                return IndexListing.ofNames(server.source(), content, name -> ready(server, name));
+            }
             try {
-                received(read(message));
+                return IndexListing.of(server.source(), RepositoryIndexResponse.parseFrom(content));
             } catch (InvalidProtocolBufferException e) {
-                failed(new OipException(
+                return malformed(server, e);
+            }
+        }
+        return malformed(server, null);
+    }
+
+    private static IndexListing malformed(ServerRecord server, @Nullable IOException cause) {
+        return new IndexListing.FailedListing(
+                server.source(),
+                new OipException(
                         ErrorCode.BAD_UPSTREAM_ANSWER,
                         "upstream '" + server.upstream.name() + "' sent an index that violates the protocol",
-                        e));
-            } finally {
-                message.release();
+                        cause));
+    }
+
+    /** KServe's list does not contain the state; models that are not configured are not checked. */
+    private static boolean ready(ServerRecord server, String name) {
+        ModelRef model = ModelRef.of(name);
+        return server.member.models().containsKey(model) ? server.isReady(model) : server.isReady();
+    }
+
+    private void received(ServerRecord server, long requestedNanos, IndexListing listing) {
+        if (server.listing == null || !listing.sameAs(server.listing)) {
+            stale = true;
+            server.listing = listing;
+            if (listing instanceof IndexListing.ListedModels listed) {
+                server.names = listed.entries().stream().map(IndexEntry::name).collect(Collectors.toUnmodifiableSet());
             }
         }
-
-        private IndexListing read(ReplyMessage message) throws InvalidProtocolBufferException {
-            if (!(message instanceof ReplyMessage.Document document)) {
-                throw new InvalidProtocolBufferException(
-                        "expected a document, got " + message.getClass().getSimpleName());
-            }
-            byte[] content = ByteBufUtil.getBytes(document.content());
-            return names
-                    ? IndexListing.ofNames(server.source(), content, this::ready)
-                    : IndexListing.of(server.source(), RepositoryIndexResponse.parseFrom(content));
-        }
-
-        /** KServe's list does not contain the state; models that are not configured are not checked. */
-        private boolean ready(String name) {
-            ModelRef model = ModelRef.of(name);
-            return server.member.models().containsKey(model) ? server.isReady(model) : server.isReady();
-        }
-
-        @Override
-        public void failed(OipException failure) {
-            received(new IndexListing.FailedListing(server.source(), failure));
-        }
-
-        private void received(IndexListing listing) {
-            if (server.listing == null || !listing.sameAs(server.listing)) {
-                stale = true;
-                server.listing = listing;
-                if (listing instanceof IndexListing.ListedModels listed) {
-                    server.names =
-                            listed.entries().stream().map(IndexEntry::name).collect(Collectors.toUnmodifiableSet());
-                }
-            }
-            server.listedNanos = requestedNanos;
-            schedule.ended(server.server());
-            limiter.completed();
-            tick();
-        }
+        server.listedNanos = requestedNanos;
+        schedule.ended(server.server());
+        limiter.completed();
+        tick();
     }
 }

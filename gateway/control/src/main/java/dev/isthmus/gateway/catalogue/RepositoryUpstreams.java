@@ -7,7 +7,7 @@ import dev.isthmus.transcoder.message.Wire;
 
 /** Which upstreams have a model repository, as far as is known. */
 public final class RepositoryUpstreams {
-    private static final String NAME = Extension.REPOSITORY_INDEX.advertisedName();
+    static final String NAME = Extension.REPOSITORY_INDEX.advertisedName();
     /** KServe's extension: load and unload, and a list of names instead of the index. */
     private static final String KSERVE = "model_repository_extension";
 

@@ -3,12 +3,12 @@ package dev.isthmus.gateway.catalogue;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.oip.OipException;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Polls the metadata of each ready server, and requests them when a server becomes ready again. Used on the catalogue's
@@ -56,39 +56,19 @@ final class ServerMetadataPolls {
             record.wasReady = ready;
             Upstream server = record.server();
             if ((ready || record.inProcess()) && schedule.begin(server)) {
-                limiter.submit(() -> requests.serverMetadata(server, new ServerMetadataReply(record)));
+                limiter.submit(() -> requests.serverMetadata(server, (message, failure) -> ended(record, message)));
             }
         }
         schedule.retain(records.servers());
     }
 
-    private final class ServerMetadataReply implements CatalogueRequests.ResultHandler {
-        private final ServerRecord record;
-
-        ServerMetadataReply(ServerRecord record) {
-            this.record = record;
+    /** The health checks report why a server does not respond. */
+    private void ended(ServerRecord record, @Nullable ReplyMessage message) {
+        if (message instanceof ReplyMessage.Server server && !server.metadata().equals(record.metadata)) {
+            record.metadata = server.metadata();
+            changed.run();
         }
-
-        @Override
-        public void received(ReplyMessage message) {
-            if (message instanceof ReplyMessage.Server server
-                    && !server.metadata().equals(record.metadata)) {
-                record.metadata = server.metadata();
-                changed.run();
-            }
-            message.release();
-            ended();
-        }
-
-        @Override
-        public void failed(OipException failure) {
-            // The health checks report why it does not respond.
-            ended();
-        }
-
-        private void ended() {
-            schedule.ended(record.server());
-            limiter.completed();
-        }
+        schedule.ended(record.server());
+        limiter.completed();
     }
 }

@@ -87,7 +87,7 @@ final class ServerRecord {
 
     /** Its extensions, listed or not, except for a repository without an index; null until it has responded. */
     @Nullable
-    ServerExtensions extensions() {
+    Set<String> extensions() {
         if (metadata == null) {
             return null;
         }
@@ -96,6 +96,6 @@ final class ServerRecord {
         List<String> usable = names.stream()
                 .filter(name -> listed() || !RepositoryUpstreams.withoutIndex(name))
                 .toList();
-        return new ServerExtensions(usable, upstream.peer().sharedMemory());
+        return FleetExtensions.known(usable, upstream.peer().sharedMemory());
     }
 }

@@ -95,10 +95,10 @@ final class ServerRecords {
         return seen;
     }
 
-    List<ServerExtensions> extensions() {
-        List<ServerExtensions> known = new ArrayList<>();
+    List<Set<String>> extensions() {
+        List<Set<String>> known = new ArrayList<>();
         for (ServerRecord record : byServer.values()) {
-            ServerExtensions extensions = record.extensions();
+            Set<String> extensions = record.extensions();
             if (extensions != null) {
                 known.add(extensions);
             }

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param served as the server knows it; null if it was sent to none
  * @param code null if it succeeded
  */
-record EndedCall(
+public record EndedCall(
         long number,
         Instant time,
         String protocol,
@@ -46,13 +46,14 @@ record EndedCall(
     private static final int MAX_TEXT = 500;
 
     /** How long the phases of the call took; negative for one that was not reached. */
-    private record PhaseNanos(long request, long upstream, long response, long total) {}
+    public record PhaseNanos(long request, long upstream, long response, long total) {}
 
-    EndedCall {
+    public EndedCall {
         retries = List.copyOf(retries);
     }
 
-    static EndedCall of(long number, Instant time, CallContext call) {
+    /** The call; on its event loop. */
+    public static EndedCall of(long number, Instant time, CallContext call) {
         ClientProtocol protocol = call.protocol();
         Operation operation = call.operation();
         return new EndedCall(
@@ -83,7 +84,7 @@ record EndedCall(
         return text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) : text;
     }
 
-    Map<String, Object> document() {
+    public Map<String, Object> document() {
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("number", number);
         document.put("time", time.toString());

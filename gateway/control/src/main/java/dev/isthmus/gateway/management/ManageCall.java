@@ -11,13 +11,13 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.FanOutResult;
+import dev.isthmus.gateway.catalogue.FanOutResult.ServerOutcome;
 import dev.isthmus.gateway.catalogue.IndexListing;
 import dev.isthmus.gateway.catalogue.IndexRequest;
 import dev.isthmus.gateway.catalogue.MergedStatistics;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.catalogue.RepositoryIndex;
 import dev.isthmus.gateway.catalogue.RepositoryUpstreams;
-import dev.isthmus.gateway.catalogue.ServerOutcome;
 import dev.isthmus.gateway.dispatch.PassThroughBody;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.extension.FanOut;
@@ -227,14 +227,9 @@ public final class ManageCall {
     }
 
     private static void report(String operation, List<ManageFanOut.ServerReply> replies, Reply reply) {
-        List<ServerOutcome> outcomes = new ArrayList<>();
-        for (ManageFanOut.ServerReply serverReply : replies) {
-            OipException failure = serverReply.failure();
-            outcomes.add(
-                    failure == null
-                            ? new ServerOutcome.Done(serverReply.server().source())
-                            : new ServerOutcome.Failed(serverReply.server().source(), failure));
-        }
+        List<ServerOutcome> outcomes = replies.stream()
+                .map(each -> new ServerOutcome(each.server().source(), each.failure()))
+                .toList();
         new FanOutResult(operation, outcomes)
                 .failure()
                 .ifPresentOrElse(reply::fail, () -> reply.only(new ReplyMessage.Document(Unpooled.EMPTY_BUFFER)));
@@ -276,10 +271,10 @@ public final class ManageCall {
                     responses.add(statistics(
                             serverReply.content(), serverReply.server().model().name(), client));
                 } else {
-                    failed.add(new ServerOutcome.Failed(serverReply.server().source(), failure));
+                    failed.add(new ServerOutcome(serverReply.server().source(), failure));
                 }
             } catch (InvalidProtocolBufferException e) {
-                failed.add(new ServerOutcome.Failed(serverReply.server().source(), invalidResponse(serverReply, e)));
+                failed.add(new ServerOutcome(serverReply.server().source(), invalidResponse(serverReply, e)));
             }
         }
         if (responses.isEmpty()) {

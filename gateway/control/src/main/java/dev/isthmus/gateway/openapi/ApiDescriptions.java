@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
@@ -86,7 +87,7 @@ public final class ApiDescriptions {
 
     /** The path of a model or of one of its versions. */
     public static String path(ModelRef model) {
-        String path = "/v2/models/" + segment(model.name());
+        String path = ModelAction.MODEL.replace("{model}", segment(model.name()));
         return model.version().isEmpty() ? path : path + "/versions/" + segment(model.version());
     }
 

@@ -1,9 +1,8 @@
 package dev.isthmus.gateway.reload;
 
 import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,10 +19,10 @@ public final class ConfigWatcher implements AutoCloseable {
     private final Runnable reload;
     private final boolean polling;
     private final Thread thread;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition woken = lock.newCondition();
-    private boolean requested;
-    private boolean closed;
+    /** A permit for each request, and for the end. */
+    private final Semaphore woken = new Semaphore(0);
+
+    private volatile boolean closed;
 
     private ConfigWatcher(ConfigFile file, Runnable reload, boolean polling) {
         this.file = file;
@@ -47,25 +46,18 @@ public final class ConfigWatcher implements AutoCloseable {
 
     /** Requests a reload, whether or not the file has changed; several requests may share one. Does not block. */
     public void requestReload() {
-        lock.lock();
-        try {
-            requested = true;
-            woken.signalAll();
-        } finally {
-            lock.unlock();
-        }
+        woken.release();
     }
 
     private void run() {
         FileChange change = FileChange.SAME;
         try {
-            while (true) {
-                WakeReason reason = await(change);
-                if (reason == WakeReason.CLOSED) {
-                    return;
-                }
-                change = polling && reason == WakeReason.TIME ? file.check() : FileChange.SAME;
-                if (reason == WakeReason.ASKED || change == FileChange.CHANGED) {
+            while (!closed) {
+                long millis = change == FileChange.UNSETTLED ? SETTLE_MILLIS : POLL_MILLIS;
+                boolean requested = woken.tryAcquire(millis, TimeUnit.MILLISECONDS);
+                woken.drainPermits();
+                change = polling && !requested ? file.check() : FileChange.SAME;
+                if (!closed && (requested || change == FileChange.CHANGED)) {
                     reload();
                 }
             }
@@ -84,37 +76,10 @@ public final class ConfigWatcher implements AutoCloseable {
         }
     }
 
-    /** Why a wait ended. */
-    private enum WakeReason {
-        TIME,
-        ASKED,
-        CLOSED
-    }
-
-    private WakeReason await(FileChange last) throws InterruptedException {
-        long nanos = TimeUnit.MILLISECONDS.toNanos(last == FileChange.UNSETTLED ? SETTLE_MILLIS : POLL_MILLIS);
-        lock.lock();
-        try {
-            while (!requested && !closed && nanos > 0) {
-                nanos = woken.awaitNanos(nanos);
-            }
-            WakeReason reason = closed ? WakeReason.CLOSED : requested ? WakeReason.ASKED : WakeReason.TIME;
-            requested = false;
-            return reason;
-        } finally {
-            lock.unlock();
-        }
-    }
-
     /** Stops watching; a reload in progress continues. */
     @Override
     public void close() {
-        lock.lock();
-        try {
-            closed = true;
-            woken.signalAll();
-        } finally {
-            lock.unlock();
-        }
+        closed = true;
+        woken.release();
     }
 }

@@ -44,17 +44,21 @@ function fields(input, changed) {
   };
 }
 
+/** What the gateway waited for in each phase, one after the other; a call that fails may not reach all. */
+const PHASES = { request_ms: 'request received', upstream_ms: 'response awaited', response_ms: 'response written' };
+
 function timeline(call) {
-  const total = Math.max(call.total_ms, 1e-6);
+  const total = Math.max(call.duration_ms, 1e-6);
+  const phases = Object.entries(PHASES).filter(([key]) => key in call).map(([key, name]) => ({ name, ms: call[key] }));
   let from = 0;
-  const parts = call.phases.map((phase, index) => {
+  const parts = phases.map((phase, index) => {
     const part = svg('rect', { class: `phase${index}`, x: (from / total) * 100, y: 0, width: Math.max(0.3, (phase.ms / total) * 100), height: 10 });
     from += phase.ms;
     return part;
   });
   return [
-    svg('svg', { class: 'phases', viewBox: '0 0 100 10', preserveAspectRatio: 'none', role: 'img', 'aria-label': call.phases.map((phase) => `${phase.name}: ${duration(phase.ms / 1e3)}`).join(', ') }, parts),
-    h('ul', { class: 'plain' }, call.phases.map((phase, index) => h('li', null, h('i', { class: `key phase${index}` }), ` ${phase.name}: ${duration(phase.ms / 1e3)}`))),
+    svg('svg', { class: 'phases', viewBox: '0 0 100 10', preserveAspectRatio: 'none', role: 'img', 'aria-label': phases.map((phase) => `${phase.name}: ${duration(phase.ms / 1e3)}`).join(', ') }, parts),
+    h('ul', { class: 'plain' }, phases.map((phase, index) => h('li', null, h('i', { class: `key phase${index}` }), ` ${phase.name}: ${duration(phase.ms / 1e3)}`))),
   ];
 }
 
@@ -71,13 +75,13 @@ function whatHappened(answer) {
     timeline(call),
     facts([
       ['Result', call.code === 'OK' ? 'OK' : `${call.code}: ${call.reason}`],
-      ['Total', duration(call.total_ms / 1e3)],
+      ['Total', duration(call.duration_ms / 1e3)],
       ['Listener', `${call.listener}, ${call.protocol}`],
       ['Caller', call.caller],
       ['Route', call.route],
       ['Upstream', call.upstream],
       ['Server', call.server],
-      ['Model there', call.model && `${call.model}${call.version ? ` version ${call.version}` : ''}`],
+      ['Model there', call.served_model && `${call.served_model}${call.served_version ? ` version ${call.served_version}` : ''}`],
       ['Tries', number(call.attempts)],
       ['Retried because of', call.retries.join(', ')],
       ['Request, response', `${bytes(call.request_bytes)}, ${bytes(call.response_bytes)}`],

@@ -6,15 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.isthmus.gateway.admin.AdminRoutes.RouteMatch;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which route serves a path. */
 class AdminRoutesTest {
-    private static final AdminHandler EXACT = request -> AdminResponse.json(200, Map.of());
-    private static final AdminHandler BELOW = request -> AdminResponse.json(200, Map.of());
-    private static final AdminHandler DEEPER = request -> AdminResponse.json(200, Map.of());
+    private static final Function<AdminRequest, AdminResponse> EXACT = request -> AdminResponse.json(200, Map.of());
+    private static final Function<AdminRequest, AdminResponse> BELOW = request -> AdminResponse.json(200, Map.of());
+    private static final Function<AdminRequest, AdminResponse> DEEPER = request -> AdminResponse.json(200, Map.of());
 
     private final AdminRoutes routes = new AdminRoutes()
             .route("GET", "/ramps", EXACT)

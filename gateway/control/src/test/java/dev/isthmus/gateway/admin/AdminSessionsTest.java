@@ -79,7 +79,7 @@ class AdminSessionsTest {
 
     private AdminResponse post(String path, AdminRequest request) {
         var route = routes.find("POST", path);
-        return route == null ? AdminResponse.error(404, path) : route.handler().handle(request);
+        return route == null ? AdminResponse.error(404, path) : route.handler().apply(request);
     }
 
     private AdminResponse login(String token) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.catalogue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.catalogue.FanOutResult.ServerOutcome;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.util.Arrays;
@@ -121,11 +122,11 @@ class FanOutResultTest {
     }
 
     private static ServerOutcome done(String upstream, String label) {
-        return new ServerOutcome.Done(new ServerId(upstream, label));
+        return new ServerOutcome(new ServerId(upstream, label), null);
     }
 
     private static ServerOutcome failed(String upstream, String label, OipException failure) {
-        return new ServerOutcome.Failed(new ServerId(upstream, label), failure);
+        return new ServerOutcome(new ServerId(upstream, label), failure);
     }
 
     private static ServerOutcome failure(ErrorCode code) {

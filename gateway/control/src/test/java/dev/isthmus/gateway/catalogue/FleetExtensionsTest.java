@@ -8,6 +8,7 @@ import dev.isthmus.oip.ServerMetadata;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class FleetExtensionsTest {
@@ -60,28 +61,29 @@ class FleetExtensionsTest {
 
     @Test
     void unknownExtension_isNotPassed() {
-        assertThat(of(new ServerExtensions(List.of("teleport"), true))).containsExactly("binary_tensor_data");
+        assertThat(of(FleetExtensions.known(List.of("teleport"), true))).containsExactly("binary_tensor_data");
     }
 
     @Test
     void ownNames_comeFirstOnce() {
         ServerMetadata self = new ServerMetadata("isthmus", "2", List.of("own", "statistics"));
 
-        assertThat(FleetExtensions.of(self, List.of(new ServerExtensions(List.of("statistics"), false))))
+        assertThat(FleetExtensions.of(self, List.of(FleetExtensions.known(List.of("statistics"), false))))
                 .isEqualTo(new ServerMetadata("isthmus", "2", List.of("own", "statistics", "binary_tensor_data")));
     }
 
-    private static List<String> of(ServerExtensions... servers) {
+    @SafeVarargs
+    private static List<String> of(Set<String>... servers) {
         return FleetExtensions.of(SELF, List.of(servers)).extensions();
     }
 
-    private static ServerExtensions recorded(String server, boolean sharedMemory) throws IOException {
+    private static Set<String> recorded(String server, boolean sharedMemory) throws IOException {
         List<String> names = new ArrayList<>();
         for (JsonNode name : new ObjectMapper()
                 .readTree(Golden.json(server + "_server_metadata"))
                 .path("extensions")) {
             names.add(name.asText());
         }
-        return new ServerExtensions(names, sharedMemory);
+        return FleetExtensions.known(names, sharedMemory);
     }
 }

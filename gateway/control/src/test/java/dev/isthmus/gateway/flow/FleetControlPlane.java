@@ -3,7 +3,6 @@ package dev.isthmus.gateway.flow;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
-import dev.isthmus.gateway.catalogue.RoutedModelLocations;
 import dev.isthmus.gateway.dispatch.CallerAccess;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.management.FleetService;
@@ -27,7 +26,7 @@ final class FleetControlPlane implements ControlPlane {
         CallerAccess access = data.access();
         ClusterResources shared = data.resources().clusterResources();
         ModelLocations locations =
-                new RoutedModelLocations(data.routes(), config.health().modelReady());
+                new ModelLocations(data.routes(), config.health().modelReady());
         catalogue = new Catalogue(
                 data.upstreams().all(),
                 locations,

@@ -4,14 +4,11 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
-import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -24,15 +21,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One gRPC call, unary or streaming, the same over HTTP/2 and gRPC-Web. */
-final class GrpcExchange implements HttpExchange, Reply {
+final class GrpcExchange extends CallExchange {
     private final GrpcTransport transport;
     private final ByteBufAllocator allocator;
-    private final IngressSettings settings;
-    private final CallContext context;
-    private final Service calls;
-    private final MemoryBudget.MemoryReservation memory;
     private @Nullable OpenedGrpcCall opened;
-    private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
     /** Requests of a stream without a response yet, assuming one response each. */
     private int pendingRequests;
@@ -41,7 +33,6 @@ final class GrpcExchange implements HttpExchange, Reply {
     private boolean requestEnded;
 
     private boolean headersSent;
-    private boolean ended;
 
     /** @param calls receives the call, or the rejection of the request */
     GrpcExchange(
@@ -50,12 +41,9 @@ final class GrpcExchange implements HttpExchange, Reply {
             IngressSettings settings,
             CallContext context,
             Service calls) {
+        super(settings, context, calls);
         this.transport = transport;
         this.allocator = allocator;
-        this.settings = settings;
-        this.context = context;
-        this.calls = calls;
-        this.memory = context.memory();
     }
 
     @Override
@@ -65,7 +53,7 @@ final class GrpcExchange implements HttpExchange, Reply {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
             calls.checkHead(context, requestHead.method().permission());
-            OpenedGrpcCall call = new OpenedGrpcCall(head, requestHead, settings, transport, allocator, this);
+            OpenedGrpcCall call = OpenedGrpcCall.of(head, requestHead, settings, transport, allocator, this);
             opened = call;
             if (call.stream()) {
                 sink = start(call, requestHead.method().operation(call.form()));
@@ -81,14 +69,9 @@ final class GrpcExchange implements HttpExchange, Reply {
     }
 
     @Override
-    public void reject(OipException refusal) {
-        calls.reject(context, refusal, this);
-    }
-
-    @Override
     public void data(ByteBuf chunk) {
         OpenedGrpcCall call = opened;
-        if (ended || call == null) {
+        if (responded || call == null) {
             chunk.release();
             return;
         }
@@ -112,12 +95,12 @@ final class GrpcExchange implements HttpExchange, Reply {
         if (!call.stream()) {
             unary(call);
         } else if (to != null) {
-            for (ByteBuf message = turns.next(to); message != null; message = ended ? null : turns.next(to)) {
+            for (ByteBuf message = turns.next(to); message != null; message = responded ? null : turns.next(to)) {
                 pendingRequests++;
                 to.data(message);
             }
         }
-        if (!ended) {
+        if (!responded) {
             turns.end(call.stream() ? to : null);
             memory.gathered(call.request().bytes());
         }
@@ -125,7 +108,7 @@ final class GrpcExchange implements HttpExchange, Reply {
 
     void readOn() {
         OpenedGrpcCall call = opened;
-        if (ended || call == null) {
+        if (responded || call == null) {
             return;
         }
         try {
@@ -133,7 +116,7 @@ final class GrpcExchange implements HttpExchange, Reply {
         } catch (OipException failure) {
             failCall(failure);
         }
-        if (ended || call.turns().leftOver()) {
+        if (responded || call.turns().leftOver()) {
             return;
         }
         if (requestEnded) {
@@ -155,7 +138,7 @@ final class GrpcExchange implements HttpExchange, Reply {
             to = start(call, early);
             sink = to;
         }
-        if (!ended && call.request().hasPart()) {
+        if (!responded && call.request().hasPart()) {
             memory.dispatched();
             to.data(call.request().take());
         }
@@ -163,22 +146,13 @@ final class GrpcExchange implements HttpExchange, Reply {
 
     @Override
     public boolean paused() {
-        return !ended && ((opened != null && opened.turns().leftOver()) || (sink != null && !sink.isReady()));
+        return !responded && ((opened != null && opened.turns().leftOver()) || (sink != null && !sink.isReady()));
     }
 
     @Override
-    public boolean responded() {
-        return ended;
-    }
-
-    /**
-     * What the call waits for.
-     *
-     * @param began whether any byte of the request's body was received
-     */
-    PeerWait awaited(boolean began) {
+    public PeerWait awaited(boolean began) {
         OpenedGrpcCall call = opened;
-        if (ended || call == null || paused()) {
+        if (responded || call == null || paused()) {
             return PeerWait.NOTHING;
         }
         if (call.stream()) {
@@ -189,15 +163,9 @@ final class GrpcExchange implements HttpExchange, Reply {
     }
 
     @Override
-    public void timedOut(TimeoutRule rule) {
-        failCall(new OipException(
-                ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
-    }
-
-    @Override
     public void onReady() {
         OpenedGrpcCall call = opened;
-        if (!ended && call != null && call.turns().leftOver()) {
+        if (!responded && call != null && call.turns().leftOver()) {
             call.turns().callIsReady();
         } else {
             transport.resumeRequest();
@@ -208,7 +176,7 @@ final class GrpcExchange implements HttpExchange, Reply {
     public void end() {
         OpenedGrpcCall call = opened;
         requestEnded = true;
-        if (ended || call == null || call.turns().leftOver()) {
+        if (responded || call == null || call.turns().leftOver()) {
             return;
         }
         RequestSink to = sink;
@@ -234,49 +202,8 @@ final class GrpcExchange implements HttpExchange, Reply {
         sink = to;
         memory.dispatched();
         to.data(message);
-        if (!ended) {
+        if (!responded) {
             to.end();
-        }
-    }
-
-    @Override
-    public void written() {
-        memory.release();
-    }
-
-    @Override
-    public void cancel() {
-        memory.release();
-        if (!ended) {
-            ended = true;
-            releaseRequest();
-            if (sink != null) {
-                sink.cancel();
-            }
-        }
-    }
-
-    @Override
-    public void failCall(OipException failure) {
-        if (ended) {
-            return;
-        }
-        if (sink == null && context.operation() == null) {
-            reject(failure);
-            return;
-        }
-        context.failed(failure);
-        if (sink != null) {
-            sink.cancel();
-        }
-        fail(failure);
-    }
-
-    @Override
-    public void writabilityChanged() {
-        memory.response(transport.queued());
-        if (!ended && sink != null) {
-            sink.onReady();
         }
     }
 
@@ -288,20 +215,20 @@ final class GrpcExchange implements HttpExchange, Reply {
     @Override
     public boolean acceptsParts(Wire wire, long length) {
         OpenedGrpcCall call = opened;
-        return !ended && call != null && !call.stream() && call.coding() == null;
+        return !responded && call != null && !call.stream() && call.coding() == null;
     }
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!ended && !headers.isEmpty()) {
-            returned = ReturnedFields.merged(returned, headers);
+        if (!responded && !headers.isEmpty()) {
+            returned = RestResponse.merged(returned, headers);
         }
     }
 
     @Override
     public void message(ReplyMessage message) {
         OpenedGrpcCall call = opened;
-        if (ended || call == null) {
+        if (responded || call == null) {
             message.release();
             return;
         }
@@ -364,29 +291,35 @@ final class GrpcExchange implements HttpExchange, Reply {
     @Override
     public void complete() {
         OpenedGrpcCall call = opened;
-        if (ended || call == null) {
+        if (responded || call == null) {
             return;
         }
         if (!headersSent && !call.stream()) {
             fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's response has no message"));
             return;
         }
-        ended = true;
-        releaseRequest();
+        responded = true;
+        discard();
         transport.complete(headersSent, takeReturned());
     }
 
     @Override
     public void fail(OipException failure) {
-        if (ended) {
+        if (responded) {
             return;
         }
-        ended = true;
-        releaseRequest();
+        responded = true;
+        discard();
         transport.fail(failure, headersSent, takeReturned());
     }
 
-    private void releaseRequest() {
+    @Override
+    long queued() {
+        return transport.queued();
+    }
+
+    @Override
+    void discard() {
         if (opened != null) {
             opened.request().release();
             opened.deframer().release();

@@ -68,7 +68,7 @@ final class GrpcResponseFields {
         if (failure.code() == ErrorCode.UNAUTHENTICATED) {
             trailers.put(RestResponse.CHALLENGE_HEADER, RestResponse.CHALLENGE);
         }
-        failure.retryAfter().ifPresent(wait -> trailers.put(RetryAfter.HEADER, RetryAfter.seconds(wait)));
+        failure.retryAfter().ifPresent(wait -> trailers.put(RestResponse.RETRY_AFTER, RestResponse.seconds(wait)));
         if (failure.code() == ErrorCode.UNIMPLEMENTED) {
             trailers.put(GrpcNames.ACCEPT_ENCODING.toString(), ContentCoding.ACCEPTED_BY_GRPC);
         }

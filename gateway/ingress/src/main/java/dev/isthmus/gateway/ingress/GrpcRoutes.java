@@ -34,37 +34,21 @@ final class GrpcRoutes {
 
     /** Reads the operation of a method from its message. */
     @FunctionalInterface
-    private interface OperationReader {
+    interface OperationReader {
         Operation read(ByteBuf message) throws InvalidProtocolBufferException;
     }
 
-    /** A supported method. */
-    static final class GrpcMethod {
-        private final @Nullable OperationReader reader;
-        private final Permission permission;
-        private final boolean inference;
-        private final boolean large;
-
-        private GrpcMethod(@Nullable OperationReader reader, Permission permission, boolean inference, boolean large) {
-            this.reader = reader;
-            this.permission = permission;
-            this.inference = inference;
-            this.large = large;
-        }
-
+    /**
+     * A supported method.
+     *
+     * @param reader of its one message; null if it has any number of requests and responses
+     * @param permission what a caller needs to be allowed
+     * @param inference whether its one message is a ModelInferRequest
+     */
+    record GrpcMethod(@Nullable OperationReader reader, Permission permission, boolean inference, boolean large) {
         /** The limit for its messages. */
         InflationLimits limits(BodyLimits bodies) {
             return large ? bodies.large() : bodies.small();
-        }
-
-        /** What a caller needs to be allowed. */
-        Permission permission() {
-            return permission;
-        }
-
-        /** Whether its one message is a ModelInferRequest. */
-        boolean inference() {
-            return inference;
         }
 
         /** Whether it has any number of requests and responses. */

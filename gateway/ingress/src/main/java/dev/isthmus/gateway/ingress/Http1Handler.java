@@ -25,7 +25,7 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.Objects;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +37,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final ClientConnection connection;
     private final BodyReadBuffer bodyBuffer;
     private final Turn turn;
-    private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::isReady);
+    private final PausingDecoder decoder = new PausingDecoder(this::isReady);
     private final DisconnectDetector disconnectDetector = new DisconnectDetector(decoder);
     private final ResponseFlush flush = new ResponseFlush();
     private final Deque<HttpObject> pending = new ArrayDeque<>();
@@ -61,7 +61,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     /** The decoder, which precedes this handler in the pipeline. */
-    TimedRequestDecoder decoder() {
+    PausingDecoder decoder() {
         return decoder;
     }
 
@@ -205,23 +205,22 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
         OipException refusal = Http1Rules.refusal(request);
         // Nothing more of a malformed request is read.
-        Http1Head head = refusal == null ? new Http1Head(request, connection) : null;
-        HttpExchange opened = exchange(ctx, head == null ? HeaderFields.NONE : head);
+        HeaderFields fields = refusal == null ? new Http1Head(request, connection) : HeaderFields.NONE;
+        HttpExchange opened = exchange(ctx, fields);
         exchange = opened;
-        bodyEnded = false;
+        bodyEnded = refusal != null;
         discarded = 0;
         http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
         keepAlive = HttpUtil.isKeepAlive(request) && refusal == null;
-        if (head != null) {
+        if (refusal != null) {
+            opened.reject(refusal);
+        } else if (fields instanceof RequestHead head) {
             open(ctx, opened, request, head);
-        } else {
-            bodyEnded = true;
-            opened.reject(Objects.requireNonNull(refusal));
         }
     }
 
     private HttpExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
-        return listener.exchange(new Http1ResponseWriter(ctx), head, connection, ctx.channel());
+        return listener.exchange(new Http1ResponseWriter(ctx, listener.cors(head)), head, connection, ctx.channel());
     }
 
     private void open(ChannelHandlerContext ctx, HttpExchange opened, HttpRequest request, RequestHead head) {
@@ -289,18 +288,20 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     /** Writes the responses of one request. */
     private final class Http1ResponseWriter implements ResponseWriter {
         private final ChannelHandlerContext ctx;
+        private final Map<String, String> cors;
         /** Bytes of earlier responses that are flushed together with this one. */
         private long earlier;
 
-        Http1ResponseWriter(ChannelHandlerContext ctx) {
+        Http1ResponseWriter(ChannelHandlerContext ctx, Map<String, String> cors) {
             this.ctx = ctx;
+            this.cors = cors;
         }
 
         @Override
         public void respond(RestResponse response) {
             keepAlive &= !listener.connections().drain().draining();
             earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
-            ChannelFuture written = ctx.write(Http1Responses.full(response, keepAlive));
+            ChannelFuture written = ctx.write(Http1Responses.full(response.allowing(cors), keepAlive));
             flush.flush(ctx);
             finished(written);
         }
@@ -324,7 +325,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         public void begin(RestResponse head) {
             keepAlive &= (!http10 || Http1Responses.hasLength(head))
                     && !listener.connections().drain().draining();
-            ctx.write(Http1Responses.head(head, keepAlive, http10), ctx.voidPromise());
+            ctx.write(Http1Responses.head(head.allowing(cors), keepAlive, http10), ctx.voidPromise());
         }
 
         @Override

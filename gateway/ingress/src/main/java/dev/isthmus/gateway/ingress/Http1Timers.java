@@ -16,7 +16,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
     /** Time for another request before an idle connection is closed, and between the checks for that. */
     private static final long IDLE_SECONDS = 1;
 
-    private final TimedRequestDecoder decoder;
+    private final PausingDecoder decoder;
     private final Http1Handler handler;
     private final ChannelHandlerContext ctx;
     private final BodyProgress body = new BodyProgress();
@@ -32,7 +32,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
         BODY
     }
 
-    Http1Timers(TimedRequestDecoder decoder, Http1Handler handler, ChannelHandlerContext ctx) {
+    Http1Timers(PausingDecoder decoder, Http1Handler handler, ChannelHandlerContext ctx) {
         this.decoder = decoder;
         this.handler = handler;
         this.ctx = ctx;

@@ -4,7 +4,6 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.http2.Http2Stream;
-import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -18,18 +17,13 @@ final class Http2GrpcExchange extends Http2Exchange implements GrpcTransport {
 
     Http2GrpcExchange(
             Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
-        super(stream, channel);
+        super(stream);
         this.exchange = new GrpcExchange(this, channel.alloc(), settings, context, calls);
     }
 
     @Override
     HttpExchange exchange() {
         return exchange;
-    }
-
-    @Override
-    PeerWait awaited() {
-        return exchange.awaited(stream().bodyBegan());
     }
 
     @Override

@@ -3,7 +3,6 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Stream;
-import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -20,10 +19,12 @@ final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
     private static final HeaderField JSON = HeaderField.constant(CONTENT_TYPE, "application/json");
     private static final HeaderField BINARY = HeaderField.constant(CONTENT_TYPE, "application/octet-stream");
 
+    private final Map<String, String> cors;
     private final HttpExchange exchange;
 
     Http2HttpExchange(Http2Stream stream, Channel channel, Http2Head head, ListenerContext listener) {
-        super(stream, channel);
+        super(stream);
+        this.cors = listener.cors(head);
         this.exchange = listener.exchange(this, head, head.connection(), channel);
     }
 
@@ -37,14 +38,6 @@ final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
         // It may be parsed.
         stream().turn().tookBytes(chunk.readableBytes());
         super.data(chunk);
-    }
-
-    @Override
-    PeerWait awaited() {
-        if (exchange.responded() || paused()) {
-            return PeerWait.NOTHING;
-        }
-        return stream().bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
     }
 
     @Override
@@ -77,11 +70,12 @@ final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
         stream().reset(Http2Error.INTERNAL_ERROR.code());
     }
 
-    private static HeaderFieldList fields(RestResponse response) {
+    private HeaderFieldList fields(RestResponse response) {
         HeaderFieldList fields = response.status() == 200
                 ? OK
                 : HeaderFieldList.of(HeaderField.of(STATUS, Integer.toString(response.status())));
-        for (Map.Entry<String, String> header : response.headers().entrySet()) {
+        for (Map.Entry<String, String> header :
+                response.allowing(cors).headers().entrySet()) {
             fields = fields.with(field(header.getKey(), header.getValue()));
         }
         return fields;

@@ -171,9 +171,9 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
                         listener.calls())
                 : new Http2HttpExchange(stream, channel, head, listener);
         if (refusal == null) {
-            exchange.open(head);
+            exchange.exchange().open(head, channel);
         } else {
-            exchange.reject(refusal);
+            exchange.exchange().reject(refusal);
         }
         return exchange;
     }
@@ -200,13 +200,13 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
                 current = begin(stream, headers);
                 exchange = current;
                 if (responseEnded) {
-                    current.responseEnded();
+                    current.exchange().written();
                 }
             }
             // Request trailers are ignored.
             if (end) {
                 requestEnded();
-                current.end();
+                current.exchange().end();
             }
         }
 
@@ -216,7 +216,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
             responseEnded = true;
             Http2Exchange current = exchange;
             if (current != null) {
-                current.responseEnded();
+                current.exchange().written();
             }
         }
 
@@ -238,8 +238,8 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
             current.data(data);
             if (end) {
                 requestEnded();
-                current.end();
-            } else if (current.paused()) {
+                current.exchange().end();
+            } else if (current.exchange().paused()) {
                 current.withheld(bytes);
             } else {
                 stream.consumed(bytes);
@@ -250,21 +250,21 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         public void writabilityChanged() {
             Http2Exchange current = exchange;
             if (current != null) {
-                current.writabilityChanged();
+                current.exchange().writabilityChanged();
             }
         }
 
         @Override
         public PeerWait awaited() {
             Http2Exchange current = exchange;
-            return current == null ? PeerWait.NOTHING : current.awaited();
+            return current == null ? PeerWait.NOTHING : current.exchange().awaited(stream.bodyBegan());
         }
 
         @Override
         public void peerTimedOut(TimeoutRule rule) {
             Http2Exchange current = exchange;
             if (current != null) {
-                current.timedOut(rule);
+                current.exchange().timedOut(rule);
             }
         }
 
@@ -272,7 +272,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         void shutDown(OipException why) {
             Http2Exchange current = exchange;
             if (current != null) {
-                current.failCall(why);
+                current.exchange().failCall(why);
             }
         }
 
@@ -280,7 +280,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         public void closed(StreamEnd end) {
             Http2Exchange current = exchange;
             if (current != null) {
-                current.cancel();
+                current.exchange().cancel();
             }
         }
     }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -34,6 +35,18 @@ interface HttpExchange {
 
     /** Whether the whole response was written, or never will be. */
     boolean responded();
+
+    /**
+     * What the request waits for.
+     *
+     * @param began whether any byte of its body was received
+     */
+    default PeerWait awaited(boolean began) {
+        if (responded() || paused()) {
+            return PeerWait.NOTHING;
+        }
+        return began ? PeerWait.BODY : PeerWait.ANYTHING;
+    }
 
     /** The client timed out: cancels what is in flight, and responds. */
     void timedOut(TimeoutRule rule);

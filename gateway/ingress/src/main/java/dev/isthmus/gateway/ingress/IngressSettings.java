@@ -1,11 +1,19 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.http2.AbuseLimits;
+import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import dev.isthmus.gateway.http2.AbuseListener;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.gateway.settings.AuthenticationConfig.ApiKeyConfig;
+import dev.isthmus.gateway.settings.AuthenticationConfig.ForwardedCredential;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.Http2Abuse;
+import java.util.HashSet;
+import java.util.Set;
 
 /**
  * Settings for requests and responses.
@@ -48,14 +56,44 @@ public record IngressSettings(
         return new IngressSettings(
                 new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),
                 limits.maxConcurrentStreams(),
-                ForwardedHeaders.of(config),
+                forwarded(config),
                 limits.maxHops(),
                 responses.streamForm(),
                 new HealthResponses(
                         responses.healthBody() == GatewayConfig.HealthBody.JSON, responses.notReadyStatus()),
                 responses.compress() ? responses.compressAbove() : -1,
-                AbusePolicies.of(limits.http2Abuse(), abuse),
+                abuse(limits.http2Abuse(), abuse),
                 connections.of(config));
+    }
+
+    private static AbusePolicy abuse(Http2Abuse config, AbuseListener listener) {
+        AbuseLimits limits = new AbuseLimits(
+                new BucketLimit(config.streamResetBurst(), config.streamResetRate()),
+                new BucketLimit(config.streamErrorBurst(), config.streamErrorRate()),
+                new BucketLimit(config.controlFrameBurst(), config.controlFrameRate()),
+                config.controlFramesPerData(),
+                config.maxQueuedFrames());
+        return new AbusePolicy(limits, listener);
+    }
+
+    /** The headers that are forwarded: without credentials, if so configured, and callers' names that clients sent. */
+    private static HeaderAllowList forwarded(GatewayConfig config) {
+        AuthenticationConfig authentication = config.authentication();
+        if (authentication == null) {
+            return config.headers().forwarded();
+        }
+        Set<String> removed = new HashSet<>();
+        removed.add(authentication.forward().principalHeader());
+        if (authentication.forward().credential() == ForwardedCredential.REMOVED) {
+            ApiKeyConfig keys = authentication.apiKeys();
+            if (keys != null) {
+                removed.add(keys.header());
+            }
+            if (keys != null || authentication.jwt() != null) {
+                removed.add("authorization");
+            }
+        }
+        return config.headers().forwarded().without(removed);
     }
 
     /**

@@ -13,6 +13,7 @@ import dev.isthmus.gateway.tls.ServerTls;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.net.SocketAddress;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -79,13 +80,16 @@ public record ListenerContext(
      */
     HttpExchange exchange(ResponseWriter writer, HeaderFields head, ClientConnection connection, Channel channel) {
         CorsPolicy cors = browsers.cors();
-        if (cors == null || !(head instanceof RequestHead request)) {
-            return plain(writer, head, connection, channel);
-        }
-        ResponseWriter allowing = new CorsResponseWriter(writer, cors.headers(request.field(HttpHeaderNames.ORIGIN)));
-        return CorsPolicy.isPreflight(request)
-                ? new PreflightExchange(allowing, cors)
-                : plain(allowing, head, connection, channel);
+        return cors != null && head instanceof RequestHead request && CorsPolicy.isPreflight(request)
+                ? new PreflightExchange(writer, cors)
+                : plain(writer, head, connection, channel);
+    }
+
+    /** The headers by which a browser lets its page read the response, if the page may; each writer adds them. */
+    Map<String, String> cors(HeaderFields head) {
+        return browsers.cors() != null && head instanceof RequestHead request
+                ? browsers.cors().headers(request.field(HttpHeaderNames.ORIGIN))
+                : Map.of();
     }
 
     private HttpExchange plain(ResponseWriter writer, HeaderFields head, ClientConnection connection, Channel channel) {

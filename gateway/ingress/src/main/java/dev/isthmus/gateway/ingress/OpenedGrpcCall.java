@@ -21,32 +21,16 @@ record OpenedGrpcCall(
         UnaryRequest request) {
 
     /** @param exchange reads what a turn leaves over */
-    OpenedGrpcCall(
+    static OpenedGrpcCall of(
             RequestHead head,
             GrpcRequestHead requestHead,
             IngressSettings settings,
             GrpcTransport transport,
             ByteBufAllocator allocator,
             GrpcExchange exchange) {
-        this(
-                head,
-                requestHead,
-                settings,
-                transport,
-                allocator,
-                exchange,
-                new GrpcDeframer(allocator, requestHead.method().limits(settings.bodies()), requestHead.coding()));
-    }
-
-    private OpenedGrpcCall(
-            RequestHead head,
-            GrpcRequestHead requestHead,
-            IngressSettings settings,
-            GrpcTransport transport,
-            ByteBufAllocator allocator,
-            GrpcExchange exchange,
-            GrpcDeframer deframer) {
-        this(
+        GrpcDeframer deframer =
+                new GrpcDeframer(allocator, requestHead.method().limits(settings.bodies()), requestHead.coding());
+        return new OpenedGrpcCall(
                 head,
                 requestHead,
                 requestHead.deadline(),

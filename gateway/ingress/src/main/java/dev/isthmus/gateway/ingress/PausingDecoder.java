@@ -10,13 +10,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decodes only as fast as the next handler accepts messages: pipelined requests stay undecoded bytes, and reading is
- * paused. Belongs to one connection, confined to its event loop.
+ * paused. Counts progress for timeouts. Belongs to one connection, confined to its event loop.
  */
-class PausingDecoder extends StrictRequestDecoder {
+final class PausingDecoder extends StrictRequestDecoder {
     private final Predicate<ChannelHandlerContext> ready;
     private @Nullable ChannelHandlerContext context;
     private boolean decoding;
     private boolean waiting;
+    private long messages;
+    private long bytes;
+    private boolean partial;
 
     /** @param ready whether the next handler accepts another message now */
     PausingDecoder(Predicate<ChannelHandlerContext> ready) {
@@ -66,10 +69,33 @@ class PausingDecoder extends StrictRequestDecoder {
     protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
         waiting = !ready.test(ctx);
         if (waiting) {
+            partial = false;
             ctx.channel().config().setAutoRead(false);
-        } else {
-            super.decode(ctx, in, out);
+            return;
         }
+        int before = in.readerIndex();
+        int decoded = out.size();
+        super.decode(ctx, in, out);
+        bytes += in.readerIndex() - before;
+        partial = out.size() == decoded;
+        if (!partial) {
+            messages++;
+        }
+    }
+
+    /** Whether something, such as a head, was received in part. */
+    boolean partial() {
+        return partial;
+    }
+
+    /** A count of decoded messages: heads and parts of bodies. */
+    long messages() {
+        return messages;
+    }
+
+    /** Number of decoded bytes. */
+    long bytes() {
+        return bytes;
     }
 
     @Override

@@ -4,12 +4,10 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HopCount;
-import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.message.NonFinite;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -154,22 +152,5 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         }
         return Math.min(
                 System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Long.parseLong(millis)), Call.NO_DEADLINE - 1);
-    }
-
-    /** Whether the client prefers server-sent events. */
-    boolean acceptsEvents() {
-        return ContentNegotiation.events(all(HttpHeaderNames.ACCEPT));
-    }
-
-    /** How the client wants NaN and the infinities; null if it does not say. */
-    @Nullable
-    NonFinite nonFinite() {
-        return ContentNegotiation.nonFinite(all(HttpHeaderNames.ACCEPT));
-    }
-
-    /** The content coding that the client accepts; null for none. */
-    @Nullable
-    ContentCoding acceptedCoding() {
-        return ContentNegotiation.coding(all(HttpHeaderNames.ACCEPT_ENCODING));
     }
 }

@@ -13,16 +13,13 @@ import org.jspecify.annotations.Nullable;
  * stays in the deframer, until the next turn or until the call accepts more.
  */
 final class RequestTurns implements BooleanSupplier {
-    private enum UnreadData {
-        NOTHING,
-        UNTIL_NEXT_TURN,
-        UNTIL_CALL_IS_READY
-    }
-
     private final GrpcTransport transport;
     private final GrpcDeframer deframer;
     private final GrpcExchange exchange;
-    private UnreadData rest = UnreadData.NOTHING;
+    /** Whether received data waits, and whether it waits for the call, otherwise for the next turn. */
+    private boolean leftOver;
+
+    private boolean forCall;
     /** Bytes of the message being inflated that were charged. */
     private int charged;
 
@@ -35,11 +32,11 @@ final class RequestTurns implements BooleanSupplier {
 
     /** Whether received data waits. More must only be added to the deframer meanwhile. */
     boolean leftOver() {
-        return rest != UnreadData.NOTHING;
+        return leftOver;
     }
 
     void begin() {
-        rest = UnreadData.NOTHING;
+        leftOver = false;
     }
 
     /** The next message of a stream; null if it is incomplete, the turn is over or the call is not ready. */
@@ -60,26 +57,22 @@ final class RequestTurns implements BooleanSupplier {
      */
     void end(@Nullable RequestSink to) {
         boolean unread = to == null ? deframer.unfinished() : deframer.partial();
-        if (!unread) {
-            return;
-        }
-        if (to != null && !to.isReady()) {
-            rest = UnreadData.UNTIL_CALL_IS_READY;
-        } else if (transport.turn().over()) {
-            rest = UnreadData.UNTIL_NEXT_TURN;
+        forCall = to != null && !to.isReady();
+        leftOver = unread && (forCall || transport.turn().over());
+        if (leftOver && !forCall) {
             transport.inNextTurn(this::inNextTurn);
         }
     }
 
     private void inNextTurn() {
-        if (rest == UnreadData.UNTIL_NEXT_TURN) {
+        if (leftOver && !forCall) {
             exchange.readOn();
         }
     }
 
     /** The call accepts more. */
     void callIsReady() {
-        if (rest == UnreadData.UNTIL_CALL_IS_READY) {
+        if (leftOver && forCall) {
             exchange.readOn();
         }
     }

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import io.netty.buffer.ByteBuf;
 
-/** Writes a response to the connection, in full or in parts. */
+/** Writes a response to the connection, in full or in parts, with the headers of {@link ListenerContext#cors}. */
 interface ResponseWriter {
 
     /** Writes the whole response; called at most once. */

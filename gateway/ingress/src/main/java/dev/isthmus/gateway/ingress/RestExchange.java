@@ -4,19 +4,17 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.coding.InflationLimits;
-import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -24,17 +22,11 @@ import org.jspecify.annotations.Nullable;
  * One REST request and its response, the same over HTTP/1.1 and HTTP/2. The response may start before the request's
  * body has ended; the rest of the body is then released.
  */
-final class RestExchange implements HttpExchange, Reply {
+final class RestExchange extends CallExchange {
     private final ResponseWriter writer;
-    private final IngressSettings settings;
-    private final CallContext context;
-    private final Service calls;
-    private final MemoryBudget.MemoryReservation memory;
     private final RestResponseSender response;
     private @Nullable OpenedRequest opened;
-    private @Nullable RequestSink sink;
     private long bodyBytes;
-    private boolean responded;
     /** The request's body is complete. */
     private boolean ended;
 
@@ -48,11 +40,8 @@ final class RestExchange implements HttpExchange, Reply {
 
     /** @param calls receives the call, or the rejection of the request */
     RestExchange(ResponseWriter writer, IngressSettings settings, CallContext context, Service calls) {
+        super(settings, context, calls);
         this.writer = writer;
-        this.context = context;
-        this.calls = calls;
-        this.settings = settings;
-        this.memory = context.memory();
         this.response = new RestResponseSender(writer, settings, context);
     }
 
@@ -77,7 +66,8 @@ final class RestExchange implements HttpExchange, Reply {
                     || (operation instanceof Operation.Generate generate && generate.stream());
             // As Triton does: some clients always accept compression but expect it for inference only.
             boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
-            response.form(events, compresses ? head.acceptedCoding() : null);
+            response.form(
+                    events, compresses ? ContentNegotiation.coding(head.all(HttpHeaderNames.ACCEPT_ENCODING)) : null);
             Call call = new Call(operation, head.deadline(), head.forwarded(settings.forwarded()), context);
             HopCount.check(call.headers(), settings.maxHops());
             CompressedBody decoder = decoder(head, channel, limits);
@@ -87,11 +77,6 @@ final class RestExchange implements HttpExchange, Reply {
         } catch (OipException failure) {
             reject(failure);
         }
-    }
-
-    @Override
-    public void reject(OipException refusal) {
-        calls.reject(context, refusal, this);
     }
 
     private @Nullable CompressedBody decoder(RequestHead head, Channel channel, InflationLimits limits) {
@@ -112,7 +97,7 @@ final class RestExchange implements HttpExchange, Reply {
             chunk.release();
         } else if (bodyBytes > request.maxBytes()) {
             chunk.release();
-            cancelWith(tooLarge(request.maxBytes(), bodyBytes + " bytes or more"));
+            failCall(tooLarge(request.maxBytes(), bodyBytes + " bytes or more"));
         } else if (request.decoder() == null) {
             to.data(chunk);
         } else {
@@ -129,7 +114,7 @@ final class RestExchange implements HttpExchange, Reply {
                 memory.gathered(body.held());
             }
         } catch (OipException malformed) {
-            cancelWith(malformed);
+            failCall(malformed);
         }
     }
 
@@ -167,7 +152,7 @@ final class RestExchange implements HttpExchange, Reply {
             try {
                 body.finish();
             } catch (OipException malformed) {
-                cancelWith(malformed);
+                failCall(malformed);
                 return;
             }
             release(body);
@@ -189,61 +174,14 @@ final class RestExchange implements HttpExchange, Reply {
     }
 
     @Override
-    public void cancel() {
-        memory.release();
-        if (!responded) {
-            endRequest();
-            response.release();
-            if (sink != null) {
-                sink.cancel();
-            }
-        }
-    }
-
-    /** Fails the request: cancels what is in flight and responds. */
-    private void cancelWith(OipException failure) {
-        if (sink == null && context.operation() == null) {
-            reject(failure);
-            return;
-        }
-        context.failed(failure);
-        if (sink != null) {
-            sink.cancel();
-        }
-        fail(failure);
+    long queued() {
+        return writer.queued();
     }
 
     @Override
-    public void timedOut(TimeoutRule rule) {
-        if (!responded) {
-            cancelWith(new OipException(
-                    ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
-        }
-    }
-
-    @Override
-    public void failCall(OipException failure) {
-        if (!responded) {
-            cancelWith(failure);
-        }
-    }
-
-    @Override
-    public void writabilityChanged() {
-        memory.response(writer.queued());
-        if (!responded && sink != null) {
-            sink.onReady();
-        }
-    }
-
-    @Override
-    public void written() {
-        memory.release();
-    }
-
-    @Override
-    public boolean responded() {
-        return responded;
+    void discard() {
+        endRequest();
+        response.release();
     }
 
     private void endRequest() {
@@ -290,7 +228,7 @@ final class RestExchange implements HttpExchange, Reply {
         try {
             response.add(message);
         } catch (OipException failure) {
-            cancelWith(failure);
+            failCall(failure);
         }
     }
 

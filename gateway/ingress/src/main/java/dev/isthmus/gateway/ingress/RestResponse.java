@@ -7,6 +7,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -20,6 +21,9 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     static final String CHALLENGE_HEADER = "www-authenticate";
     /** The value of the header: how to authenticate (RFC 6750, 3). */
     static final String CHALLENGE = "Bearer realm=\"isthmus\"";
+
+    /** The header and gRPC metadata key that says when a rejected client may retry (RFC 9110, 10.2.3). */
+    static final String RETRY_AFTER = "retry-after";
 
     private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
     private static final String CONTENT_TYPE = "content-type";
@@ -67,8 +71,13 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
         RestResponse challenged =
                 failure.code() == ErrorCode.UNAUTHENTICATED ? plain.with(CHALLENGE_HEADER, CHALLENGE) : plain;
         return failure.retryAfter()
-                .map(wait -> challenged.with(RetryAfter.HEADER, RetryAfter.seconds(wait)))
+                .map(wait -> challenged.with(RETRY_AFTER, seconds(wait)))
                 .orElse(challenged);
+    }
+
+    /** The value of {@link #RETRY_AFTER}: whole seconds, rounded up; at least one. */
+    static String seconds(Duration wait) {
+        return Long.toString(Math.max(1, wait.plusMillis(999).toSeconds()));
     }
 
     /** Returns it with more headers; existing ones are not replaced. */
@@ -76,9 +85,22 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
         if (more.isEmpty()) {
             return this;
         }
-        Map<String, String> all = new LinkedHashMap<>(more);
-        all.putAll(headers);
-        return new RestResponse(status, body, all);
+        return new RestResponse(status, body, merged(more, headers));
+    }
+
+    /** The fields with more of them, which replace those of the same name; both stay as they are. */
+    static Map<String, String> merged(Map<String, String> fields, Map<String, String> more) {
+        if (fields.isEmpty()) {
+            return more;
+        }
+        Map<String, String> all = new LinkedHashMap<>(fields);
+        all.putAll(more);
+        return all;
+    }
+
+    /** Returns it with the headers of {@link CorsPolicy#headers}, if there are any. */
+    RestResponse allowing(Map<String, String> cors) {
+        return cors.isEmpty() ? this : CorsPolicy.add(this, cors);
     }
 
     /** Returns the head with the content-length of the omitted body. */

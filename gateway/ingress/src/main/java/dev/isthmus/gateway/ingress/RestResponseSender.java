@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RestResponseSender {
     private final ResponseWriter writer;
-    private final RestRendering rendering;
+    private final IngressSettings settings;
     private final CallContext context;
     private Map<String, String> headers = Map.of();
     private boolean events;
@@ -29,7 +29,7 @@ final class RestResponseSender {
 
     RestResponseSender(ResponseWriter writer, IngressSettings settings, CallContext context) {
         this.writer = writer;
-        this.rendering = new RestRendering(settings);
+        this.settings = settings;
         this.context = context;
     }
 
@@ -53,7 +53,7 @@ final class RestResponseSender {
     /** Adds headers, unless the head has been written. */
     void headers(Map<String, String> more) {
         if (!headWritten && !more.isEmpty()) {
-            headers = ReturnedFields.merged(headers, more);
+            headers = RestResponse.merged(headers, more);
         }
     }
 
@@ -103,9 +103,49 @@ final class RestResponseSender {
     }
 
     private void keep(ReplyMessage message) {
-        RestResponse rendered = rendering.of(message);
+        RestResponse rendered = rendered(message);
         whole = rendered;
         context.memory().response(writer.queued() + rendered.body().readableBytes());
+    }
+
+    /** Returns the response for a message (taken). */
+    private RestResponse rendered(ReplyMessage message) {
+        return switch (message) {
+            case ReplyMessage.Live live -> health(live.live(), JsonResponses.live(live));
+            case ReplyMessage.Ready ready -> health(ready.ready(), JsonResponses.ready(ready));
+            case ReplyMessage.ModelReadyState model -> health(model.ready(), JsonResponses.modelReady(model));
+            case ReplyMessage.Server server -> RestResponse.json(200, JsonResponses.server(server.metadata()));
+            case ReplyMessage.Model model -> RestResponse.json(200, JsonResponses.model(model.metadata()));
+            case ReplyMessage.Inference inference ->
+                RestResponse.inference(((InferMessage.RestMessage) inference.message()).body());
+            case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not a message");
+            case ReplyMessage.Document document -> RestResponse.json(200, document.content());
+            case ReplyMessage.Events events -> RestResponse.events().with(events.content());
+            case ReplyMessage.StreamError error -> RestResponse.error(error.failure());
+        };
+    }
+
+    /** The response to a health request; "not ready" has a status other than 2xx (protocol document, Health; R2). */
+    private RestResponse health(boolean ok, byte[] json) {
+        IngressSettings.HealthResponses form = settings.health();
+        RestResponse full = RestResponse.json(ok ? 200 : form.notReadyStatus(), json);
+        return form.body() ? full : full.with(Unpooled.EMPTY_BUFFER);
+    }
+
+    /**
+     * Compresses a response, unless the client accepts no coding or the size makes it pointless.
+     *
+     * @param plain taken
+     */
+    private RestResponse compressed(RestResponse plain, @Nullable ContentCoding coding) {
+        if (coding == null
+                || plain.body().readableBytes() <= settings.compressAbove()
+                || plain.body().readableBytes() > ContentCoding.MOST_COMPRESSED) {
+            return plain;
+        }
+        return plain.with(coding.compress(context.allocator(), plain.body()))
+                .with("content-encoding", coding.token())
+                .with("vary", "accept-encoding");
     }
 
     private void begin(RestResponse head) {
@@ -141,7 +181,7 @@ final class RestResponseSender {
         RestResponse complete = whole;
         whole = null;
         if (complete != null) {
-            respond(rendering.compressed(complete.with(headers), accepted, context.allocator()));
+            respond(compressed(complete.with(headers), accepted));
         } else {
             begin(RestResponse.events());
             writer.endBody();

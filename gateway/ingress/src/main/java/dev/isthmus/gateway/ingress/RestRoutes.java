@@ -12,6 +12,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -71,7 +72,7 @@ final class RestRoutes {
         }
         Operation operation = switch (action) {
             case READY -> new Operation.ModelReady(model);
-            case INFER -> infer(head, model, head.acceptsEvents());
+            case INFER -> infer(head, model, ContentNegotiation.events(head.all(HttpHeaderNames.ACCEPT)));
             case INFER_STREAM -> infer(head, model, true);
             case GENERATE -> new Operation.Generate(model, false);
             case GENERATE_STREAM -> new Operation.Generate(model, true);
@@ -83,7 +84,10 @@ final class RestRoutes {
     private static Operation infer(RequestHead head, ModelRef model, boolean stream) {
         long bodyLength = head.compressed() ? -1 : head.contentLength();
         return new Operation.Infer(
-                model, new BodyForm.RestForm(jsonLength(head), bodyLength, head.nonFinite()), stream);
+                model,
+                new BodyForm.RestForm(
+                        jsonLength(head), bodyLength, ContentNegotiation.nonFinite(head.all(HttpHeaderNames.ACCEPT))),
+                stream);
     }
 
     private static PathRoute management(RequestHead head, String[] segments) {

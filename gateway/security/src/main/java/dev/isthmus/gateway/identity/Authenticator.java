@@ -102,18 +102,7 @@ public final class Authenticator implements AutoCloseable {
         if (file == null) {
             throw new IllegalArgumentException("neither a file nor a URL of keys");
         }
-        ReloadedFile<SigningKeys> watched = watched(file, Authenticator::readKeys, "jwks");
-        return new SigningKeySource() {
-            @Override
-            public SigningKeys current() {
-                return watched.current();
-            }
-
-            @Override
-            public boolean refreshes() {
-                return false;
-            }
-        };
+        return watched(file, Authenticator::readKeys, "jwks")::current;
     }
 
     private <T> ReloadedFile<T> watched(Path file, ReloadedFile.FileReader<T> reader, String source)

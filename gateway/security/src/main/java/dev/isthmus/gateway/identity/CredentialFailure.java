@@ -7,29 +7,31 @@ import java.util.Locale;
 
 /** Why a caller is not identified. Clients learn only the kind; the metric has the reason. */
 enum CredentialFailure {
-    MISSING(FailureTexts.REQUIRED),
-    MALFORMED(FailureTexts.INVALID),
-    UNKNOWN_KEY(FailureTexts.INVALID),
-    ALGORITHM(FailureTexts.INVALID),
+    MISSING(FailureTexts.REQUIRED, false),
+    MALFORMED(FailureTexts.INVALID, true),
+    UNKNOWN_KEY(FailureTexts.INVALID, false),
+    ALGORITHM(FailureTexts.INVALID, true),
     /** The issuer has no such key, as of the last fetch. */
-    UNKNOWN_SIGNING_KEY(FailureTexts.INVALID),
-    SIGNATURE(FailureTexts.INVALID),
-    ISSUER(FailureTexts.INVALID),
-    AUDIENCE(FailureTexts.INVALID),
-    NO_NAME(FailureTexts.INVALID),
-    NOT_YET_VALID(FailureTexts.INVALID),
+    UNKNOWN_SIGNING_KEY(FailureTexts.INVALID, false),
+    SIGNATURE(FailureTexts.INVALID, true),
+    ISSUER(FailureTexts.INVALID, true),
+    AUDIENCE(FailureTexts.INVALID, true),
+    NO_NAME(FailureTexts.INVALID, true),
+    NOT_YET_VALID(FailureTexts.INVALID, false),
     /** Too many tokens of this address had a wrong signature. */
-    TOO_MANY_FAILURES("too many credentials were not valid"),
-    EXPIRED("the credential has expired"),
+    TOO_MANY_FAILURES("too many credentials were not valid", false),
+    EXPIRED("the credential has expired", false),
     /** The issuer's keys are being fetched, or could never be. */
-    KEYS_UNAVAILABLE("the credential cannot be checked now");
+    KEYS_UNAVAILABLE("the credential cannot be checked now", false);
 
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private final String text;
+    private final boolean lasts;
 
-    CredentialFailure(String text) {
+    CredentialFailure(String text, boolean lasts) {
         this.text = text;
+        this.lasts = lasts;
     }
 
     private static final class FailureTexts {
@@ -63,15 +65,6 @@ enum CredentialFailure {
 
     /** Whether a token that failed so fails again as long as the issuer's keys are the same. */
     boolean lasts() {
-        return switch (this) {
-            case MALFORMED, ALGORITHM, SIGNATURE, ISSUER, AUDIENCE, NO_NAME -> true;
-            case MISSING,
-                    UNKNOWN_KEY,
-                    UNKNOWN_SIGNING_KEY,
-                    NOT_YET_VALID,
-                    TOO_MANY_FAILURES,
-                    EXPIRED,
-                    KEYS_UNAVAILABLE -> false;
-        };
+        return lasts;
     }
 }

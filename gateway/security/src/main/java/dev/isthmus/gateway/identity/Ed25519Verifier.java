@@ -3,7 +3,7 @@ package dev.isthmus.gateway.identity;
 import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.JWSHeader;
 import com.nimbusds.jose.JWSVerifier;
-import com.nimbusds.jose.jca.JCAContext;
+import com.nimbusds.jose.crypto.impl.BaseJWSProvider;
 import com.nimbusds.jose.util.Base64URL;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
@@ -14,7 +14,7 @@ import java.util.HexFormat;
 import java.util.Set;
 
 /** Ed25519 (RFC 8032) of the JDK. Nimbus has it only with a further library. */
-final class Ed25519Verifier implements JWSVerifier {
+final class Ed25519Verifier extends BaseJWSProvider implements JWSVerifier {
     private static final String NAME = "Ed25519";
     /** The start of a SubjectPublicKeyInfo (RFC 8410, 4), which the 32 bytes of the key follow. */
     private static final byte[] HEAD = HexFormat.of().parseHex("302a300506032b6570032100");
@@ -22,10 +22,10 @@ final class Ed25519Verifier implements JWSVerifier {
     private static final int KEY_BYTES = 32;
 
     private final PublicKey key;
-    private final JCAContext context = new JCAContext();
 
     /** @param x the public key */
     Ed25519Verifier(byte[] x) throws GeneralSecurityException {
+        super(Set.of(JWSAlgorithm.EdDSA));
         if (x.length != KEY_BYTES) {
             throw new GeneralSecurityException("an Ed25519 key has 32 bytes");
         }
@@ -46,15 +46,5 @@ final class Ed25519Verifier implements JWSVerifier {
             // A signature of the wrong form.
             return false;
         }
-    }
-
-    @Override
-    public Set<JWSAlgorithm> supportedJWSAlgorithms() {
-        return Set.of(JWSAlgorithm.EdDSA);
-    }
-
-    @Override
-    public JCAContext getJCAContext() {
-        return context;
     }
 }

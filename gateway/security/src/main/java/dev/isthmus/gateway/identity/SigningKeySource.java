@@ -14,5 +14,7 @@ interface SigningKeySource {
      *
      * @return whether newer keys are on their way, so that the request is worth repeating
      */
-    boolean refreshes();
+    default boolean refreshes() {
+        return false;
+    }
 }

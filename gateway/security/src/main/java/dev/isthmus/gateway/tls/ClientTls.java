@@ -32,11 +32,6 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
         this.meters = registry.meters();
     }
 
-    @Override
-    ClientContexts load() {
-        return ClientContexts.load(settings);
-    }
-
     /**
      * TLS to one server.
      *

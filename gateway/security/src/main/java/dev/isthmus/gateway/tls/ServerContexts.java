@@ -43,10 +43,7 @@ final class ServerContexts extends ContextSet {
     /** The files that the settings name. */
     static WatchedFiles files(ListenerTls settings) {
         List<Path> paths = new ArrayList<>();
-        for (CertificateFiles each : settings.certificates()) {
-            paths.add(each.certificate());
-            paths.add(each.key());
-        }
+        settings.certificates().forEach(each -> paths.addAll(List.of(each.certificate(), each.key())));
         Path ca = settings.clientCertificates().ca();
         Path crl = settings.clientCertificates().crl();
         if (ca != null) {

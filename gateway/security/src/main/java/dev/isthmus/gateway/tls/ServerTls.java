@@ -27,11 +27,6 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
         this.meters = registry.meters();
     }
 
-    @Override
-    ServerContexts load() {
-        return ServerContexts.load(settings, protocols);
-    }
-
     public Duration handshakeTimeout() {
         return settings.handshakeTimeout();
     }

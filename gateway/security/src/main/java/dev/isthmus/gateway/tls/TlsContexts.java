@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.tls;
 
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.WatchedFiles;
 import io.netty.util.IllegalReferenceCountException;
@@ -20,27 +21,27 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
     private final String owner;
     private final WatchedFiles files;
     private final TlsRegistry registry;
+    private final Supplier<C> load;
     private volatile C current;
     private volatile boolean closed;
     // Guarded by this.
-    private @Nullable AutoCloseable gauges;
+    private @Nullable ReplaceableMeters gauges;
 
     /**
      * Loads the files.
      *
      * @param owner what the contexts are for, in logs: {@code listener 0.0.0.0:8443}
+     * @param load makes contexts of the files as they are now
      * @throws TlsFileException if they cannot be used
      */
     TlsContexts(String owner, WatchedFiles files, TlsRegistry registry, Supplier<C> load) {
         this.owner = owner;
         this.files = files;
         this.registry = registry;
+        this.load = load;
         files.loading();
         this.current = load.get();
     }
-
-    /** Makes contexts of the files as they are now. */
-    abstract C load();
 
     /** The contexts of the files as last read, which the caller releases. */
     final C acquire() {
@@ -77,7 +78,7 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
     private void reload() {
         C previous = current;
         try {
-            current = load();
+            current = load.get();
         } catch (TlsFileException e) {
             registry.meters().reloaded(false);
             LOG.error(
@@ -99,14 +100,9 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
     }
 
     private void hide() {
-        AutoCloseable shown = gauges;
-        gauges = null;
-        if (shown != null) {
-            try {
-                shown.close();
-            } catch (Exception e) {
-                throw new IllegalStateException("closing does not fail", e);
-            }
+        if (gauges != null) {
+            gauges.close();
+            gauges = null;
         }
     }
 

@@ -113,7 +113,7 @@ final class TlsMeters {
     }
 
     /** Shows when certificates expire, until the result is closed. */
-    AutoCloseable show(Iterable<CertificateExpiry> expiries) {
+    ReplaceableMeters show(Iterable<CertificateExpiry> expiries) {
         ReplaceableMeters gauges = new ReplaceableMeters(registry);
         for (CertificateExpiry each : expiries) {
             double seconds = each.until().getEpochSecond();

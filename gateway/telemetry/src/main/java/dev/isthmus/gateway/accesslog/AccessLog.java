@@ -3,6 +3,7 @@ package dev.isthmus.gateway.accesslog;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.LogOutput;
+import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.AccessLogConfig;
@@ -22,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * event loop; a thread of its own writes the buffers to the output, so that a slow or full disk delays no call. If the
  * buffer is full, the line is dropped and counted. Thread-safe.
  */
-final class AccessLog implements AutoCloseable {
+final class AccessLog implements Reloadable.Replaced {
     private static final Logger LOG = LoggerFactory.getLogger(AccessLog.class);
     /** Largest size of one event loop's lines that are not yet taken by the thread. */
     private static final int MAX_BYTES = 1 << 20;
@@ -64,11 +65,6 @@ final class AccessLog implements AutoCloseable {
                 .description("Lines of the access log that were not written: full (the output is too slow), io_error")
                 .tag("reason", reason)
                 .register(meters);
-    }
-
-    /** The configuration that it was made from. */
-    AccessLogConfig config() {
-        return config;
     }
 
     /** Writes the line of a call that has ended, if it is to be logged. */
@@ -126,7 +122,6 @@ final class AccessLog implements AutoCloseable {
                         FailureReason.of(failure));
     }
 
-    /** Writes what is left, for at most five seconds. Later lines are dropped. Idempotent. */
     @Override
     public void close() {
         writer.close();

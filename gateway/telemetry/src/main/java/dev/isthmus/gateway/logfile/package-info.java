@@ -1,4 +1,4 @@
-/** What the logs of calls have in common: files with rotation, the thread that writes, and shares by model. */
+/** What the logs of calls have in common: files with rotation, the thread that writes, its replacement by a reload, and shares by model. */
 @NullMarked
 package dev.isthmus.gateway.logfile;
 

@@ -14,30 +14,15 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.stream.LongStream;
+import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /** The meters of one operation of one route over one protocol. Thread-safe. */
 final class OperationMeters {
     /** Upper bounds from half a millisecond to a minute. */
-    static final Duration[] BUCKETS = LongStream.of(
-                    500,
-                    1_000,
-                    2_500,
-                    5_000,
-                    10_000,
-                    25_000,
-                    50_000,
-                    100_000,
-                    250_000,
-                    500_000,
-                    1_000_000,
-                    2_500_000,
-                    5_000_000,
-                    10_000_000,
-                    30_000_000,
-                    60_000_000)
-            .mapToObj(micros -> Duration.ofNanos(TimeUnit.MICROSECONDS.toNanos(micros)))
+    static final Duration[] BUCKETS = DoubleStream.of(
+                    0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000)
+            .mapToObj(millis -> Duration.ofNanos((long) (millis * TimeUnit.MILLISECONDS.toNanos(1))))
             .toArray(Duration[]::new);
     /** The index of successful calls, after those of the error codes. */
     private static final int OK = ErrorCode.values().length;

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.logfile.BackgroundWriter;
+import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
@@ -32,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * Sends all metrics to an OpenTelemetry collector periodically, on a thread of its own. A request that fails is not
  * repeated: the next one has the same sums and more.
  */
-public final class OtlpExport implements AutoCloseable {
+final class OtlpExport implements Reloadable.Replaced {
     private static final Logger LOG = LoggerFactory.getLogger(OtlpExport.class);
     private static final int OK = 200;
     private static final int REDIRECTION = 300;
@@ -139,11 +140,6 @@ public final class OtlpExport implements AutoCloseable {
                         why);
     }
 
-    /** Whether it sends what another configuration says. */
-    boolean serves(@Nullable OtlpConfig other) {
-        return config.equals(other);
-    }
-
     private void run() {
         writer.repeat(config.interval().toNanos(), this::send);
         if (client != null) {
@@ -151,7 +147,6 @@ public final class OtlpExport implements AutoCloseable {
         }
     }
 
-    /** Sends the last values, for at most five seconds. */
     @Override
     public void close() {
         writer.close();

@@ -32,7 +32,7 @@ public final class TargetMeters implements AutoCloseable {
     public record TargetLabels(String name, String upstream, String version) {}
 
     /** The meters of one target. */
-    public static final class TargetMeter {
+    public final class TargetMeter {
         private final String name;
         private final Counter ok;
         private final Counter clientErrors;
@@ -40,19 +40,13 @@ public final class TargetMeters implements AutoCloseable {
         private final @Nullable Timer responses;
         private final FailureLog log;
 
-        private TargetMeter(
-                String name,
-                Counter ok,
-                Counter clientErrors,
-                Counter serverErrors,
-                @Nullable Timer responses,
-                FailureLog log) {
+        private TargetMeter(String name, Tags tags, boolean timed, FailureLog log) {
             this.log = log;
             this.name = name;
-            this.ok = ok;
-            this.clientErrors = clientErrors;
-            this.serverErrors = serverErrors;
-            this.responses = responses;
+            this.ok = counter(tags, "ok");
+            this.clientErrors = counter(tags, "client_error");
+            this.serverErrors = counter(tags, "server_error");
+            this.responses = timed ? timer(tags) : null;
         }
 
         /** An inference has ended without being cancelled by its client. */
@@ -83,13 +77,7 @@ public final class TargetMeters implements AutoCloseable {
         for (TargetLabels each : targets) {
             Tags tags = Tags.of(
                     "model", model, "target", each.name(), "upstream", each.upstream(), "version", each.version());
-            this.targets.add(new TargetMeter(
-                    each.name(),
-                    counter(tags, "ok"),
-                    counter(tags, "client_error"),
-                    counter(tags, "server_error"),
-                    timed ? timer(tags) : null,
-                    new FailureLog(model, each, nanoTime)));
+            this.targets.add(new TargetMeter(each.name(), tags, timed, new FailureLog(model, each, nanoTime)));
         }
     }
 

@@ -10,7 +10,6 @@ import dev.isthmus.gateway.payloadlog.PayloadEvent.OpaqueBodyKind;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import java.util.Objects;
@@ -20,8 +19,7 @@ import org.jspecify.annotations.Nullable;
  * The log of one inference, or of one request of the generate extension: the request as the client sends it, and its
  * response, or responses, as the client gets them. Confined to the call's event loop.
  */
-final class LoggedCall implements LoggedMessages {
-    private final LoggedPayloads log;
+final class LoggedCall extends LoggedPayloads {
     private final Operation operation;
     private final ModelRef model;
     private final boolean numbered;
@@ -32,25 +30,25 @@ final class LoggedCall implements LoggedMessages {
     private boolean requested;
 
     LoggedCall(PayloadLog log, CallFacts facts, Call call) {
-        this.log = new LoggedPayloads(log, facts, call);
+        super(log, facts, call);
         operation = call.operation();
         model = Objects.requireNonNull(operation.requestedModel());
         numbered = facts.stream();
-        request = log.buffer(call);
+        request = buffer();
     }
 
     @Override
-    public void requested(ByteBuf part) {
+    void requested(ByteBuf part) {
         if (!requested && log.wants(PayloadKind.REQUEST)) {
             request.add(part);
         }
     }
 
     @Override
-    public void requestComplete() {
+    void requestComplete() {
         if (!requested) {
             requested = true;
-            log.add(PayloadKind.REQUEST, model, "", request, this::requestOf);
+            add(PayloadKind.REQUEST, model, "", request, this::requestOf);
         }
     }
 
@@ -62,15 +60,15 @@ final class LoggedCall implements LoggedMessages {
             case BodyForm.RestForm rest ->
                 rest.jsonLength() == 0
                         ? new EventPayload.OpaqueBody(body, OpaqueBodyKind.RAW)
-                        : new EventPayload.Message(new InferMessage.RestMessage(new RestBody(body, rest.jsonLength())));
-            case BodyForm.ProtobufForm protobuf -> new EventPayload.Message(new InferMessage.ProtobufMessage(body));
+                        : rest(body, rest.jsonLength());
+            case BodyForm.ProtobufForm protobuf -> protobuf(body);
         };
     }
 
     private void requestCut() {
         if (!requested) {
             requested = true;
-            log.missing(PayloadKind.REQUEST, model, request.size());
+            missing(PayloadKind.REQUEST, model, request.size());
         }
         request.release();
     }
@@ -85,60 +83,52 @@ final class LoggedCall implements LoggedMessages {
     private void part(ByteBuf bytes, long jsonLength) {
         PayloadBuffer gathered = parts;
         if (gathered == null) {
-            gathered = log.buffer();
+            gathered = buffer();
             parts = gathered;
             partsJson = jsonLength;
         }
         gathered.add(bytes);
     }
 
-    private void generated(ByteBuf document) {
-        PayloadBuffer buffer = log.buffer();
-        buffer.add(document);
-        log.add(
-                PayloadKind.RESPONSE,
-                model,
-                suffix(),
-                buffer,
-                bytes -> new EventPayload.OpaqueBody(bytes, OpaqueBodyKind.JSON));
-    }
-
     private EventPayload responseOf(ByteBuf body) {
         if (!(operation instanceof Operation.Infer infer)) {
             return new EventPayload.OpaqueBody(body, OpaqueBodyKind.EVENTS);
         }
-        return new EventPayload.Message(
-                infer.form() instanceof BodyForm.RestForm
-                        ? new InferMessage.RestMessage(new RestBody(body, partsJson))
-                        : new InferMessage.ProtobufMessage(body));
+        return infer.form() instanceof BodyForm.RestForm ? rest(body, partsJson) : protobuf(body);
     }
 
     @Override
-    public void responded(ReplyMessage message) {
+    void responded(ReplyMessage message) {
         if (log.wants(PayloadKind.RESPONSE)) {
             switch (message) {
-                case ReplyMessage.Inference inference -> log.add(model, suffix(), inference.message());
+                case ReplyMessage.Inference inference -> add(model, suffix(), inference.message());
                 case ReplyMessage.Part part -> part(part.bytes(), part.jsonLength());
-                case ReplyMessage.Document document -> generated(document.content());
+                case ReplyMessage.Document document ->
+                    add(
+                            PayloadKind.RESPONSE,
+                            model,
+                            suffix(),
+                            document.content(),
+                            bytes -> new EventPayload.OpaqueBody(bytes, OpaqueBodyKind.JSON));
                 case ReplyMessage.Events events -> part(events.content(), RestBody.ALL_JSON);
-                case ReplyMessage.StreamError error -> log.error(model, suffix(), error.failure(), error.id());
+                case ReplyMessage.StreamError error -> error(model, suffix(), error.failure(), error.id());
                 default -> {}
             }
         }
     }
 
     @Override
-    public void ended(@Nullable OipException failure) {
+    void ended(@Nullable OipException failure) {
         requestCut();
         PayloadBuffer gathered = parts;
         if (failure != null) {
             if (gathered != null) {
                 gathered.release();
             }
-            log.error(model, suffix(), failure, "");
+            error(model, suffix(), failure, "");
         } else if (gathered != null) {
-            log.add(PayloadKind.RESPONSE, model, suffix(), gathered, this::responseOf);
+            add(PayloadKind.RESPONSE, model, suffix(), gathered, this::responseOf);
         }
-        log.ended();
+        finish();
     }
 }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.payloadlog;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
@@ -13,14 +14,17 @@ import io.netty.buffer.ByteBuf;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the events of one call. Events of a kind that is not configured are left out. Confined to its event loop. */
-final class LoggedPayloads {
-    private final PayloadLog log;
+/**
+ * What the log sees of one call, and the events that it makes of it; those of a kind that is not configured are left
+ * out. Buffers are borrowed. Confined to the call's event loop.
+ */
+abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
+    final PayloadLog log;
     private final CallFacts facts;
     private final Call call;
     // Of a call whose request and response are one event:
-    private @Nullable PayloadEvent request;
-    private @Nullable PayloadEvent response;
+    private @Nullable PayloadEvent requestEvent;
+    private @Nullable PayloadEvent responseEvent;
     private boolean full;
 
     LoggedPayloads(PayloadLog log, CallFacts facts, Call call) {
@@ -29,11 +33,22 @@ final class LoggedPayloads {
         this.call = call;
     }
 
-    boolean wants(PayloadKind kind) {
-        return log.wants(kind);
-    }
+    /** A part of the request, or a message of the stream. */
+    abstract void requested(ByteBuf part);
 
-    PayloadBuffer buffer() {
+    void requestComplete() {}
+
+    /** A message for the client. */
+    abstract void responded(ReplyMessage message);
+
+    /**
+     * The call has ended.
+     *
+     * @param failure null if it is complete
+     */
+    abstract void ended(@Nullable OipException failure);
+
+    final PayloadBuffer buffer() {
         return log.buffer(call);
     }
 
@@ -44,7 +59,7 @@ final class LoggedPayloads {
      * @param buffer taken
      * @param payload makes the payload of the gathered bytes (taken)
      */
-    void add(
+    final void add(
             PayloadKind kind,
             ModelRef model,
             String suffix,
@@ -65,36 +80,38 @@ final class LoggedPayloads {
         }
     }
 
-    /** Logs a complete response (borrowed). */
-    void add(ModelRef model, String suffix, InferMessage response) {
+    /** Logs bytes that are all of a request or response. */
+    final void add(
+            PayloadKind kind, ModelRef model, String suffix, ByteBuf bytes, Function<ByteBuf, EventPayload> payload) {
         PayloadBuffer buffer = buffer();
+        buffer.add(bytes);
+        add(kind, model, suffix, buffer, payload);
+    }
+
+    /** Logs a complete response. */
+    final void add(ModelRef model, String suffix, InferMessage response) {
         switch (response) {
-            case InferMessage.RestMessage(RestBody body) -> {
-                buffer.add(body.content());
-                add(
-                        PayloadKind.RESPONSE,
-                        model,
-                        suffix,
-                        buffer,
-                        bytes -> new EventPayload.Message(
-                                new InferMessage.RestMessage(new RestBody(bytes, body.jsonLength()))));
-            }
-            case InferMessage.ProtobufMessage(ByteBuf message) -> {
-                buffer.add(message);
-                add(
-                        PayloadKind.RESPONSE,
-                        model,
-                        suffix,
-                        buffer,
-                        bytes -> new EventPayload.Message(new InferMessage.ProtobufMessage(bytes)));
-            }
-            case InferMessage.DecodedRequest request -> buffer.release();
-            case InferMessage.Response decoded -> buffer.release();
+            case InferMessage.RestMessage(RestBody body) ->
+                add(PayloadKind.RESPONSE, model, suffix, body.content(), bytes -> rest(bytes, body.jsonLength()));
+            case InferMessage.ProtobufMessage(ByteBuf message) ->
+                add(PayloadKind.RESPONSE, model, suffix, message, LoggedPayloads::protobuf);
+            case InferMessage.DecodedRequest request -> {}
+            case InferMessage.Response decoded -> {}
         }
     }
 
+    /** @param bytes taken */
+    static EventPayload rest(ByteBuf bytes, long jsonLength) {
+        return new EventPayload.Message(new InferMessage.RestMessage(new RestBody(bytes, jsonLength)));
+    }
+
+    /** @param bytes taken */
+    static EventPayload protobuf(ByteBuf bytes) {
+        return new EventPayload.Message(new InferMessage.ProtobufMessage(bytes));
+    }
+
     /** Logs a body that is not complete. */
-    void missing(PayloadKind kind, ModelRef model, long bytes) {
+    final void missing(PayloadKind kind, ModelRef model, long bytes) {
         if (log.wants(kind)) {
             add(kind, model, "", null, new EventPayload.Missing(MissingData.INCOMPLETE), bytes, 0);
         }
@@ -105,7 +122,7 @@ final class LoggedPayloads {
      *
      * @param id of the message of a stream that failed; empty for none
      */
-    void error(ModelRef model, String suffix, OipException failure, String id) {
+    final void error(ModelRef model, String suffix, OipException failure, String id) {
         if (log.wants(PayloadKind.RESPONSE)) {
             EventPayload text = new EventPayload.FailureText(failure.message(), id);
             add(PayloadKind.RESPONSE, model, suffix, failure.code(), text, 0, 0);
@@ -133,11 +150,11 @@ final class LoggedPayloads {
         if (!combines()) {
             log.add(event);
         } else if (event.kind() == PayloadKind.REQUEST) {
-            discard(request);
-            request = event;
+            discard(requestEvent);
+            requestEvent = event;
         } else {
-            discard(response);
-            response = event;
+            discard(responseEvent);
+            responseEvent = event;
         }
     }
 
@@ -156,18 +173,18 @@ final class LoggedPayloads {
     }
 
     /** The call has ended: its event is complete if request and response are one. Idempotent. */
-    void ended() {
-        if (request != null && !full) {
-            log.add(new CombinedEvent(request, response));
+    final void finish() {
+        if (requestEvent != null && !full) {
+            log.add(new CombinedEvent(requestEvent, responseEvent));
         } else {
-            discard(request);
-            discard(response);
+            discard(requestEvent);
+            discard(responseEvent);
             if (full) {
                 log.full();
             }
         }
-        request = null;
-        response = null;
+        requestEvent = null;
+        responseEvent = null;
         full = false;
     }
 }

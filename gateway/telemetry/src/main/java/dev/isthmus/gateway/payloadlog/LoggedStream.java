@@ -3,7 +3,6 @@ package dev.isthmus.gateway.payloadlog;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
-import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -16,9 +15,7 @@ import org.jspecify.annotations.Nullable;
  * The log of a stream of inferences: an event for each message in either direction, if its model is sampled. The ids of
  * requests and of responses are numbered separately. Confined to the call's event loop.
  */
-final class LoggedStream implements LoggedMessages {
-    private final PayloadLog log;
-    private final LoggedPayloads payloads;
+final class LoggedStream extends LoggedPayloads {
     private final double draw;
     /** The model of the last request that names one. */
     private ModelRef last = ModelRef.of("");
@@ -28,13 +25,12 @@ final class LoggedStream implements LoggedMessages {
 
     /** @param draw as of {@link PayloadLog#draw()} */
     LoggedStream(PayloadLog log, CallFacts facts, Call call, double draw) {
-        this.log = log;
-        this.payloads = new LoggedPayloads(log, facts, call);
+        super(log, facts, call);
         this.draw = draw;
     }
 
     @Override
-    public void requested(ByteBuf message) {
+    void requested(ByteBuf message) {
         requests++;
         try {
             last = ProtobufReader.outline(message).model();
@@ -43,14 +39,7 @@ final class LoggedStream implements LoggedMessages {
             return;
         }
         if (log.samples(draw, last) && log.wants(PayloadKind.REQUEST)) {
-            PayloadBuffer buffer = payloads.buffer();
-            buffer.add(message);
-            payloads.add(
-                    PayloadKind.REQUEST,
-                    last,
-                    "-" + requests,
-                    buffer,
-                    bytes -> new EventPayload.Message(new InferMessage.ProtobufMessage(bytes)));
+            add(PayloadKind.REQUEST, last, "-" + requests, message, LoggedPayloads::protobuf);
         }
     }
 
@@ -66,19 +55,19 @@ final class LoggedStream implements LoggedMessages {
             }
         }
         if (log.samples(draw, model)) {
-            payloads.add(model, "-" + responses, message);
+            add(model, "-" + responses, message);
         }
     }
 
     private void error(OipException failure, String id) {
         responses++;
         if (log.samples(draw, last)) {
-            payloads.error(last, "-" + responses, failure, id);
+            error(last, "-" + responses, failure, id);
         }
     }
 
     @Override
-    public void responded(ReplyMessage message) {
+    void responded(ReplyMessage message) {
         if (message instanceof ReplyMessage.Inference inference) {
             responded(inference.message());
         } else if (message instanceof ReplyMessage.StreamError failed) {
@@ -87,7 +76,7 @@ final class LoggedStream implements LoggedMessages {
     }
 
     @Override
-    public void ended(@Nullable OipException failure) {
+    void ended(@Nullable OipException failure) {
         if (failure != null) {
             error(failure, "");
         }

@@ -1,26 +1,22 @@
 package dev.isthmus.gateway.payloadlog;
 
+import java.util.Locale;
+
 /** Why an event was not logged. */
 enum LossReason {
     /** Too much waits to be written: the sink is slower than the calls. */
-    FULL("full"),
+    FULL,
     /** The file cannot be written, or the sink cannot be reached. */
-    IO_ERROR("io_error"),
+    IO_ERROR,
     /** The sink answered with a status other than 2xx. */
-    REJECTED("rejected"),
+    REJECTED,
     /** The log was closed before it was written. */
-    CLOSED("closed"),
+    CLOSED,
     /** The gateway failed to encode it. */
-    FAULT("fault");
-
-    private final String label;
-
-    LossReason(String label) {
-        this.label = label;
-    }
+    FAULT;
 
     /** The metric's tag value. */
     String label() {
-        return label;
+        return name().toLowerCase(Locale.ROOT);
     }
 }

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.ModelShares;
+import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
@@ -23,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * The payload log of one configuration. Calls add their payloads to a queue, which is limited in bytes; a thread of its
  * own encodes them and hands them to the sink, so that a slow sink delays no call. Thread-safe.
  */
-final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
+final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replaced {
     private static final Logger LOG = LoggerFactory.getLogger(PayloadLog.class);
     /** What an event takes beside its payload, in bytes: limits the number of events that wait. */
     private static final long EVENT_BYTES = 1024;
@@ -56,11 +57,6 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
         EventSink sink = config.url() == null ? new FileSink(config, this) : new HttpSink(config, config.url(), this);
         writer = new BackgroundWriter("isthmus-payload-log", () -> run(sink));
         writer.start();
-    }
-
-    /** The configuration that it was made from. */
-    PayloadLogConfig config() {
-        return config;
     }
 
     /** A random number, against which the shares of models are compared; one for each call. */
@@ -195,7 +191,6 @@ final class PayloadLog implements EventSink.DeliveryListener, AutoCloseable {
         }
     }
 
-    /** Writes what is left, for at most five seconds. Later events are dropped. Idempotent. */
     @Override
     public void close() {
         writer.close();

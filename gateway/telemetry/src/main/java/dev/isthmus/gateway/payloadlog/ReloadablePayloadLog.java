@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -16,35 +17,23 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /** The payload log of the current configuration; logs nothing if none is configured. Thread-safe. */
-public final class ReloadablePayloadLog implements Layer, AutoCloseable {
-    private static final Slot<LoggedMessages> LOGGED = new Slot<>();
+public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, PayloadLog> implements Layer {
+    private static final Slot<LoggedPayloads> LOGGED = new Slot<>();
 
     private final MeterRegistry registry;
     private @Nullable PayloadMeters meters;
-    private volatile @Nullable PayloadLog current;
 
     /** Logs nothing until it is configured. */
     public ReloadablePayloadLog(MeterRegistry meters) {
+        super(false);
         registry = meters;
     }
 
-    /** Changes the configuration; calls that begin from here on are logged as it says. Blocks while events are written. */
-    public synchronized void configure(@Nullable PayloadLogConfig config) {
-        PayloadLog before = current;
-        if (before != null && before.config().equals(config)) {
-            return;
-        }
-        if (before != null) {
-            // First, because both may have the same file.
-            current = null;
-            before.close();
-        }
-        if (config != null) {
-            PayloadMeters shared = meters == null ? new PayloadMeters(registry) : meters;
-            meters = shared;
-            current = new PayloadLog(
-                    config, shared, () -> ThreadLocalRandom.current().nextDouble());
-        }
+    @Override
+    protected PayloadLog started(PayloadLogConfig config) {
+        PayloadMeters shared = meters == null ? new PayloadMeters(registry) : meters;
+        meters = shared;
+        return new PayloadLog(config, shared, () -> ThreadLocalRandom.current().nextDouble());
     }
 
     @Override
@@ -55,14 +44,14 @@ public final class ReloadablePayloadLog implements Layer, AutoCloseable {
     /** Shows the payloads of calls that are sampled to the log. */
     @Override
     public @Nullable CompletableFuture<?> open(Exchange x) {
-        PayloadLog log = current;
+        PayloadLog log = current();
         if (log != null && x.stream() == null) {
             x.put(LOGGED, logged(log, x.call()));
         }
         return null;
     }
 
-    private static @Nullable LoggedMessages logged(PayloadLog log, Call call) {
+    private static @Nullable LoggedPayloads logged(PayloadLog log, Call call) {
         double draw = log.draw();
         PayloadEvent.CallFacts facts =
                 log.samples(draw, call.operation().requestedModel()) ? PayloadLog.facts(call) : null;
@@ -77,7 +66,7 @@ public final class ReloadablePayloadLog implements Layer, AutoCloseable {
 
     @Override
     public void data(Exchange x, ByteBuf part) {
-        LoggedMessages logged = x.get(LOGGED);
+        LoggedPayloads logged = x.get(LOGGED);
         if (logged != null) {
             logged.requested(part);
         }
@@ -85,7 +74,7 @@ public final class ReloadablePayloadLog implements Layer, AutoCloseable {
 
     @Override
     public void complete(Exchange x) {
-        LoggedMessages logged = x.get(LOGGED);
+        LoggedPayloads logged = x.get(LOGGED);
         if (logged != null) {
             logged.requestComplete();
         }
@@ -93,7 +82,7 @@ public final class ReloadablePayloadLog implements Layer, AutoCloseable {
 
     @Override
     public ReplyMessage message(Exchange x, ReplyMessage message) {
-        LoggedMessages logged = x.get(LOGGED);
+        LoggedPayloads logged = x.get(LOGGED);
         if (logged != null) {
             logged.responded(message);
         }
@@ -102,18 +91,12 @@ public final class ReloadablePayloadLog implements Layer, AutoCloseable {
 
     @Override
     public void finished(Exchange x) {
-        LoggedMessages logged = x.get(LOGGED);
+        LoggedPayloads logged = x.get(LOGGED);
         if (logged != null) {
             logged.ended(
                     x.isCancelled()
                             ? new OipException(ErrorCode.CANCELLED, "the client cancelled the call")
                             : x.failure());
         }
-    }
-
-    /** Writes what is left. */
-    @Override
-    public void close() {
-        configure(null);
     }
 }

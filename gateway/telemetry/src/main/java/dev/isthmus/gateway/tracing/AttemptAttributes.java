@@ -43,9 +43,7 @@ final class AttemptAttributes {
         if (target.wire() == Wire.PROTOBUF) {
             all.put("rpc.system.name", "grpc");
             all.put("rpc.method", OperationNames.method(attempt.operation()));
-            all.put(
-                    "rpc.response.status_code",
-                    code == null ? "OK" : GrpcStatus.of(code).name());
+            all.put("rpc.response.status_code", CallAttributes.grpcStatus(code));
         } else if (target.wire() == Wire.REST) {
             all.put("http.request.method", verb(attempt.operation()));
             all.put("url.template", path(attempt));

@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class CallAttributes {
     private static final int OK = 200;
     private static final int FIRST_SERVER_ERROR = 500;
+    /** Bounds the memory of the spans that wait for the collector. */
+    private static final int MAX_LENGTH = 512;
+
     private static final AttributeKey<List<String>> RETRIES = AttributeKey.stringArrayKey("isthmus.retries");
     private static final Set<String> HTTP_METHODS =
             Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE");
@@ -53,7 +56,7 @@ final class CallAttributes {
             return false;
         }
         return call.protocol() == ClientProtocol.GRPC
-                ? GRPC_ERRORS.contains(GrpcStatus.of(code))
+                ? GRPC_ERRORS.contains(ErrorCode.ofGrpcStatus(code.grpcStatus()))
                 : code.httpStatus() >= FIRST_SERVER_ERROR;
     }
 
@@ -74,16 +77,18 @@ final class CallAttributes {
     }
 
     private static void rpc(AttributesBuilder all, CallContext call) {
-        ErrorCode code = call.code();
         all.put("rpc.system.name", "grpc");
         String method = OperationNames.received(call.headers().uri());
         all.put("rpc.method", method);
         if (method.equals(OperationNames.OTHER)) {
             put(all, "rpc.method_original", call.headers().uri());
         }
-        all.put(
-                "rpc.response.status_code",
-                code == null ? "OK" : GrpcStatus.of(code).name());
+        all.put("rpc.response.status_code", grpcStatus(call.code()));
+    }
+
+    /** The code that has the same gRPC status and gRPC's name for it. */
+    static String grpcStatus(@Nullable ErrorCode code) {
+        return code == null ? "OK" : ErrorCode.ofGrpcStatus(code.grpcStatus()).name();
     }
 
     private static void http(AttributesBuilder all, CallContext call) {
@@ -167,10 +172,19 @@ final class CallAttributes {
         all.put("isthmus.response.size", call.responseBytes());
     }
 
+    /** A text, which may be a client's, or its beginning if it has more than 512 characters. */
+    static String cut(String text) {
+        if (text.length() <= MAX_LENGTH) {
+            return text;
+        }
+        boolean pair = Character.isHighSurrogate(text.charAt(MAX_LENGTH - 1));
+        return text.substring(0, pair ? MAX_LENGTH - 1 : MAX_LENGTH);
+    }
+
     /** Leaves out what is null or empty. */
     static void put(AttributesBuilder all, String key, @Nullable String value) {
         if (value != null && !value.isEmpty()) {
-            all.put(key, AttributeText.cut(value));
+            all.put(key, cut(value));
         }
     }
 }

@@ -5,49 +5,30 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.TraceContext;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Begins the traces of calls, by one configuration. Thread-safe. */
-final class CallTracer implements AutoCloseable {
+final class CallTracer implements Reloadable.Replaced {
     private final TracingConfig config;
-    private final HeaderAllowList forwarded;
     private final TraceHeaders headers;
-    private final DoubleSupplier random;
     private final SpanExport export;
 
-    /**
-     * A tracer that is in use until it is closed.
-     *
-     * @param random from 0 to less than 1
-     * @param export taken
-     */
-    CallTracer(TracingConfig config, HeaderAllowList forwarded, DoubleSupplier random, SpanExport export) {
-        this.config = config;
-        this.forwarded = forwarded;
-        this.random = random;
-        this.export = export;
-        headers =
-                new TraceHeaders(forwarded.contains(TraceContext.HEADER), forwarded.contains(TraceStateGrammar.HEADER));
-    }
+    /** @param forwarded the request headers that are forwarded to servers */
+    record TracerSettings(TracingConfig config, HeaderAllowList forwarded) {}
 
     /** Starts the thread that sends spans. */
-    static CallTracer start(TracingConfig config, HeaderAllowList forwarded, String version, MeterRegistry meters) {
-        return new CallTracer(
-                config,
-                forwarded,
-                () -> ThreadLocalRandom.current().nextDouble(),
-                SpanExport.start(config, version, meters));
-    }
-
-    /** Whether it was made from these settings. */
-    boolean isOf(TracingConfig otherConfig, HeaderAllowList otherForwarded) {
-        return config.equals(otherConfig) && forwarded.equals(otherForwarded);
+    CallTracer(TracerSettings settings, String version, MeterRegistry meters) {
+        config = settings.config();
+        export = new SpanExport(config, version, meters, OtlpSender::new);
+        HeaderAllowList forwarded = settings.forwarded();
+        headers =
+                new TraceHeaders(forwarded.contains(TraceContext.HEADER), forwarded.contains(TraceStateGrammar.HEADER));
     }
 
     /** Begins the span of a call, as a part of the client's trace or of a new one. */
@@ -70,7 +51,7 @@ final class CallTracer implements AutoCloseable {
         if (client != null && config.parent() == ParentDecision.RESPECTED) {
             return client.sampled();
         }
-        return random.getAsDouble() < config.sample();
+        return ThreadLocalRandom.current().nextDouble() < config.sample();
     }
 
     private static @Nullable String state(HeaderFields fields) {
@@ -78,7 +59,6 @@ final class CallTracer implements AutoCloseable {
         return state != null && TraceStateGrammar.valid(state) ? state : null;
     }
 
-    /** Sends what is left, for at most five seconds. */
     @Override
     public void close() {
         export.close();

@@ -12,64 +12,25 @@ import io.opentelemetry.sdk.trace.data.StatusData;
 import java.util.List;
 
 /**
- * A span that has ended, as OpenTelemetry's exporter reads it.
+ * A span that has ended, as OpenTelemetry's exporter reads it, by whose accessors its components are named.
  *
- * @param parent invalid if the trace begins with this span
- * @param startEpochNanos nanoseconds since 1970
- * @param endEpochNanos nanoseconds since 1970
+ * @param getParentSpanContext invalid if the trace begins with this span
+ * @param getStartEpochNanos nanoseconds since 1970
+ * @param getEndEpochNanos nanoseconds since 1970
  */
 record FinishedSpan(
-        String name,
-        SpanKind kind,
-        SpanContext context,
-        SpanContext parent,
-        StatusData status,
-        long startEpochNanos,
-        long endEpochNanos,
-        Attributes attributes,
-        Resource resource)
+        String getName,
+        SpanKind getKind,
+        SpanContext getSpanContext,
+        SpanContext getParentSpanContext,
+        StatusData getStatus,
+        long getStartEpochNanos,
+        long getEndEpochNanos,
+        Attributes getAttributes,
+        Resource getResource)
         implements SpanData {
+
     private static final InstrumentationScopeInfo SCOPE = InstrumentationScopeInfo.create("dev.isthmus.gateway");
-
-    @Override
-    public String getName() {
-        return name;
-    }
-
-    @Override
-    public SpanKind getKind() {
-        return kind;
-    }
-
-    @Override
-    public SpanContext getSpanContext() {
-        return context;
-    }
-
-    @Override
-    public SpanContext getParentSpanContext() {
-        return parent;
-    }
-
-    @Override
-    public StatusData getStatus() {
-        return status;
-    }
-
-    @Override
-    public long getStartEpochNanos() {
-        return startEpochNanos;
-    }
-
-    @Override
-    public long getEndEpochNanos() {
-        return endEpochNanos;
-    }
-
-    @Override
-    public Attributes getAttributes() {
-        return attributes;
-    }
 
     @Override
     public List<EventData> getEvents() {
@@ -98,7 +59,7 @@ record FinishedSpan(
 
     @Override
     public int getTotalAttributeCount() {
-        return attributes.size();
+        return getAttributes.size();
     }
 
     @Override
@@ -111,10 +72,5 @@ record FinishedSpan(
     @Override
     public InstrumentationScopeInfo getInstrumentationScopeInfo() {
         return SCOPE;
-    }
-
-    @Override
-    public Resource getResource() {
-        return resource;
     }
 }

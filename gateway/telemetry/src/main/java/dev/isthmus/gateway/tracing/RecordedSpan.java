@@ -94,7 +94,7 @@ final class RecordedSpan implements TraceSpan {
     }
 
     private static StatusData failed(String reason) {
-        return StatusData.create(StatusCode.ERROR, AttributeText.cut(reason));
+        return StatusData.create(StatusCode.ERROR, CallAttributes.cut(reason));
     }
 
     /** The call has ended. */

@@ -3,16 +3,16 @@ package dev.isthmus.gateway.tracing;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.jspecify.annotations.Nullable;
 
 /** The traces of the current configuration; traces nothing if none are configured. Thread-safe. */
-public final class ReloadableTracing implements Layer, AutoCloseable {
+public final class ReloadableTracing extends Reloadable<CallTracer.TracerSettings, CallTracer> implements Layer {
     private final MeterRegistry meters;
     private final String version;
-    private volatile @Nullable CallTracer current;
 
     /**
      * Traces nothing until it is configured.
@@ -20,6 +20,7 @@ public final class ReloadableTracing implements Layer, AutoCloseable {
      * @param version of the gateway
      */
     public ReloadableTracing(MeterRegistry meters, String version) {
+        super(true);
         this.meters = meters;
         this.version = version;
     }
@@ -29,18 +30,13 @@ public final class ReloadableTracing implements Layer, AutoCloseable {
      *
      * @param forwarded the request headers that are forwarded to servers
      */
-    public synchronized void configure(@Nullable TracingConfig config, HeaderAllowList forwarded) {
-        CallTracer before = current;
-        if (config == null) {
-            current = null;
-        } else if (before == null || !before.isOf(config, forwarded)) {
-            current = CallTracer.start(config, forwarded, version, meters);
-        } else {
-            return;
-        }
-        if (before != null) {
-            before.close();
-        }
+    public void configure(@Nullable TracingConfig config, HeaderAllowList forwarded) {
+        configure(config == null ? null : new CallTracer.TracerSettings(config, forwarded));
+    }
+
+    @Override
+    protected CallTracer started(CallTracer.TracerSettings settings) {
+        return new CallTracer(settings, version, meters);
     }
 
     @Override
@@ -51,7 +47,7 @@ public final class ReloadableTracing implements Layer, AutoCloseable {
     @Override
     public void began(Exchange x) {
         CallContext call = x.context();
-        CallTracer tracer = current;
+        CallTracer tracer = current();
         if (tracer != null && call.protocol() != null) {
             call.traced(tracer.begin(call));
         }
@@ -62,16 +58,6 @@ public final class ReloadableTracing implements Layer, AutoCloseable {
         CallContext call = x.context();
         if (call.span() instanceof RecordedSpan recorded) {
             recorded.ended(call);
-        }
-    }
-
-    /** Sends what is left. */
-    @Override
-    public void close() {
-        CallTracer before = current;
-        current = null;
-        if (before != null) {
-            before.close();
         }
     }
 }

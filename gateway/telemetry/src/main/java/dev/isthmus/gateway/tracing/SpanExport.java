@@ -36,7 +36,10 @@ final class SpanExport implements AutoCloseable {
     private final String endpoint;
     private final BlockingQueue<SpanData> queue;
     private final AtomicInteger queued = new AtomicInteger();
-    private final SpanCounters counters;
+    private final Counter sent;
+    private final Counter full;
+    private final Counter failed;
+    private final Counter closed;
     private final BackgroundWriter writer;
 
     /** Sends spans to the collector. Used by one thread. */
@@ -49,39 +52,31 @@ final class SpanExport implements AutoCloseable {
         void close();
     }
 
-    private record SpanCounters(Counter sent, Counter full, Counter failed, Counter closed) {
-        static SpanCounters of(MeterRegistry meters) {
-            return new SpanCounters(
-                    Counter.builder("isthmus.trace.spans")
-                            .description("Spans that the collector has accepted")
-                            .register(meters),
-                    dropped(meters, "full"),
-                    dropped(meters, "collector"),
-                    dropped(meters, "closed"));
-        }
-
-        private static Counter dropped(MeterRegistry meters, String reason) {
-            return Counter.builder("isthmus.trace.dropped.spans")
-                    .description("Spans that did not reach the collector: full (too many wait), collector (it is gone, "
-                            + "too slow or refuses them), closed (the call ended after a reload)")
-                    .tag("reason", reason)
-                    .register(meters);
-        }
-    }
-
-    /** @param sender created by the thread that sends, as that takes time */
+    /**
+     * Starts the thread; sends nothing before there is a span.
+     *
+     * @param sender created by the thread that sends, as that takes time
+     */
     SpanExport(TracingConfig config, String version, MeterRegistry meters, Function<TracingConfig, SpanSender> sender) {
         resource = resource(config, version);
         endpoint = config.endpoint();
         queue = new ArrayBlockingQueue<>(config.queue());
-        counters = SpanCounters.of(meters);
+        sent = Counter.builder("isthmus.trace.spans")
+                .description("Spans that the collector has accepted")
+                .register(meters);
+        full = dropped(meters, "full");
+        failed = dropped(meters, "collector");
+        closed = dropped(meters, "closed");
         writer = new BackgroundWriter("isthmus-traces", () -> run(sender.apply(config)));
         writer.start();
     }
 
-    /** Starts the thread; sends nothing before there is a span. */
-    static SpanExport start(TracingConfig config, String version, MeterRegistry meters) {
-        return new SpanExport(config, version, meters, OtlpSender::new);
+    private static Counter dropped(MeterRegistry meters, String reason) {
+        return Counter.builder("isthmus.trace.dropped.spans")
+                .description("Spans that did not reach the collector: full (too many wait), collector (it is gone, "
+                        + "too slow or refuses them), closed (the call ended after a reload)")
+                .tag("reason", reason)
+                .register(meters);
     }
 
     private static Resource resource(TracingConfig config, String version) {
@@ -101,9 +96,9 @@ final class SpanExport implements AutoCloseable {
     /** Takes a span that has ended. Never blocks. */
     void add(SpanData span) {
         if (writer.isClosed()) {
-            counters.closed().increment();
+            closed.increment();
         } else if (!queue.offer(span)) {
-            counters.full().increment();
+            full.increment();
         } else if (queued.incrementAndGet() == MAX_BATCH) {
             writer.wake();
         }
@@ -127,10 +122,10 @@ final class SpanExport implements AutoCloseable {
     private void send(SpanSender sender, List<SpanData> batch) {
         String failure = failure(sender, List.copyOf(batch));
         if (failure == null) {
-            counters.sent().increment(batch.size());
+            sent.increment(batch.size());
             return;
         }
-        counters.failed().increment(batch.size());
+        failed.increment(batch.size());
         LOG.atWarn()
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("server", endpoint)

@@ -91,8 +91,8 @@ class OperationNamesTest {
 
     @Test
     void longTexts_areCut_betweenCharacters() {
-        assertThat(AttributeText.cut("a".repeat(512))).hasSize(512);
-        assertThat(AttributeText.cut("a".repeat(513))).hasSize(512);
-        assertThat(AttributeText.cut("a".repeat(511) + "\ud83d\ude00")).hasSize(511);
+        assertThat(CallAttributes.cut("a".repeat(512))).hasSize(512);
+        assertThat(CallAttributes.cut("a".repeat(513))).hasSize(512);
+        assertThat(CallAttributes.cut("a".repeat(511) + "\ud83d\ude00")).hasSize(511);
     }
 }

@@ -7,13 +7,10 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
@@ -75,20 +72,6 @@ public class AccessLogBenchmark {
         meters.getMeters().forEach(each -> System.out.println(each.getId() + " " + each.measure()));
     }
 
-    /** Discards everything. */
-    private static final Reply NOBODY = new Reply() {
-        @Override
-        public void message(ReplyMessage message) {
-            message.release();
-        }
-
-        @Override
-        public void complete() {}
-
-        @Override
-        public void fail(OipException failure) {}
-    };
-
     private CallContext call() {
         CallContext call = new CallContext(
                 ClientProtocol.GRPC,
@@ -120,7 +103,7 @@ public class AccessLogBenchmark {
     @Benchmark
     public CallContext line() {
         CallContext call = call();
-        log.ended(Exchange.of(call, NOBODY));
+        log.ended(Exchange.of(call));
         return call;
     }
 

@@ -9,8 +9,6 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
@@ -20,7 +18,6 @@ import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -125,20 +122,6 @@ public class TracingBenchmark {
         metrics.close();
     }
 
-    /** Discards everything. */
-    private static final Reply NOBODY = new Reply() {
-        @Override
-        public void message(ReplyMessage message) {
-            message.release();
-        }
-
-        @Override
-        public void complete() {}
-
-        @Override
-        public void fail(OipException failure) {}
-    };
-
     @Benchmark
     public Call call() {
         CallContext context = new CallContext(
@@ -151,7 +134,7 @@ public class TracingBenchmark {
                 System.nanoTime());
         context.began(operation);
         context.identified("r");
-        Exchange x = Exchange.of(context, NOBODY);
+        Exchange x = Exchange.of(context);
         tracing.began(x);
         calls.began(x);
         Call call = new Call(operation, Call.NO_DEADLINE, forwarded, context);

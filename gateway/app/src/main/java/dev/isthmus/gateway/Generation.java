@@ -1,6 +1,5 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Service;
@@ -10,6 +9,7 @@ import dev.isthmus.gateway.dispatch.AddedLayers;
 import dev.isthmus.gateway.dispatch.CallerAccess;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
+import dev.isthmus.gateway.dispatch.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.identity.Authenticator;
@@ -22,20 +22,14 @@ import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
 import dev.isthmus.gateway.openapi.ApiDescriptions;
 import dev.isthmus.gateway.pool.Upstreams;
-import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
-import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.Listener;
-import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
 import java.time.Duration;
@@ -60,8 +54,6 @@ import org.slf4j.LoggerFactory;
 final class Generation {
     private static final Logger LOG = LoggerFactory.getLogger(Generation.class);
     private static final List<String> EXTENSIONS = List.of("binary_tensor_data");
-    /** The key for models without a route. */
-    private static final String OTHER = "other";
 
     private final long number;
     private final long createdNanos = System.nanoTime();
@@ -128,12 +120,13 @@ final class Generation {
             ModelLocations locations =
                     new ModelLocations(routes, config.health().modelReady());
             catalogue = catalogue(locations, previous);
-            InferRules rules = rules(config);
-            CallerAccess access = access();
+            InferRules rules = InferRules.of(config);
+            CallerAccess access =
+                    CallerAccess.of(config, authenticator, resources.telemetry().access());
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new RoutePolicyTable(
                     routes,
-                    concurrency(config),
+                    Admission.ConcurrencyLimits.of(config),
                     transcoder,
                     resources.traffic(),
                     previous == null ? null : previous.traffic);
@@ -150,7 +143,7 @@ final class Generation {
                     access,
                     config.payloadLog() == null ? null : resources.telemetry().payloads(),
                     routes,
-                    this::routeKey,
+                    RouteKeys.of(resources.telemetry().calls(), catalogue::lists),
                     traffic);
             layers = added.among(own);
             Service stack = ProxyStack.of(
@@ -234,47 +227,10 @@ final class Generation {
                 ManageCall.INDEX);
     }
 
-    private CallerAccess access() {
-        Set<String> open = config.listeners().stream()
-                .filter(ListenerExposure::isOpen)
-                .map(Listener::label)
-                .collect(Collectors.toUnmodifiableSet());
-        return new CallerAccess(
-                authenticator,
-                open,
-                AccessPolicy.of(config),
-                resources.telemetry().access());
-    }
-
-    private static Admission.ConcurrencyLimits concurrency(GatewayConfig config) {
-        AuthenticationConfig authentication = config.authentication();
-        return new Admission.ConcurrencyLimits(
-                config.limits().maxRequests(), authentication == null ? 0 : authentication.maxRequests());
-    }
-
-    private static InferRules rules(GatewayConfig config) {
-        WireLimits limits = WireLimits.DEFAULT
-                .withBodyBytes(config.limits().maxBodySize())
-                .withTensors(config.limits().maxTensors());
-        return new InferRules(limits, config.answers().nonFinite());
-    }
-
-    private String routeKey(@Nullable Route route, ModelRef model) {
-        if (route == null) {
-            return OTHER;
-        }
-        String key = route.key();
-        // Configured models have a key of their own; discovered ones get one for their metrics.
-        boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
-        return found && catalogue.lists(model.name())
-                ? resources.telemetry().calls().named(model.name(), key)
-                : key;
-    }
-
     /** The keys of all routes. */
     Set<String> routeKeys() {
         Set<String> keys = new HashSet<>(config.models().keySet());
-        keys.addAll(List.of(RoutingTable.DEFAULT, RoutingTable.DISCOVERED, OTHER));
+        keys.addAll(List.of(RoutingTable.DEFAULT, RoutingTable.DISCOVERED, RouteKeys.OTHER));
         return keys;
     }
 

@@ -237,14 +237,14 @@ class ArchitectureTest {
     /** Readiness has one health checker, in {@code fleet}; the catalogue only forwards a client's own request. */
     @Test
     void controlPlane_asksNoServerWhetherItIsReady() {
-        for (String question : List.of("serverReady", "modelReady")) {
+        for (String method : List.of("serverReady", "modelReady")) {
             noClasses()
                     .that()
                     .resideInAnyPackage("dev.isthmus.gateway.catalogue..", "dev.isthmus.gateway.management..")
                     .and()
                     .doNotHaveSimpleName("Catalogue")
                     .should()
-                    .callMethodWhere(target(name(question)).and(target(owner(assignableTo(Upstream.class)))))
+                    .callMethodWhere(target(name(method)).and(target(owner(assignableTo(Upstream.class)))))
                     .check(CLASSES);
         }
     }

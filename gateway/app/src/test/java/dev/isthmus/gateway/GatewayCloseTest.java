@@ -24,18 +24,18 @@ class GatewayCloseTest {
     @Test
     void stop_isLogged_withWhy() throws Exception {
         Logger log = (Logger) LoggerFactory.getLogger(Gateway.class);
-        ListAppender<ILoggingEvent> told = new ListAppender<>();
-        told.start();
+        ListAppender<ILoggingEvent> logged = new ListAppender<>();
+        logged.start();
         log.setLevel(Level.INFO);
-        log.addAppender(told);
+        log.addAppender(logged);
         try {
             Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0)));
             gateway.stop("SIGTERM");
         } finally {
-            log.detachAppender(told);
+            log.detachAppender(logged);
             log.setLevel(null);
         }
-        assertThat(told.list)
+        assertThat(logged.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .contains("stopping: SIGTERM; active calls: 0", "stopped");
     }

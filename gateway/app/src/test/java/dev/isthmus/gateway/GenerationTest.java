@@ -3,9 +3,9 @@ package dev.isthmus.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.explain.LayerExplanation;
@@ -16,6 +16,7 @@ import dev.isthmus.gateway.net.ConnectionEvents;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.pool.Upstreams;
+import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.AccessLogConfig;
@@ -39,6 +40,7 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -63,7 +65,8 @@ class GenerationTest {
             new ConnectionTable(),
             () -> false);
     private final MeterRegistry meters = new SimpleMeterRegistry();
-    private final Ramps ramps = new Ramps(meters, System::nanoTime, closer);
+    private final Ramps ramps =
+            new Ramps(meters, System::nanoTime, InstantSource.system(), closer, new RampStateFile(null), null);
     private final ShadowRuntime shadows =
             new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
     private final ProcessMetrics process = new ProcessMetrics("1", "0");
@@ -112,7 +115,7 @@ class GenerationTest {
                 Map.of(),
                 new EmbeddedChannel().eventLoop(),
                 ByteBufAllocator.DEFAULT);
-        return generation.entry().calls().open(call, new DiscardingReply());
+        return generation.entry().calls().open(call, Reply.DISCARDING);
     }
 
     private boolean closesSoon() throws InterruptedException {

@@ -231,7 +231,7 @@ class AdminServerTest {
     }
 
     @Test
-    void routes_ofOthers_areAnswered() throws Exception {
+    void routes_ofOthers_areServed() throws Exception {
         gateway.adminRoutes()
                 .route(
                         "GET",
@@ -257,7 +257,7 @@ class AdminServerTest {
     }
 
     @Test
-    void unknown_isAnsweredInJson() throws Exception {
+    void unknown_getsJson() throws Exception {
         HttpResponse<String> unknown = get("/nothing");
         expectError(unknown, 404, "unknown path");
         assertThat(json(unknown).path("paths")).extracting(JsonNode::asText).contains("GET /metrics", "POST /reload");

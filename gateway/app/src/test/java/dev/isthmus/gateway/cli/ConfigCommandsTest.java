@@ -222,7 +222,7 @@ class ConfigCommandsTest {
     }
 
     @Test
-    void explain_pattern_keepsTheNameThatIsAsked() throws IOException {
+    void explain_pattern_keepsTheRequestedName() throws IOException {
         assertThat(explained("llm-7b"))
                 .contains(
                         "model 'llm-7b' is matched by the pattern 'llm-*'",

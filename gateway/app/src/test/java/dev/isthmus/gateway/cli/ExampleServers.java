@@ -43,10 +43,10 @@ final class ExampleServers implements AutoCloseable {
                 Path.of(".")));
         mlserver.createContext("/", exchange -> {
             exchange.getRequestBody().readAllBytes();
-            String answer = MLSERVER.get(exchange.getRequestURI().getPath());
-            byte[] body = (answer == null ? "{\"detail\":\"Not Found\"}" : answer).getBytes(StandardCharsets.UTF_8);
+            String response = MLSERVER.get(exchange.getRequestURI().getPath());
+            byte[] body = (response == null ? "{\"detail\":\"Not Found\"}" : response).getBytes(StandardCharsets.UTF_8);
             exchange.getResponseHeaders().set("Content-Type", "application/json");
-            exchange.sendResponseHeaders(answer == null ? 404 : 200, body.length == 0 ? -1 : body.length);
+            exchange.sendResponseHeaders(response == null ? 404 : 200, body.length == 0 ? -1 : body.length);
             exchange.getResponseBody().write(body);
             exchange.close();
         });

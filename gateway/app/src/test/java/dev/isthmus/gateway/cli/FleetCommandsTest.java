@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The commands that ask a running gateway, and the completion of commands. */
+/** The commands that call a running gateway, and the completion of commands. */
 class FleetCommandsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -106,14 +106,14 @@ class IsthmusCommandTest {
             no-such-host.invalid | listener: the host 'no-such-host.invalid' cannot be resolved to an address
             192.0.2.1            | listener: 192.0.2.1:0 cannot be listened on: this machine has no address 192.0.2.1
             """)
-    void serve_hostOfNoUse_isSaid(String host, String told) throws IOException {
+    void serve_hostOfNoUse_isSaid(String host, String message) throws IOException {
         String file = Files.writeString(
                         folder.resolve("open.yaml"),
                         "listeners: [{port: 0, access: open}]\nlocal: {embedded_models: true}\ndefault_upstream: local")
                 .toString();
         assertThat(run("serve", "--config", file, "--port", "0", "--host", host))
                 .isEqualTo(2);
-        assertThat(err.toString().lines()).containsExactly("isthmus: " + told);
+        assertThat(err.toString().lines()).containsExactly("isthmus: " + message);
     }
 
     @Test
@@ -150,9 +150,9 @@ class IsthmusCommandTest {
             validate                       | isthmus validate: FILE is expected, got none
             explain f.yaml m --header x    | --header: NAME=VALUE is expected, got 'x'
             """)
-    void arguments_wrong_areNamedWithWhatIsExpected(String line, String told) {
+    void arguments_wrong_areNamedWithWhatIsExpected(String line, String message) {
         assertThat(run(line.split(" ", -1))).isEqualTo(2);
-        assertThat(err.toString()).contains(told);
+        assertThat(err.toString()).contains(message);
     }
 
     @Test

@@ -165,7 +165,7 @@ class ReplayCommandTest {
             binary |
             binary | --grpc --rate=1000
             """)
-    void recordedRequests_areAnsweredAlike(String form, String options) throws Exception {
+    void recordedRequests_getEqualResponses(String form, String options) throws Exception {
         record(", form: " + form);
         Gateway target = embedded("");
         List<String> arguments = new ArrayList<>(List.of("--to", url(target), "--compare"));

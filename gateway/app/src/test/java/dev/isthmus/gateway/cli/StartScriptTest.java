@@ -24,14 +24,15 @@ class StartScriptTest {
     private record Ran(int code, String text) {}
 
     private Ran run(Map<String, String> environment, String script, String... arguments) throws Exception {
-        Path told = folder.resolve("told");
+        Path output = folder.resolve("output");
         ProcessBuilder builder = new ProcessBuilder("bash", ROOT.resolve(script).toString());
         builder.command().addAll(List.of(arguments));
         builder.environment().putAll(environment);
-        Process process =
-                builder.redirectErrorStream(true).redirectOutput(told.toFile()).start();
+        Process process = builder.redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
         assertThat(process.waitFor(1, TimeUnit.MINUTES)).isTrue();
-        return new Ran(process.exitValue(), Files.readString(told));
+        return new Ran(process.exitValue(), Files.readString(output));
     }
 
     private Path program(String name, String text) throws IOException {
@@ -78,17 +79,17 @@ class StartScriptTest {
             run  | Linux  | riscv64 | 3 | serve --config FILE
             test | Darwin | arm64   | 0 | the tests need Linux on x86-64
             """)
-    void anotherMachine_isToldWhatItLacks(String purpose, String system, String processor, int code, String told)
+    void anotherMachine_isToldWhatItLacks(String purpose, String system, String processor, int code, String message)
             throws Exception {
         program("uname", "#!/bin/sh\n[ \"$1\" = -s ] && echo " + system + " || echo " + processor + "\n");
         Map<String, String> environment = new HashMap<>();
         environment.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
         Ran ran = run(environment, ".mvn/platform", purpose);
         assertThat(ran.code()).isEqualTo(code);
-        if (told.isEmpty()) {
+        if (message.isEmpty()) {
             assertThat(ran.text()).isEmpty();
         } else {
-            assertThat(ran.text()).contains(told);
+            assertThat(ran.text()).contains(message);
         }
     }
 }

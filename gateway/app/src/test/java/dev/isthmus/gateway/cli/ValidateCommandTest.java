@@ -153,11 +153,11 @@ class ValidateCommandTest {
     }
 
     @Test
-    void withoutProbe_noServerIsAsked() throws IOException {
+    void withoutProbe_noServerIsCalled() throws IOException {
         String file = file("");
         assertThat(run("validate", file, "-o", "json")).isZero();
         assertThat(JSON.readTree(out.toString()).path("good").asBoolean()).isTrue();
-        assertThat(rest.asked("ServerMetadata")).isZero();
+        assertThat(rest.calls("ServerMetadata")).isZero();
     }
 
     @Test

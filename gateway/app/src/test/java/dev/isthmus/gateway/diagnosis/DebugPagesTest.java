@@ -65,12 +65,12 @@ class DebugPagesTest {
 
     private @Nullable Gateway running;
 
-    /** The server answers when it is open. */
-    private volatile CountDownLatch answers = new CountDownLatch(0);
+    /** The server responds when it is open. */
+    private volatile CountDownLatch responds = new CountDownLatch(0);
 
     private void awaitTurn() throws IOException {
         try {
-            assertThat(answers.await(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(responds.await(60, TimeUnit.SECONDS)).isTrue();
         } catch (InterruptedException e) {
             throw new IOException(e);
         }
@@ -218,7 +218,7 @@ class DebugPagesTest {
         try (Socket silent = new Socket(InetAddress.getLoopbackAddress(), port());
                 Socket used = new Socket(InetAddress.getLoopbackAddress(), port());
                 Socket http2 = new Socket(InetAddress.getLoopbackAddress(), port())) {
-            answers = new CountDownLatch(1);
+            responds = new CountDownLatch(1);
             CompletableFuture<HttpResponse<String>> held =
                     client.sendAsync(inference().build(), BodyHandlers.ofString());
             http2.getOutputStream().write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
@@ -253,7 +253,7 @@ class DebugPagesTest {
                 after = page.path("next").asLong();
             } while (after > 0);
             assertThat(seen).hasSizeGreaterThanOrEqualTo(4);
-            answers.countDown();
+            responds.countDown();
             assertThat(held.get(20, TimeUnit.SECONDS).statusCode()).isGreaterThanOrEqualTo(500);
         }
     }

@@ -41,7 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 @ExtendWith(RealServers.Shared.class)
 class ForeignClientsTest {
     /** Responses of one stream: one of Triton's models responds once per input element. */
-    private static final int ANSWERS = 20_000;
+    private static final int RESPONSES = 20_000;
 
     private static final int ENDED_EARLY = 2_000;
 
@@ -76,13 +76,13 @@ class ForeignClientsTest {
 
     /** C-core up to 1.57 sends two WINDOW_UPDATEs for each response that arrives in a read of its own. */
     @Test
-    void smallAnswersApart_earlierGrpcio() throws Exception {
+    void smallResponsesApart_earlierGrpcio() throws Exception {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<?>> clients = new ArrayList<>();
             for (String version : List.of("grpcio-1.49", "grpcio-1.57")) {
                 List<String> program = grpcio(version);
                 clients.add(threads.submit(() -> {
-                    assertAllAnswers(1, program);
+                    assertAllResponses(1, program);
                     return null;
                 }));
             }
@@ -93,8 +93,8 @@ class ForeignClientsTest {
     }
 
     @Test
-    void smallAnswers_grpcio() throws Exception {
-        assertAllAnswers(0, grpcio("client"));
+    void smallResponses_grpcio() throws Exception {
+        assertAllResponses(0, grpcio("client"));
     }
 
     private static List<String> grpcio(String component) throws IOException, InterruptedException {
@@ -104,18 +104,18 @@ class ForeignClientsTest {
     }
 
     @Test
-    void smallAnswers_grpcGo() throws Exception {
-        assertAllAnswers(0, List.of(installed("grpc-go").resolve("stream").toString()));
+    void smallResponses_grpcGo() throws Exception {
+        assertAllResponses(0, List.of(installed("grpc-go").resolve("stream").toString()));
     }
 
     @Test
-    void smallAnswers_grpcJs() throws Exception {
-        assertAllAnswers(
+    void smallResponses_grpcJs() throws Exception {
+        assertAllResponses(
                 0, List.of("node", installed("grpc-js").resolve("stream.js").toString()));
     }
 
     @Test
-    void smallAnswers_grpcJava() throws Exception {
+    void smallResponses_grpcJava() throws Exception {
         CompletableFuture<Integer> counted = new CompletableFuture<>();
         ManagedChannel channel = NettyChannelBuilder.forTarget(TestGateways.address(gateway))
                 .usePlaintext()
@@ -125,7 +125,7 @@ class ForeignClientsTest {
                     channel.newCall(STREAM, CallOptions.DEFAULT), new Counter(counted));
             stream.onNext(repeat(0));
             stream.onCompleted();
-            assertThat(counted.get(2, TimeUnit.MINUTES)).isEqualTo(ANSWERS);
+            assertThat(counted.get(2, TimeUnit.MINUTES)).isEqualTo(RESPONSES);
         } finally {
             channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
         }
@@ -138,12 +138,12 @@ class ForeignClientsTest {
                 Map.of(),
                 List.of(
                         "h2load",
-                        "--requests=" + ANSWERS,
+                        "--requests=" + RESPONSES,
                         "--clients=1",
                         "--max-concurrent-streams=100",
                         "http://" + TestGateways.address(gateway) + "/v2/models/repeat_int32/ready"));
         assertThat(outcome.complaint()).isEmpty();
-        assertThat(outcome.text()).contains("status codes: " + ANSWERS + " 2xx");
+        assertThat(outcome.text()).contains("status codes: " + RESPONSES + " 2xx");
     }
 
     @Test
@@ -158,7 +158,7 @@ class ForeignClientsTest {
         assertThat(outcome.complaint()).isEmpty();
     }
 
-    private void assertAllAnswers(int delayMillis, List<String> program) throws Exception {
+    private void assertAllResponses(int delayMillis, List<String> program) throws Exception {
         Path request = Files.createTempFile(folder, "request", "");
         Files.write(request, repeat(delayMillis).toByteArray());
         Script.Outcome outcome = Script.run(
@@ -166,7 +166,7 @@ class ForeignClientsTest {
                 Stream.concat(program.stream(), Stream.of(TestGateways.address(gateway), request.toString()))
                         .toList());
         assertThat(outcome.complaint()).isEmpty();
-        assertThat(outcome.lastLine()).isEqualTo(Integer.toString(ANSWERS));
+        assertThat(outcome.lastLine()).isEqualTo(Integer.toString(RESPONSES));
     }
 
     private static Path installed(String component) throws IOException, InterruptedException {
@@ -180,8 +180,8 @@ class ForeignClientsTest {
     private static ModelInferRequest repeat(int delayMillis) {
         return ModelInferRequest.newBuilder()
                 .setModelName("repeat_int32")
-                .addInputs(input("IN", "INT32", ANSWERS))
-                .addInputs(input("DELAY", "UINT32", ANSWERS))
+                .addInputs(input("IN", "INT32", RESPONSES))
+                .addInputs(input("DELAY", "UINT32", RESPONSES))
                 .addInputs(input("WAIT", "UINT32", 1))
                 .addRawInputContents(numbers(i -> i))
                 .addRawInputContents(numbers(i -> delayMillis))
@@ -198,8 +198,8 @@ class ForeignClientsTest {
     }
 
     private static ByteString numbers(IntUnaryOperator value) {
-        ByteBuffer numbers = ByteBuffer.allocate(ANSWERS * Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-        for (int i = 0; i < ANSWERS; i++) {
+        ByteBuffer numbers = ByteBuffer.allocate(RESPONSES * Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        for (int i = 0; i < RESPONSES; i++) {
             numbers.putInt(value.applyAsInt(i));
         }
         return ByteString.copyFrom(numbers.flip());
@@ -215,20 +215,20 @@ class ForeignClientsTest {
         }
 
         @Override
-        public void onNext(ModelStreamInferResponse answer) {
-            int value = answer.getInferResponse()
+        public void onNext(ModelStreamInferResponse response) {
+            int value = response.getInferResponse()
                     .getRawOutputContents(0)
                     .asReadOnlyByteBuffer()
                     .order(ByteOrder.LITTLE_ENDIAN)
                     .getInt();
             if (value != count++) {
-                counted.completeExceptionally(new AssertionError("answer " + count + " has " + value));
+                counted.completeExceptionally(new AssertionError("response " + count + " has " + value));
             }
         }
 
         @Override
         public void onError(Throwable failure) {
-            counted.completeExceptionally(new AssertionError("after " + count + " answers", failure));
+            counted.completeExceptionally(new AssertionError("after " + count + " responses", failure));
         }
 
         @Override

@@ -21,7 +21,7 @@ class H2specTest {
     Path folder = Path.of("");
 
     /**
-     * A path that answers GET, which h2spec sends, and one that accepts POST only and so responds before a request has
+     * A path that serves GET, which h2spec sends, and one that accepts POST only and so responds before a request has
      * ended.
      */
     @ParameterizedTest

@@ -82,7 +82,7 @@ class KServeCanaryTest {
                 kserve.pods("simple-v2-predictor", second);
                 canary(30, true);
                 KServeCluster.awaitWeights(gateway, Map.of("simple-predictor", 70, "simple-v2-predictor", 30));
-                canaryAnswersItsShare(gateway);
+                canaryGetsItsShare(gateway);
                 change("'predictor': {'name': 'v2'}, 'canary': null");
                 awaitModel(gateway, only("simple-v2-predictor"));
                 // As KServe's controller does.
@@ -95,7 +95,7 @@ class KServeCanaryTest {
         }
     }
 
-    private void canaryAnswersItsShare(Gateway gateway) throws Exception {
+    private void canaryGetsItsShare(Gateway gateway) throws Exception {
         long before = KServeCluster.calls(second);
         long all = KServeCluster.calls(gateway);
         for (int i = 0; i < 200; i++) {

@@ -165,7 +165,7 @@ final class KServeCluster implements AutoCloseable {
                                 .toList()));
     }
 
-    /** The inferences that a pod has answered. */
+    /** The inferences that a pod has served. */
     static long calls(Gateway pod) {
         return pod.meters().find("isthmus.requests").tag("operation", "infer").timers().stream()
                 .mapToLong(Timer::count)

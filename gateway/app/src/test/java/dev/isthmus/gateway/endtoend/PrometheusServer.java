@@ -82,11 +82,11 @@ final class PrometheusServer implements AutoCloseable {
 
     /** Whether a query has a result that is a number. */
     boolean hasNumbers(String query) throws IOException, InterruptedException {
-        JsonNode answer = api("query?query=" + URLEncoder.encode(query, StandardCharsets.UTF_8));
-        if (!answer.path("status").asText().equals("success")) {
-            throw new AssertionError(query + ": " + answer);
+        JsonNode response = api("query?query=" + URLEncoder.encode(query, StandardCharsets.UTF_8));
+        if (!response.path("status").asText().equals("success")) {
+            throw new AssertionError(query + ": " + response);
         }
-        JsonNode data = answer.path("data");
+        JsonNode data = response.path("data");
         List<JsonNode> series = data.path("resultType").asText().equals("scalar")
                 ? List.of(data.path("result"))
                 : data.path("result")

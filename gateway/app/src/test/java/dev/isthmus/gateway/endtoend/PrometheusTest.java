@@ -67,7 +67,7 @@ class PrometheusTest {
             await().atMost(PATIENCE).pollInterval(Duration.ofMillis(500)).untilAsserted(() -> {
                 gateway.load(2);
                 assertThat(prometheus.scrapeError()).isEmpty();
-                removeAnswered(left, prometheus);
+                removeFound(left, prometheus);
                 assertThat(left).isEmpty();
             });
             assertThat(prometheus.rules())
@@ -78,7 +78,7 @@ class PrometheusTest {
         }
     }
 
-    private static void removeAnswered(Map<String, String> left, PrometheusServer prometheus)
+    private static void removeFound(Map<String, String> left, PrometheusServer prometheus)
             throws IOException, InterruptedException {
         for (String query : List.copyOf(left.keySet())) {
             if (prometheus.hasNumbers(query)) {

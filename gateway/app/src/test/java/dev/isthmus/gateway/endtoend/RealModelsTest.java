@@ -24,7 +24,7 @@ class RealModelsTest {
     Path folder = Path.of(".");
 
     @Test
-    void realModels_answerAsOnnxRuntimeDoes() throws Exception {
+    void realModels_respondAsOnnxRuntimeDoes() throws Exception {
         Path models = Script.folder("models", Script.run("models.sh"));
         Path runtime = Script.folder("onnxruntime", Script.run("install.sh", "onnxruntime"));
         reference(runtime, models);

@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** A V2 server over REST with a model 'score', which always answers the same probability. */
+/** A V2 server over REST with a model 'score', which always responds with the same probability. */
 final class ScoreServer implements AutoCloseable {
     private static final String FEATURES = "{\"name\":\"features\",\"datatype\":\"FP32\",\"shape\":[-1,WIDTH]}";
     private static final String PROBABILITY = "{\"name\":\"probability\",\"datatype\":\"FP32\",\"shape\":[-1,1]}";
@@ -37,11 +37,11 @@ final class ScoreServer implements AutoCloseable {
                 .formatted(version, probability);
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.setExecutor(threads);
-        server.createContext("/", this::answer);
+        server.createContext("/", this::respond);
         server.start();
     }
 
-    private void answer(HttpExchange exchange) throws IOException {
+    private void respond(HttpExchange exchange) throws IOException {
         exchange.getRequestBody().readAllBytes();
         String path = exchange.getRequestURI().getPath();
         String body = switch (path) {

@@ -18,7 +18,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** 1,000 inferences per second of the embedded model, fewer if so many are unanswered; failures are kept. */
+/** 1,000 inferences per second of the embedded model, fewer if so many have no response; failures are kept. */
 final class SteadyCalls implements AutoCloseable {
     private static final int PERIOD_MILLIS = 10;
     private static final int AT_ONCE = 10;

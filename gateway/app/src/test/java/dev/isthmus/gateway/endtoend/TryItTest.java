@@ -121,11 +121,13 @@ class TryItTest {
             List<JsonNode> shown = new ArrayList<>();
             for (String form : FORMS) {
                 ObjectNode request = request(model, form, type.name(), "[1, 2]", values(type));
-                JsonNode answer = post("/console/try", request);
-                assertThat(answer.path("status").asInt()).as(answer.toString()).isEqualTo(200);
-                assertThat(answer.at("/timeline/protocol").asText()).isEqualTo(form.equals("grpc") ? "grpc" : "rest");
-                assertThat(answer.at("/timeline/attempts").asInt()).isOne();
-                shown.add(answer.at("/response/outputs/0/data"));
+                JsonNode response = post("/console/try", request);
+                assertThat(response.path("status").asInt())
+                        .as(response.toString())
+                        .isEqualTo(200);
+                assertThat(response.at("/timeline/protocol").asText()).isEqualTo(form.equals("grpc") ? "grpc" : "rest");
+                assertThat(response.at("/timeline/attempts").asInt()).isOne();
+                shown.add(response.at("/response/outputs/0/data"));
                 JsonNode commands = post("/console/try/commands", request);
                 commands.properties().forEach(command -> {
                     if (command.getKey().equals("python")) {
@@ -168,9 +170,9 @@ class TryItTest {
 
     @Test
     void timeline_saysWhatBecameOfTheCall() throws Exception {
-        JsonNode answer = post("/console/try", request("renamed", "json", "INT32", "[2]", "1, 2"));
-        assertThat(answer.at("/response/outputs/0/data")).hasToString("[4,5]");
-        JsonNode call = answer.path("timeline");
+        JsonNode response = post("/console/try", request("renamed", "json", "INT32", "[2]", "1, 2"));
+        assertThat(response.at("/response/outputs/0/data")).hasToString("[4,5]");
+        JsonNode call = response.path("timeline");
         assertThat(call.path("route").asText()).isEqualTo("renamed");
         assertThat(call.path("upstream").asText()).isEqualTo("triton");
         assertThat(call.path("served_model").asText()).isEqualTo("versioned");
@@ -178,16 +180,16 @@ class TryItTest {
         for (String phase : List.of("request_ms", "upstream_ms", "response_ms", "duration_ms")) {
             assertThat(call.path(phase).isNumber()).as(phase).isTrue();
         }
-        assertThat(answer.path("explain").toString()).contains("model 'renamed' is configured by this name");
+        assertThat(response.path("explain").toString()).contains("model 'renamed' is configured by this name");
     }
 
     @Test
     void failure_isShownWithItsTimeline() throws Exception {
-        JsonNode answer = post("/console/try", request("gone", "grpc", "INT32", "[1]", "1"));
-        assertThat(answer.path("status").asInt()).isEqualTo(503);
-        assertThat(answer.path("error").asText()).isNotEmpty();
-        assertThat(answer.at("/timeline/code").asText()).isEqualTo("UNAVAILABLE");
-        assertThat(answer.at("/timeline/upstream").asText()).isEqualTo("nowhere");
+        JsonNode response = post("/console/try", request("gone", "grpc", "INT32", "[1]", "1"));
+        assertThat(response.path("status").asInt()).isEqualTo(503);
+        assertThat(response.path("error").asText()).isNotEmpty();
+        assertThat(response.at("/timeline/code").asText()).isEqualTo("UNAVAILABLE");
+        assertThat(response.at("/timeline/upstream").asText()).isEqualTo("nowhere");
     }
 
     @Test
@@ -219,8 +221,8 @@ class TryItTest {
             })
     void badRequest_isRefused(String body) throws Exception {
         for (String path : List.of("/console/try", "/console/try/commands")) {
-            JsonNode answer = ask(400, path(path).POST(HttpRequest.BodyPublishers.ofString(body)));
-            assertThat(answer.path("error").asText()).isNotEmpty();
+            JsonNode response = ask(400, path(path).POST(HttpRequest.BodyPublishers.ofString(body)));
+            assertThat(response.path("error").asText()).isNotEmpty();
         }
     }
 

@@ -77,8 +77,8 @@ class ExemplarsTest {
     @Test
     void histograms_nameATraceOfACall_inOpenMetrics() throws Exception {
         try (FakeCollector collector = new FakeCollector();
-                FakeGrpcServer server = new FakeGrpcServer((call, message) -> FakeGrpcServer.answer(
-                        call, Infer.answer(Infer.request(message), 1).toByteArray()));
+                FakeGrpcServer server = new FakeGrpcServer((call, message) -> FakeGrpcServer.respond(
+                        call, Infer.responseTo(Infer.request(message), 1).toByteArray()));
                 Gateway gateway = start(server, collector);
                 HttpClient client = HttpClient.newHttpClient()) {
             infer(gateway);

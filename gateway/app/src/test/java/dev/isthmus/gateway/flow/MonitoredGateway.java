@@ -33,7 +33,7 @@ public final class MonitoredGateway implements AutoCloseable {
     private static final String KEY = "a-key-of-the-tests";
     private static final String FAILURE = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
     /** Its output is none of the local models'. */
-    private static final String ANSWER =
+    private static final String RESPONSE =
             FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"odd\",\"datatype\":\"BYTES\","
                     + "\"shape\":[1],\"data\":[\"x\"]}]}");
 
@@ -102,8 +102,8 @@ public final class MonitoredGateway implements AutoCloseable {
     private MonitoredGateway(Path folder) throws Exception {
         sample = Files.readAllBytes(ROOT.resolve("local-backend/src/main/resources/models/digits/sample.json"));
         backend = Gateway.start(ConfigLoader.parse("backend.yaml", BACKEND, folder));
-        odd = FakeRestServer.sending(ANSWER);
-        flaky = FakeRestServer.that((request, out) -> answer(request.head(), out));
+        odd = FakeRestServer.sending(RESPONSE);
+        flaky = FakeRestServer.that((request, out) -> respond(request.head(), out));
         TestAuthority authority = new TestAuthority(folder, "ca");
         TestAuthority.Issued own = authority.issue("own", "localhost");
         trusting = HttpClient.newBuilder().sslContext(TlsFiles.trusting(authority.ca()));
@@ -131,9 +131,9 @@ public final class MonitoredGateway implements AutoCloseable {
     }
 
     /** Every third inference fails. */
-    private boolean answer(String head, OutputStream out) throws IOException {
+    private boolean respond(String head, OutputStream out) throws IOException {
         boolean fails = head.startsWith("POST") && requests.incrementAndGet() % 3 == 0;
-        FakeRestServer.write(out, fails ? FAILURE : ANSWER);
+        FakeRestServer.write(out, fails ? FAILURE : RESPONSE);
         return true;
     }
 

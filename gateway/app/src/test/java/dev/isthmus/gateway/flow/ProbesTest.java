@@ -40,7 +40,7 @@ class ProbesTest {
                         "admin",
                         new Admin("127.0.0.1", 0, null, List.of()),
                         "answers",
-                        Stage.ANSWERS,
+                        Stage.RESPONSES,
                         "upstreams",
                         upstreams));
     }
@@ -63,15 +63,15 @@ class ProbesTest {
         return JSON.readTree(get(admin(gateway), "/servers").text());
     }
 
-    private static void awaitAsked(Gateway gateway) {
+    private static void awaitCalled(Gateway gateway) {
         await().atMost(PATIENCE).until(() -> gateway.catalogue().settled());
     }
 
     @Test
-    void noServerAnswers_gatewayTakesTraffic_andV2ClientsAreToldNo() throws Exception {
+    void noServerResponds_gatewayTakesTraffic_andV2ClientsAreToldNo() throws Exception {
         try (Gateway gateway = Gateway.start(
                 inFrontOf(Map.of("a", TestConfigs.unusedEndpoint(), "b", TestConfigs.unusedEndpoint())))) {
-            awaitAsked(gateway);
+            awaitCalled(gateway);
             for (String path : new String[] {"/livez", "/readyz"}) {
                 assertThat(get(port(gateway), path).status()).as(path).isEqualTo(200);
             }
@@ -92,7 +92,7 @@ class ProbesTest {
         try (FakeV2Server server = FakeV2Server.grpc();
                 Gateway gateway = Gateway.start(
                         inFrontOf(Map.of("there", server.endpoint(), "gone", TestConfigs.unusedEndpoint())))) {
-            awaitAsked(gateway);
+            awaitCalled(gateway);
             assertThat(get(port(gateway), "/v2/health/ready").status()).isEqualTo(200);
             assertThat(servers(gateway).path("ready").asBoolean()).isTrue();
         }
@@ -109,11 +109,11 @@ class ProbesTest {
     }
 
     @Test
-    void warmingUp_isToldAsTheReason() throws Exception {
+    void warmingUp_isReportedAsTheReason() throws Exception {
         AtomicBoolean warm = new AtomicBoolean();
         GatewayConfig config = inFrontOf(Map.of());
         try (Gateway gateway = Gateway.start(() -> config, warm::get)) {
-            awaitAsked(gateway);
+            awaitCalled(gateway);
             String error = "the gateway is not ready: warming up";
             for (Http1Client.Response response :
                     new Http1Client.Response[] {get(port(gateway), "/readyz"), get(admin(gateway), "/ready")}) {

@@ -52,7 +52,7 @@ class ReloadTest {
     private record Numbered(int number) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
-            call.sendMessage(Infer.answer(Infer.request(message), number).toByteArray());
+            call.sendMessage(Infer.responseTo(Infer.request(message), number).toByteArray());
         }
     }
 
@@ -157,7 +157,7 @@ class ReloadTest {
         while (!stop.get()) {
             GrpcClient client = GrpcClient.ask(channel, "ModelInfer", new Metadata(), request);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(Infer.value(Infer.response(client.answer()))).isBetween(1, 2);
+            assertThat(Infer.value(Infer.response(client.response()))).isBetween(1, 2);
             calls.incrementAndGet();
         }
         return null;
@@ -172,15 +172,15 @@ class ReloadTest {
             GrpcClient stream = GrpcClient.open(channel, "ModelStreamInfer");
             byte[] request = Infer.request("m", "a", 5).toByteArray();
             stream.send(request);
-            assertThat(Infer.value(Infer.envelope(stream.answer()).getInferResponse()))
+            assertThat(Infer.value(Infer.envelope(stream.response()).getInferResponse()))
                     .isEqualTo(1);
 
             apply(gateway, to(two));
             stream.send(request);
-            assertThat(Infer.value(Infer.envelope(stream.answer()).getInferResponse()))
+            assertThat(Infer.value(Infer.envelope(stream.response()).getInferResponse()))
                     .isEqualTo(1);
             GrpcClient fresh = GrpcClient.ask(channel, "ModelInfer", new Metadata(), request);
-            assertThat(Infer.value(Infer.response(fresh.answer()))).isEqualTo(2);
+            assertThat(Infer.value(Infer.response(fresh.response()))).isEqualTo(2);
 
             stream.end();
             assertThat(stream.status().getCode()).isEqualTo(Status.Code.OK);
@@ -189,7 +189,7 @@ class ReloadTest {
     }
 
     @Test
-    void removedUpstream_answersItsCall_andIsClosedAfterIt() throws Exception {
+    void removedUpstream_completesItsCall_andIsClosedAfterIt() throws Exception {
         CountDownLatch held = new CountDownLatch(1);
         FakeRestServer.Script script = (request, out) -> {
             if (request.head().startsWith("POST")) {
@@ -199,7 +199,7 @@ class ReloadTest {
                     return false;
                 }
             }
-            FakeRestServer.write(out, FakeRestServer.ok(Infer.answerJson("m", "a", 1)));
+            FakeRestServer.write(out, FakeRestServer.ok(Infer.responseJson("m", "a", 1)));
             return true;
         };
         try (FakeRestServer one = FakeRestServer.that(script);

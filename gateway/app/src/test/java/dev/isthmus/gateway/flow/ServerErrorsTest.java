@@ -16,13 +16,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Servers that are reachable and answer with 500. */
+/** Servers that are reachable and respond with 500. */
 class ServerErrorsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String INFER =
             "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}]}";
-    private static final String ANSWER =
+    private static final String RESPONSE =
             "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}]}";
 
     private static FakeRestServer server(String inference) throws IOException {
@@ -33,7 +33,7 @@ class ServerErrorsTest {
     }
 
     private static FakeRestServer good() throws IOException {
-        return server(FakeRestServer.ok(ANSWER));
+        return server(FakeRestServer.ok(RESPONSE));
     }
 
     private static FakeRestServer refusing(int status) throws IOException {
@@ -90,7 +90,7 @@ class ServerErrorsTest {
     }
 
     @Test
-    void serverThatAnswers500_isSeenAndEjected() throws Exception {
+    void serverThatReturns500_isSeenAndEjected() throws Exception {
         try (FakeRestServer bad = refusing(500);
                 FakeRestServer good = good();
                 Gateway gateway = inFrontOf(bad, good)) {

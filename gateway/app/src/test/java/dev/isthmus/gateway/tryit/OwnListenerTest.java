@@ -70,7 +70,7 @@ class OwnListenerTest {
                 HttpClient http = HttpClient.newHttpClient()) {
             for (String form : List.of("json", "binary", "grpc")) {
                 String input = "{\"name\": \"INPUT%d\", \"datatype\": \"INT32\", \"shape\": [1, 16]}";
-                HttpResponse<String> answer = http.send(
+                HttpResponse<String> response = http.send(
                         HttpRequest.newBuilder(URI.create("http://127.0.0.1:"
                                         + gateway.adminAddress().orElseThrow().getPort() + "/console/try"))
                                 .header("authorization", "Bearer secret")
@@ -78,7 +78,7 @@ class OwnListenerTest {
                                         + "\", \"inputs\": [" + input.formatted(0) + "," + input.formatted(1) + "]}"))
                                 .build(),
                         HttpResponse.BodyHandlers.ofString());
-                assertThat(answer.body())
+                assertThat(response.body())
                         .contains("\"status\" : 200", "OUTPUT0", "\"listener\" : \"https://127.0.0.1:");
             }
         }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class WarmUpTest {
 
     @Test
-    void round_isAnsweredInFull() throws Exception {
+    void round_getsAllResponses() throws Exception {
         SteadyStateDetector oneRound = new SteadyStateDetector(1, 0);
         assertThat(WarmUpWorkload.run(oneRound, new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1))))
                 .isEqualTo(2 * (3 * 200 + 2) + 3 * 2 * 4);

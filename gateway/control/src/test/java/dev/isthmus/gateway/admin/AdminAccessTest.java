@@ -112,7 +112,7 @@ class AdminAccessTest {
     }
 
     @Test
-    void host_notAccepted_isToldWithTheKeyToSet() throws Exception {
+    void host_notAccepted_isReportedWithTheKeyToSet() throws Exception {
         start("127.0.0.1");
         assertThat(raw("GET /config HTTP/1.1", "Host: evil.example:PORT"))
                 .startsWith("HTTP/1.1 421 ")
@@ -208,13 +208,13 @@ class AdminAccessTest {
     void origin_isTheAddressItself(String field, int status) throws Exception {
         start("127.0.0.1");
         assertThat(status("GET /live HTTP/1.1", "Host: localhost:PORT", field)).isEqualTo(status);
-        String answer = raw(
+        String response = raw(
                 "POST /reload HTTP/1.1",
                 "Host: localhost:PORT",
                 "Content-Length: 0",
                 "Authorization: Bearer " + TOKEN,
                 field);
-        assertThat(answer).startsWith("HTTP/1.1 " + (status == 200 ? 202 : status) + " ");
+        assertThat(response).startsWith("HTTP/1.1 " + (status == 200 ? 202 : status) + " ");
     }
 
     @Test
@@ -241,11 +241,11 @@ class AdminAccessTest {
     void token_thatOthersReach_isNotUsed(String permissions, int status) throws Exception {
         start("127.0.0.1");
         token(permissions);
-        String answer =
+        String response =
                 raw("POST /reload HTTP/1.1", "Host: localhost", "Content-Length: 0", "Authorization: Bearer " + TOKEN);
-        assertThat(answer).startsWith("HTTP/1.1 " + status + " ").doesNotContain(folder.toString());
+        assertThat(response).startsWith("HTTP/1.1 " + status + " ").doesNotContain(folder.toString());
         if (status == 503) {
-            assertThat(answer).contains("chmod 600").contains("admin.token_file");
+            assertThat(response).contains("chmod 600").contains("admin.token_file");
         }
     }
 

@@ -70,7 +70,7 @@ class FanOutResultTest {
     }
 
     @Test
-    void labels_areNeverTold() {
+    void labels_areNeverReported() {
         assertThat(load(done("triton", "10.0.0.1:8001"), failed("triton", "10.0.0.2:8001", unreachable)))
                 .message()
                 .doesNotContain("10.0.0");

@@ -24,7 +24,7 @@ class MergedModelTest {
     }
 
     @Test
-    void oneTriton_isAsRecordedWithTheNameAskedFor() throws IOException {
+    void oneTriton_isAsRecordedWithTheRequestedName() throws IOException {
         ModelMetadata simple = Golden.model("triton_model_metadata");
 
         MergedModel merged = merge("alias", said(FIRST, true, simple));
@@ -208,8 +208,8 @@ class MergedModelTest {
         return said(source, ModelRef.of("m"), ready, metadata);
     }
 
-    private static ModelDescription said(ServerId source, ModelRef asked, boolean ready, ModelMetadata metadata) {
-        return new ModelDescription(source, asked, ready, metadata);
+    private static ModelDescription said(ServerId source, ModelRef requested, boolean ready, ModelMetadata metadata) {
+        return new ModelDescription(source, requested, ready, metadata);
     }
 
     private static ModelMetadata model(String dataType, long... shape) {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class MergedStatisticsTest {
 
     @Test
-    void noAnswer_isEmpty() {
+    void noResponse_isEmpty() {
         assertThat(sum()).isEqualTo(ModelStatisticsResponse.getDefaultInstance());
     }
 
@@ -135,7 +135,7 @@ class MergedStatisticsTest {
     }
 
     @Test
-    void order_ofAnswersDoesNotMatter() throws IOException {
+    void order_ofResponsesDoesNotMatter() throws IOException {
         ModelStatisticsResponse other = sum(model("simple", "1", 3), responses("0", 1), model("a", "", 1));
 
         assertThat(MergedStatistics.of(List.of(recorded(), other)).toByteString())

@@ -19,14 +19,14 @@ class PollScheduleTest {
     }
 
     @Test
-    void question_underWay_isNotAskedAgain() {
+    void request_underWay_isNotSentAgain() {
         assertThat(rounds.begin("a")).isTrue();
         pass(100);
         assertThat(rounds.begin("a")).isFalse();
     }
 
     @Test
-    void question_ended_isDueAfterThePeriod() {
+    void request_ended_isDueAfterThePeriod() {
         rounds.begin("a");
         rounds.ended("a");
         pass(8);
@@ -36,7 +36,7 @@ class PollScheduleTest {
     }
 
     @Test
-    void question_hurriedWhileUnderWay_isAskedOnceMore() {
+    void request_hurriedWhileUnderWay_isSentOnceMore() {
         rounds.begin("a");
         rounds.pollNow("a");
         assertThat(rounds.begin("a")).isFalse();
@@ -47,7 +47,7 @@ class PollScheduleTest {
     }
 
     @Test
-    void question_forgotten_isNewAgain() {
+    void request_forgotten_isNewAgain() {
         rounds.begin("a");
         rounds.retain(Set.of("b"));
         assertThat(rounds.begin("a")).isTrue();

@@ -175,7 +175,7 @@ class RepositoryIndexTest {
     }
 
     @Test
-    void modelThatIsLoadedElsewhere_isNotToldTwice() {
+    void modelThatIsLoadedElsewhere_isNotReportedTwice() {
         assertThat(merge(
                                 listed(ONE, entry("m", "", ModelState.NONE, "")),
                                 listed(TWO, ready("m", "1")),
@@ -202,7 +202,7 @@ class RepositoryIndexTest {
     }
 
     @Test
-    void failure_onlyWhereNoServerAnswered() {
+    void failure_onlyWhereNoServerResponded() {
         assertThat(merge().failure()).isEmpty();
         assertThat(merge(listed(ONE), failed(TWO, ErrorCode.INTERNAL)).failure())
                 .isEmpty();

@@ -151,7 +151,7 @@ class ApiDescriptionTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"/v2/models/stranger", "/v2/models/simple/versions/9", "/v2/models/%2e%2e", "/v2/models/a%00"})
-    void unknownModel_isAnsweredAsForMetadata(String path) throws Exception {
+    void unknownModel_getsTheResponseOfMetadata(String path) throws Exception {
         try (Stage stage = FleetStage.local();
                 Http1Client client = stage.http1()) {
             Http1Client.Response metadata = client.get(path).response();

@@ -144,7 +144,7 @@ class CatalogueTest {
                 fleet,
                 "RepositoryIndex",
                 RepositoryIndexRequest.newBuilder().setReady(true).build().toByteArray());
-        assertThat(RepositoryIndexResponse.parseFrom(client.answer()).getModelsList())
+        assertThat(RepositoryIndexResponse.parseFrom(client.response()).getModelsList())
                 .extracting(RepositoryIndexResponse.ModelIndex::getName)
                 .containsExactly("alias", "both", "first", "third");
     }
@@ -203,9 +203,9 @@ class CatalogueTest {
     }
 
     @Test
-    void load_indexIsAskedAnew() throws Exception {
+    void load_indexIsRequestedAgain() throws Exception {
         Stage fleet = fleet(Map.of("m", model(target("a", null), target("b", null))));
-        await().atMost(PATIENCE).until(() -> one.asked("RepositoryIndex") > 0);
+        await().atMost(PATIENCE).until(() -> one.calls("RepositoryIndex") > 0);
         one.with("m", "FP32");
         post(fleet, "/v2/repository/models/m/load", "");
         await().atMost(PATIENCE)
@@ -268,9 +268,9 @@ class CatalogueTest {
         assertThat(stats.path(0).path("inference_count").asInt()).isEqualTo(111);
         byte[] request =
                 ModelStatisticsRequest.newBuilder().setName("m").build().toByteArray();
-        var answer = ModelStatisticsResponse.parseFrom(
-                grpc(fleet, "ModelStatistics", request).answer());
-        assertThat(answer.getModelStats(0).getInferenceCount()).isEqualTo(111);
+        var response = ModelStatisticsResponse.parseFrom(
+                grpc(fleet, "ModelStatistics", request).response());
+        assertThat(response.getModelStats(0).getInferenceCount()).isEqualTo(111);
     }
 
     @Test
@@ -320,7 +320,7 @@ class CatalogueTest {
     }
 
     @Test
-    void metadata_askedAgainAndAgain_serversAreAskedOnce() throws Exception {
+    void metadata_requestedAgainAndAgain_serversAreCalledOnce() throws Exception {
         one.with("m", "FP32");
         two.with("m", "FP32");
         Stage fleet = fleet(Map.of("m", model(target("a", null), target("b", null))));
@@ -330,12 +330,12 @@ class CatalogueTest {
             assertThat(get(fleet, "/v2/models/m/ready").status()).isEqualTo(200);
         }
         // In the background, again when a server is ready, and once for an earlier client.
-        assertThat(one.asked("ModelMetadata m")).isBetween(1, 5);
-        assertThat(two.asked("ModelMetadata m")).isBetween(1, 5);
+        assertThat(one.calls("ModelMetadata m")).isBetween(1, 5);
+        assertThat(two.calls("ModelMetadata m")).isBetween(1, 5);
     }
 
     @Test
-    void metadata_askedByManyAtOnce_serverIsAskedOnce() throws Exception {
+    void metadata_requestedByManyAtOnce_serverIsCalledOnce() throws Exception {
         one.holding = true;
         Stage fleet = FleetStage.fleet(Map.of("a", upstream(one)), Map.of(), HealthConfig.DEFAULT, "a");
         stage = fleet;
@@ -346,16 +346,16 @@ class CatalogueTest {
         for (int i = 0; i < 20; i++) {
             clients.add(grpc(fleet, "ModelMetadata", request));
         }
-        await().atMost(PATIENCE).until(() -> one.asked("ModelMetadata late") == 1);
+        await().atMost(PATIENCE).until(() -> one.calls("ModelMetadata late") == 1);
         one.release();
         for (GrpcClient client : clients) {
             assertThat(client.status().getCode()).isEqualTo(Status.Code.NOT_FOUND);
         }
-        assertThat(one.asked("ModelMetadata late")).isEqualTo(1);
+        assertThat(one.calls("ModelMetadata late")).isEqualTo(1);
     }
 
     @Test
-    void readinessOfAVersion_askedByManyAtOnce_serverIsAskedOnce() throws Exception {
+    void readinessOfAVersion_requestedByManyAtOnce_serverIsCalledOnce() throws Exception {
         Stage fleet = fleet(Map.of("a", upstream(one)), Map.of(), HealthConfig.DEFAULT, "a");
         one.holding = true;
         byte[] request = ModelReadyRequest.newBuilder()
@@ -367,12 +367,13 @@ class CatalogueTest {
         for (int i = 0; i < 20; i++) {
             clients.add(grpc(fleet, "ModelReady", request));
         }
-        await().atMost(PATIENCE).until(() -> one.asked("ModelReady m") == 1);
+        await().atMost(PATIENCE).until(() -> one.calls("ModelReady m") == 1);
         one.release();
         for (GrpcClient client : clients) {
-            assertThat(ModelReadyResponse.parseFrom(client.answer()).getReady()).isFalse();
+            assertThat(ModelReadyResponse.parseFrom(client.response()).getReady())
+                    .isFalse();
         }
-        assertThat(one.asked("ModelReady m")).isEqualTo(1);
+        assertThat(one.calls("ModelReady m")).isEqualTo(1);
     }
 
     @Test

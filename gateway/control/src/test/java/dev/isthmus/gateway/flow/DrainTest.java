@@ -67,14 +67,14 @@ class DrainTest {
         }
     }
 
-    /** A server that answers inferences when told to. */
+    /** A server that responds to inferences when the test lets it. */
     private static final class HeldServer implements AutoCloseable {
         private final CountDownLatch released = new CountDownLatch(1);
-        private final FakeRestServer server = FakeRestServer.that(this::answer);
+        private final FakeRestServer server = FakeRestServer.that(this::respond);
 
         HeldServer() throws IOException {}
 
-        private boolean answer(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
+        private boolean respond(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
             try {
                 if (request.head().startsWith("POST " + PATH)) {
                     released.await(60, TimeUnit.SECONDS);
@@ -82,7 +82,7 @@ class DrainTest {
             } catch (InterruptedException e) {
                 return false;
             }
-            write(out, ok(Infer.answerJson("m", "a", 1)));
+            write(out, ok(Infer.responseJson("m", "a", 1)));
             return true;
         }
 
@@ -126,7 +126,8 @@ class DrainTest {
             assertThat(get(stage, "/v2/health/ready")).isEqualTo(400);
             assertThat(get(stage, "/livez")).isEqualTo(200);
             GrpcClient ready = GrpcClient.ask(stage.channel(), "ServerReady", new Metadata(), new byte[0]);
-            assertThat(ServerReadyResponse.parseFrom(ready.answer()).getReady()).isFalse();
+            assertThat(ServerReadyResponse.parseFrom(ready.response()).getReady())
+                    .isFalse();
             try (Http1Client client = stage.http1()) {
                 for (int i = 0; i < 2; i++) {
                     Http1Client.Response served =
@@ -191,7 +192,7 @@ class DrainTest {
     void http2_isWarnedFirst_andServedUntilItKnows() throws Exception {
         try (Stage stage = FleetStage.local();
                 RawHttp2Connection client = RawHttp2Connection.connect(stage.port())) {
-            client.answersPings = false;
+            client.acknowledgesPings = false;
             try (Draining draining = Draining.of(stage, AT_ONCE)) {
                 assertThat(goAway(client)).isEqualTo(Integer.MAX_VALUE);
                 byte[] ping = ping(client);
@@ -300,7 +301,7 @@ class DrainTest {
 
     @Test
     void atTheTimeout_eventsEndWithAnErrorEvent() throws Exception {
-        String event = "data: " + Infer.answerJson("m", "a", 1) + "\n\n";
+        String event = "data: " + Infer.responseJson("m", "a", 1) + "\n\n";
         FakeRestServer.Script oneEvent = (request, out) -> {
             write(
                     out,

@@ -1,71 +1,29 @@
 package dev.isthmus.gateway.flow;
 
+import static dev.isthmus.gateway.flow.ErrorTextsStage.INFER;
+import static dev.isthmus.gateway.flow.ErrorTextsStage.SECRET;
+import static dev.isthmus.gateway.flow.ErrorTextsStage.UPSTREAM;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import dev.isthmus.gateway.net.LoggedEvents;
 import dev.isthmus.gateway.settings.Endpoint;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ErrorTexts;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeRestServer;
-import java.util.List;
-import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What clients see of failures behind the gateway that do not concern inference alone: {@code answers: errors}. */
 class FleetErrorTextsTest {
-    private static final String SECRET = "/srv/models on db-7.internal";
-    private static final String UPSTREAM = "secret-upstream";
-    private static final String INFER = "/v2/models/m/infer";
-
-    private final Logger log = (Logger) LoggerFactory.getLogger("dev.isthmus.gateway.dispatch.GenericErrorTexts");
-    private final ListAppender<ILoggingEvent> told = new ListAppender<>();
-
-    @BeforeEach
-    void listen() {
-        told.start();
-        log.setLevel(Level.INFO);
-        log.addAppender(told);
-    }
-
-    @AfterEach
-    void listenNoMore() {
-        log.detachAppender(told);
-        log.setLevel(null);
-    }
-
-    private List<String> lines() {
-        return List.copyOf(told.list).stream()
-                .map(ILoggingEvent::getFormattedMessage)
-                .toList();
-    }
+    @RegisterExtension
+    final LoggedEvents logged = ErrorTextsStage.logged();
 
     /** @param there the name of the model 'm' there */
     private static Stage stage(ErrorTexts errors, UpstreamConfig upstream, String there) throws Exception {
-        GatewayConfig base = Stage.config(
-                Map.of(UPSTREAM, TestConfigs.with(upstream, Map.of("retry", UpstreamConfig.Retry.DEFAULT))),
-                Map.of("m", TestConfigs.with(ModelConfig.of(UPSTREAM), Map.of("model", there))),
-                GatewayConfig.HealthConfig.DEFAULT,
-                null,
-                false);
-        return FleetStage.with(TestConfigs.with(
-                base, Map.of("answers", TestConfigs.with(base.answers(), Map.of("errors", errors)))));
-    }
-
-    private static FakeRestServer failing(int status, String text) throws Exception {
-        String body = "{\"error\":\"" + text + "\"}";
-        return FakeRestServer.sending(
-                "HTTP/1.1 " + status + " No\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+        return FleetStage.with(ErrorTextsStage.config(errors, upstream, there));
     }
 
     @Test
@@ -84,26 +42,26 @@ class FleetErrorTextsTest {
                             .response()
                             .text())
                     .doesNotContain(UPSTREAM);
-            assertThat(lines()).anySatisfy(line -> assertThat(line).contains("upstream '" + UPSTREAM + "'"));
+            assertThat(logged.messages()).anySatisfy(line -> assertThat(line).contains("upstream '" + UPSTREAM + "'"));
         }
     }
 
     /** Messages that help a client to correct its request are the gateway's own. */
     @Test
     void textsAboutTheRequestItself_areSeen() throws Exception {
-        try (FakeRestServer server = failing(500, SECRET);
+        try (FakeRestServer server = FakeRestServer.refusing(500, SECRET);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON), "m");
                 Http1Client client = stage.http1()) {
             assertThat(client.post(INFER, "{\"inputs\":5}").response().text()).contains("inputs");
             assertThat(client.get("/v2/models/stranger").response().text()).contains("unknown model 'stranger'");
             assertThat(client.get("/nothing").response().status()).isEqualTo(404);
-            assertThat(lines()).isEmpty();
+            assertThat(logged.messages()).isEmpty();
         }
     }
 
     @Test
     void refusalOfAConfiguration_isHidden() throws Exception {
-        try (FakeRestServer server = failing(400, SECRET);
+        try (FakeRestServer server = FakeRestServer.refusing(400, SECRET);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.MLSERVER), "m");
                 Http1Client client = stage.http1()) {
             Http1Client.Response response = client.get("/v2/models/m/config").response();
@@ -114,14 +72,14 @@ class FleetErrorTextsTest {
 
     @Test
     void model_hasTheNameThatTheClientKnows() throws Exception {
-        try (FakeRestServer server = failing(404, "Request for unknown model: 'm-v2' is not found");
+        try (FakeRestServer server = FakeRestServer.refusing(404, "Request for unknown model: 'm-v2' is not found");
                 Stage stage = stage(ErrorTexts.CLIENT_ERRORS, Stage.rest(server, ServerDialect.TRITON), "m-v2");
                 Http1Client client = stage.http1()) {
             String expected = "{\"error\":\"Request for unknown model: 'm' is not found\"}";
             assertThat(client.post(INFER, Infer.json("a", 0)).response().text()).isEqualTo(expected);
             assertThat(client.get("/v2/models/m").response().text()).isEqualTo(expected);
             assertThat(client.get("/v2/models/m/config").response().text()).isEqualTo(expected);
-            assertThat(lines()).isEmpty();
+            assertThat(logged.messages()).isEmpty();
         }
     }
 }

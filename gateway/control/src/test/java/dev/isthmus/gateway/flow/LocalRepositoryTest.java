@@ -90,13 +90,14 @@ class LocalRepositoryTest {
     private RepositoryIndexResponse index(boolean ready) throws Exception {
         RepositoryIndexRequest request =
                 RepositoryIndexRequest.newBuilder().setReady(ready).build();
-        return RepositoryIndexResponse.parseFrom(ask("RepositoryIndex", request).answer());
+        return RepositoryIndexResponse.parseFrom(ask("RepositoryIndex", request).response());
     }
 
     private boolean ready(String model) throws Exception {
         ModelReadyRequest request =
                 ModelReadyRequest.newBuilder().setName(model).build();
-        return ModelReadyResponse.parseFrom(ask("ModelReady", request).answer()).getReady();
+        return ModelReadyResponse.parseFrom(ask("ModelReady", request).response())
+                .getReady();
     }
 
     @Test
@@ -150,7 +151,7 @@ class LocalRepositoryTest {
         ModelMetadataRequest request =
                 ModelMetadataRequest.newBuilder().setName("adder").build();
         ModelMetadataResponse metadata =
-                ModelMetadataResponse.parseFrom(ask("ModelMetadata", request).answer());
+                ModelMetadataResponse.parseFrom(ask("ModelMetadata", request).response());
         assertThat(metadata.getPlatform()).isEqualTo("onnxruntime_onnx");
         assertThat(metadata.getInputs(0).getShapeList()).containsExactly(-1L, 16L);
         GrpcClient unload = ask(
@@ -212,7 +213,7 @@ class LocalRepositoryTest {
         ModelStatisticsRequest request =
                 ModelStatisticsRequest.newBuilder().setName("simple").build();
         var grpc = ModelStatisticsResponse.parseFrom(
-                        ask("ModelStatistics", request).answer())
+                        ask("ModelStatistics", request).response())
                 .getModelStats(0);
         assertThat(grpc.getInferenceStats().getSuccess().getCount()).isEqualTo(1);
         assertThat(grpc.getInferenceStats().getSuccess().getNs()).isPositive();
@@ -226,7 +227,7 @@ class LocalRepositoryTest {
         ModelConfigRequest request =
                 ModelConfigRequest.newBuilder().setName("simple").build();
         ModelConfigResponse response =
-                ModelConfigResponse.parseFrom(ask("ModelConfig", request).answer());
+                ModelConfigResponse.parseFrom(ask("ModelConfig", request).response());
         ModelConfig grpc = ModelConfig.parseFrom(response.getConfig());
         assertThat(grpc.getName()).isEqualTo("simple");
         assertThat(grpc.getInputList()).hasSize(2);

@@ -66,10 +66,11 @@ class LostServerFlowTest {
             assertThat(status(stage, "/v2/models/model/ready")).isEqualTo(expected);
             assertThat(status(stage, "/v2/models/model/versions/1/ready")).isEqualTo(expected);
             GrpcClient model = GrpcClient.ask(stage.channel(), "ModelReady", new Metadata(), request);
-            assertThat(ModelReadyResponse.parseFrom(model.answer()).getReady()).isEqualTo(ready);
+            assertThat(ModelReadyResponse.parseFrom(model.response()).getReady())
+                    .isEqualTo(ready);
             assertThat(status(stage, "/v2/health/ready")).isEqualTo(expected);
             GrpcClient server = GrpcClient.ask(stage.channel(), "ServerReady", new Metadata(), new byte[0]);
-            assertThat(ServerReadyResponse.parseFrom(server.answer()).getReady())
+            assertThat(ServerReadyResponse.parseFrom(server.response()).getReady())
                     .isEqualTo(ready);
             if (how == Configured.BY_NAME) {
                 assertThat(stage.proxy()

@@ -15,10 +15,10 @@ import java.util.Objects;
  * @param json the REST request's body
  * @param method of gRPC
  * @param request as protobuf text
- * @param answer as protobuf text
- * @param answerJson the REST response's body
+ * @param response as protobuf text
+ * @param responseJson the REST response's body
  */
-record ManageCase(String http, String json, String method, String request, String answer, String answerJson) {
+record ManageCase(String http, String json, String method, String request, String response, String responseJson) {
 
     /** Everything that both protocols can express. */
     static final List<ManageCase> ALL = List.of(
@@ -176,8 +176,8 @@ record ManageCase(String http, String json, String method, String request, Strin
         return message(method + "Request", request);
     }
 
-    Message answerMessage() throws TextFormat.ParseException {
-        return message(method + "Response", answer);
+    Message responseMessage() throws TextFormat.ParseException {
+        return message(method + "Response", response);
     }
 
     private static Message message(String type, String text) throws TextFormat.ParseException {

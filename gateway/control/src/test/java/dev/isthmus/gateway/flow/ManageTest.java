@@ -34,15 +34,15 @@ class ManageTest {
         return FleetStage.of(Stage.upstream(protocol, endpoint, ServerDialect.TRITON, BinaryTensorData.FALSE, true));
     }
 
-    private static FakeGrpcServer grpc(byte[] answer) throws Exception {
-        return new FakeGrpcServer((call, message) -> call.sendMessage(answer));
+    private static FakeGrpcServer grpc(byte[] response) throws Exception {
+        return new FakeGrpcServer((call, message) -> call.sendMessage(response));
     }
 
     /** Ignores the gateway's own requests. */
-    private static FakeRestServer rest(ManageCase operation, String answer) throws Exception {
+    private static FakeRestServer rest(ManageCase operation, String response) throws Exception {
         return FakeRestServer.that((request, out) -> {
             boolean ours = request.head().startsWith(operation.http() + " ");
-            FakeRestServer.write(out, FakeRestServer.ok(ours ? answer : "{}"));
+            FakeRestServer.write(out, FakeRestServer.ok(ours ? response : "{}"));
             return true;
         });
     }
@@ -80,11 +80,11 @@ class ManageTest {
     @ParameterizedTest
     @FieldSource("CASES")
     void restClient_grpcServer(ManageCase operation) throws Exception {
-        try (FakeGrpcServer server = grpc(operation.answerMessage().toByteArray());
+        try (FakeGrpcServer server = grpc(operation.responseMessage().toByteArray());
                 Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             Http1Client.Response response = ask(stage, operation);
             assertThat(response.status()).as(response.text()).isEqualTo(200);
-            expectJson(response.text(), operation.answerJson());
+            expectJson(response.text(), operation.responseJson());
             assertThat(FakeGrpcServer.next(server.opened).method()).isEqualTo(operation.method());
             assertThat(parsed(operation.requestMessage(), FakeGrpcServer.next(server.messages)))
                     .isEqualTo(operation.requestMessage());
@@ -94,14 +94,14 @@ class ManageTest {
     @ParameterizedTest
     @FieldSource("CASES")
     void grpcClient_restServer(ManageCase operation) throws Exception {
-        try (FakeRestServer server = rest(operation, operation.answerJson());
+        try (FakeRestServer server = rest(operation, operation.responseJson());
                 Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
             GrpcClient client = GrpcClient.ask(
                     stage.channel(),
                     operation.method(),
                     new Metadata(),
                     operation.requestMessage().toByteArray());
-            assertThat(parsed(operation.answerMessage(), client.answer())).isEqualTo(operation.answerMessage());
+            assertThat(parsed(operation.responseMessage(), client.response())).isEqualTo(operation.responseMessage());
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
             expectJson(seen(server, operation).body(), operation.json());
         }
@@ -110,10 +110,10 @@ class ManageTest {
     @ParameterizedTest
     @FieldSource("CASES")
     void restClient_restServer_bytesStayAsTheyAre(ManageCase operation) throws Exception {
-        String answer = operation.answerJson() + " ";
-        try (FakeRestServer server = rest(operation, answer);
+        String response = operation.responseJson() + " ";
+        try (FakeRestServer server = rest(operation, response);
                 Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
-            assertThat(ask(stage, operation).text()).isEqualTo(answer);
+            assertThat(ask(stage, operation).text()).isEqualTo(response);
             assertThat(seen(server, operation).body()).isEqualTo(operation.json());
         }
     }
@@ -122,11 +122,11 @@ class ManageTest {
     @FieldSource("CASES")
     void grpcClient_grpcServer_bytesStayAsTheyAre(ManageCase operation) throws Exception {
         byte[] request = operation.requestMessage().toByteArray();
-        byte[] answer = operation.answerMessage().toByteArray();
-        try (FakeGrpcServer server = grpc(answer);
+        byte[] response = operation.responseMessage().toByteArray();
+        try (FakeGrpcServer server = grpc(response);
                 Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             GrpcClient client = GrpcClient.ask(stage.channel(), operation.method(), new Metadata(), request);
-            assertThat(client.answer()).isEqualTo(answer);
+            assertThat(client.response()).isEqualTo(response);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
             assertThat(FakeGrpcServer.next(server.messages)).isEqualTo(request);
         }
@@ -141,11 +141,11 @@ class ManageTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"Load", "Unload"})
-    void kservesClient_isUnderstood_andAnswered(String verb) throws Exception {
+    void kservesClient_isUnderstood_andGetsItsResponse(String verb) throws Exception {
         try (FakeGrpcServer server = grpc(new byte[0]);
                 Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             GrpcClient client = GrpcClient.ask(stage.channel(), "RepositoryModel" + verb, new Metadata(), kserves("m"));
-            assertThat(RepositoryModelLoadResponse.parseFrom(client.answer()))
+            assertThat(RepositoryModelLoadResponse.parseFrom(client.response()))
                     .isEqualTo(RepositoryModelLoadResponse.newBuilder()
                             .setModelName("m")
                             .setIsLoaded(true)
@@ -171,10 +171,10 @@ class ManageTest {
                         Map.of("server", Stage.grpc(server, ServerDialect.KSERVE)), Map.of("m", "server"), null);
                 Http1Client rest = stage.http1()) {
             String method = "RepositoryModel" + verb;
-            GrpcClient.ask(stage.channel(), method, new Metadata(), tritons).answer();
+            GrpcClient.ask(stage.channel(), method, new Metadata(), tritons).response();
             assertThat(nameForKServe(server)).isEqualTo("m");
             GrpcClient.ask(stage.channel(), method, new Metadata(), kserves("m"))
-                    .answer();
+                    .response();
             assertThat(nameForKServe(server)).isEqualTo("m");
             rest.post("/v2/repository/models/m/" + verb.toLowerCase(Locale.ROOT), "{}")
                     .response();
@@ -322,9 +322,9 @@ class ManageTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"{\"model_stats\":[{\"inference_count\":\"x\"}]}", "{\"model_st", "[1]x"})
-    void server_answersWhatIsNoAnswer_isItsFault(String answer) throws Exception {
+    void server_sendsWhatIsNoResponse_isItsFault(String response) throws Exception {
         ManageCase stats = new ManageCase("GET /v2/models/m/stats", "", "ModelStatistics", "name: 'm'", "", "");
-        try (FakeRestServer rest = rest(stats, answer);
+        try (FakeRestServer rest = rest(stats, response);
                 FakeGrpcServer grpc = grpc(new byte[] {0x0a, 0x7f});
                 Stage toRest = stage(UpstreamProtocol.REST, rest.endpoint());
                 Stage toGrpc = stage(UpstreamProtocol.GRPC, grpc.endpoint())) {

@@ -129,7 +129,7 @@ class ManagementAccessTest {
         assertThat(load(fields).status()).isEqualTo(200);
     }
 
-    /** The browser has asked first, and was told that the page may do this. */
+    /** The browser has sent a preflight first, which allowed the page to do this. */
     @ParameterizedTest
     @ValueSource(strings = {"application/json", "application/octet-stream", "application/vnd.x+json; charset=utf-8"})
     void load_ofAPage_withAContentTypeThatBrowsersAskFor_isServed(String type) throws Exception {
@@ -182,7 +182,7 @@ class ManagementAccessTest {
             assertThat(rest.findValuesAsText("name")).containsOnly("m");
             byte[] request = RepositoryIndexRequest.getDefaultInstance().toByteArray();
             GrpcClient grpc = GrpcClient.ask(stage.channel(), "RepositoryIndex", new Metadata(), request);
-            assertThat(RepositoryIndexResponse.parseFrom(grpc.answer()).getModelsList())
+            assertThat(RepositoryIndexResponse.parseFrom(grpc.response()).getModelsList())
                     .extracting(RepositoryIndexResponse.ModelIndex::getName)
                     .containsOnly("m");
             JsonNode statistics =

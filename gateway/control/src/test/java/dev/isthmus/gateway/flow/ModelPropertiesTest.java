@@ -34,7 +34,7 @@ class ModelPropertiesTest {
         }
         byte[] request = ModelMetadataRequest.newBuilder().setName("m").build().toByteArray();
         assertThat(RawModelMetadata.parseFrom(GrpcClient.ask(stage.channel(), "ModelMetadata", new Metadata(), request)
-                        .answer()))
+                        .response()))
                 .isEqualTo(message);
     }
 
@@ -53,7 +53,7 @@ class ModelPropertiesTest {
 
     @Test
     void propertiesOverGrpc_reachBothKindsOfClients() throws Exception {
-        try (FakeGrpcServer server = FakeGrpcServer.answering(MODEL.toByteArray());
+        try (FakeGrpcServer server = FakeGrpcServer.responding(MODEL.toByteArray());
                 Stage stage = FleetStage.of(Stage.grpc(server, ServerDialect.GENERIC))) {
             expect(stage, JSON, MODEL);
         }

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Names that a server would read as another path are rejected by the gateway, over either protocol. */
 class NamesTest {
-    private static final String ANSWER =
+    private static final String RESPONSE =
             "{\"model_name\":\"versioned\",\"outputs\":[{\"name\":\"o\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[7]}]}";
 
     /** A REST server that decodes a path before splitting it, as MLServer does, and records the segments. */
@@ -45,7 +45,7 @@ class NamesTest {
                 if (request.head().startsWith("POST /v2/models/")) {
                     paths.add(URLDecoder.decode(request.head().split(" ", -1)[1], StandardCharsets.UTF_8));
                 }
-                FakeRestServer.write(out, ok(ANSWER));
+                FakeRestServer.write(out, ok(RESPONSE));
                 return true;
             });
         }
@@ -162,9 +162,9 @@ class NamesTest {
                     .send(Infer.request("versioned/versions/v2", "bad", 7).toByteArray())
                     .send(Infer.request("versioned", "good", 7).toByteArray());
             client.end();
-            assertThat(Infer.envelope(client.answer()).getErrorMessage())
+            assertThat(Infer.envelope(client.response()).getErrorMessage())
                     .startsWith("model name 'versioned/versions/v2': ");
-            Infer.envelope(client.answer());
+            Infer.envelope(client.response());
             assertThat(upstream.paths).containsExactly("/v2/models/versioned/versions/v1/infer_stream");
         }
     }

@@ -60,7 +60,7 @@ class ConfigWatcherTest {
     }
 
     @Test
-    void asked_withoutPolling_loads() throws Exception {
+    void requested_withoutPolling_loads() throws Exception {
         try (ConfigWatcher watch = ConfigWatcher.start(file, this::load, false)) {
             watch.requestReload();
             assertThat(loaded.poll(20, TimeUnit.SECONDS)).isEqualTo("# first");

@@ -1,10 +1,18 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import java.util.Objects;
+import java.util.concurrent.CompletionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
-/** Adds the members to a log event by which its call is found in the access log and in traces. */
+/** Log events of calls, by whose members a call is found in the access log and in traces. */
 public final class CallLog {
+    private static final Logger LOG = LoggerFactory.getLogger(CallLog.class);
+
     private CallLog() {}
 
     /** Adds {@code request_id}, {@code trace_id}, {@code upstream}, {@code server} and {@code model}, as far as known. */
@@ -14,5 +22,23 @@ public final class CallLog {
                 .addKeyValue("upstream", call.upstream())
                 .addKeyValue("server", call.server())
                 .addKeyValue("model", call.served() == null ? "" : call.served().name());
+    }
+
+    /** The failure of a call by what was thrown: an {@link OipException} itself; INTERNAL for a fault, which is logged. */
+    public static OipException failureOf(Throwable thrown, CallContext call) {
+        Throwable cause =
+                thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
+        if (cause instanceof OipException failure) {
+            return failure;
+        }
+        if (cause instanceof OutOfMemoryError) {
+            // Of direct memory: exhaustion of the heap ends the process.
+            return new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause);
+        }
+        of(LOG.atError(), call)
+                .addMarker(RepeatingLogEvent.MARKER)
+                .setCause(cause)
+                .log("internal error in a call; please report it");
+        return new OipException(ErrorCode.INTERNAL, "internal error", cause);
     }
 }

@@ -36,16 +36,11 @@ public final class Exchange extends ExchangeState implements Reply {
         this.client = client;
     }
 
-    /** An exchange that passes no layers, to show a call to one. */
-    public static Exchange of(CallContext context, Reply client) {
+    /** An exchange that passes no layers and drops its response, to show a call to one layer. */
+    public static Exchange of(CallContext context) {
         ExchangeHandler none = x -> RequestSink.ENDED;
-        return new Exchange(
-                new Layers(List.of(), none, Metrics.globalRegistry, System::nanoTime),
-                none,
-                null,
-                context,
-                null,
-                client);
+        Layers layers = new Layers(List.of(), none, Metrics.globalRegistry, System::nanoTime);
+        return new Exchange(layers, none, null, context, null, Reply.DISCARDING);
     }
 
     /**
@@ -107,6 +102,7 @@ public final class Exchange extends ExchangeState implements Reply {
             return;
         }
         cancelled = true;
+        excuseTarget();
         if (stream == null) {
             context.cancelled();
         }
@@ -180,9 +176,9 @@ public final class Exchange extends ExchangeState implements Reply {
         }
     }
 
-    /** How it ends is not due to its target. */
+    /** How it ends is not due to its target, unless the response has said that the request failed. */
     public void excuseTarget() {
-        targeted = false;
+        targeted &= failureInResponse != null;
     }
 
     /** The response says that the request failed, after it has begun; only the first failure counts. */
@@ -272,7 +268,7 @@ public final class Exchange extends ExchangeState implements Reply {
         failure = reason;
         if (reason.code() == ErrorCode.DEADLINE_EXCEEDED && responding && !client.isReady()) {
             // The client did not read.
-            targeted = false;
+            excuseTarget();
         }
         if (stream == null) {
             // Before the text is replaced: operators see the full one.
@@ -289,9 +285,7 @@ public final class Exchange extends ExchangeState implements Reply {
 
     private void finish() {
         finished = true;
-        if (!cancelled || failureInResponse != null) {
-            endTarget(failure == null ? failureInResponse : failure);
-        }
+        endTarget(failureInResponse == null ? failure : failureInResponse);
         notify(layers.finished, Layer::finished);
         request.finish();
     }

@@ -1,26 +1,19 @@
 package dev.isthmus.gateway.call;
 
-import dev.isthmus.gateway.net.RepeatingLogEvent;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The request of an {@link Exchange}: it comes in here from the client, passes the layers, and goes on to what is behind
  * them. If a layer decides later, it keeps what arrives. Confined to the event loop of the call.
  */
 final class ExchangeRequest implements RequestSink, LongSupplier {
-    private static final Logger LOG = LoggerFactory.getLogger(ExchangeRequest.class);
-
     private final Exchange x;
     private final Layers layers;
     private final ExchangeHandler handler;
@@ -46,11 +39,10 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     /** Passes the layers from this one on, then opens what is behind them. */
     void openFrom(int first) {
         for (int i = first; i < layers.open.length && !x.finished; i++) {
+            int next = i + 1;
             try {
                 CompletableFuture<?> decision = layers.open[i].open(x);
-                if (decision != null) {
-                    int next = i + 1;
-                    await(decision, () -> openFrom(next));
+                if (decision != null && isUndecided(decision, () -> openFrom(next))) {
                     return;
                 }
             } catch (RuntimeException refused) {
@@ -66,7 +58,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         try {
             behind = handler.open(x);
         } catch (RuntimeException refused) {
-            x.abort(failureOf(refused));
+            x.abort(CallLog.failureOf(refused, x.context));
             return;
         }
         opened = true;
@@ -86,44 +78,28 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         }
     }
 
-    /** Goes on when a layer has decided: at once if it has. */
-    private void await(CompletableFuture<?> decision, Runnable then) {
-        if (decision.isDone()) {
-            decided(decision.isCompletedExceptionally() ? decision.exceptionNow() : null, then);
-        } else {
-            awaitLater(decision, then);
+    /** Whether a layer decides later: a task of the loop then goes on. If it has refused, the exchange has ended. */
+    private boolean isUndecided(CompletableFuture<?> decision, Runnable then) {
+        // Another thread may complete it, so it is looked at once.
+        if (!decision.isDone()) {
+            waiting = true;
+            waited = true;
+            decision.whenComplete((decided, refusal) -> x.context.loop().execute(() -> decided(refusal, then)));
+            return true;
         }
-    }
-
-    /** Goes on in a task of the loop, even if a layer decides now. */
-    private void awaitLater(CompletableFuture<?> decision, Runnable then) {
-        waiting = true;
-        waited = true;
-        decision.whenComplete((decided, refusal) -> x.context.loop().execute(() -> {
-            waiting = false;
-            decided(refusal, then);
-        }));
+        if (decision.isCompletedExceptionally()) {
+            x.abort(CallLog.failureOf(decision.exceptionNow(), x.context));
+        }
+        return false;
     }
 
     private void decided(@Nullable Throwable refusal, Runnable then) {
+        waiting = false;
         if (refusal != null) {
-            x.abort(failureOf(refusal));
+            x.abort(CallLog.failureOf(refusal, x.context));
         } else if (!x.finished) {
             then.run();
         }
-    }
-
-    private OipException failureOf(Throwable thrown) {
-        Throwable cause =
-                thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
-        if (cause instanceof OipException refusal) {
-            return refusal;
-        }
-        CallLog.of(LOG.atError(), x.context)
-                .addMarker(RepeatingLogEvent.MARKER)
-                .setCause(thrown)
-                .log("internal error in a call; please report it");
-        return new OipException(ErrorCode.INTERNAL, "internal error", thrown);
     }
 
     /** As {@link Exchange#isWaiting}. */
@@ -228,16 +204,11 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
 
     private void sizedFrom(int first, long length) {
         for (int i = first; i < layers.sized.length && !x.finished; i++) {
+            int next = i + 1;
             try {
                 CompletableFuture<?> decision = layers.sized[i].sized(x, length);
-                // It may be completed by another thread, so it is looked at once.
-                if (decision != null && !decision.isDone()) {
-                    int next = i + 1;
-                    awaitLater(decision, () -> sizedLater(next, length));
+                if (decision != null && isUndecided(decision, () -> sizedLater(next, length))) {
                     return;
-                }
-                if (decision != null && decision.isCompletedExceptionally()) {
-                    x.abort(failureOf(decision.exceptionNow()));
                 }
             } catch (RuntimeException refused) {
                 x.abort(layers.failureIn(layers.sized[i], x.context, refused));

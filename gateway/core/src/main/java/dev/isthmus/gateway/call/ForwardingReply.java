@@ -4,7 +4,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.Map;
 
-/** A reply that forwards everything to another one. A layer overrides what it changes. */
+/** A reply that forwards everything to another one. A subclass overrides what it changes. */
 public abstract class ForwardingReply implements Reply {
     private final Reply delegate;
 

@@ -11,6 +11,20 @@ import java.util.Map;
  */
 public interface Reply {
 
+    /** Releases every message. */
+    Reply DISCARDING = new Reply() {
+        @Override
+        public void message(ReplyMessage message) {
+            message.release();
+        }
+
+        @Override
+        public void complete() {}
+
+        @Override
+        public void fail(OipException failure) {}
+    };
+
     /**
      * Receives headers of the upstream's response for the client; more may follow until the reply ends. Lower-case
      * names; values of names that end in {@code -bin} are base64. The map does not change afterwards.

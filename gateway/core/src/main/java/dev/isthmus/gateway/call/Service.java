@@ -4,7 +4,7 @@ import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.OipException;
 
 /**
- * A receiver of calls: a layer of the gateway that forwards them to the next one, or the end of the stack.
+ * A receiver of calls: the {@link Layers} with what is behind them, or a part of that.
  *
  * <p>A reply may end before {@link #open} returns, and the sink is then without effect: it releases what it receives.
  */

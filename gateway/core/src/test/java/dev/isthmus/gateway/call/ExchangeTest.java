@@ -33,6 +33,7 @@ class ExchangeTest {
             ByteBufAllocator.DEFAULT);
     private final CompletableFuture<Boolean> undecided = new CompletableFuture<>();
     private @Nullable Exchange opened;
+    private boolean reads = true;
 
     /** Records what it sees. */
     private class Recorder implements Layer {
@@ -167,6 +168,11 @@ class ExchangeTest {
         @Override
         public void onReady() {
             events.add("ready");
+        }
+
+        @Override
+        public boolean isReady() {
+            return reads;
         }
     };
 
@@ -316,6 +322,38 @@ class ExchangeTest {
     }
 
     @Test
+    void excusedTarget_isNotReported() {
+        open(new Recorder("a"));
+        x().targeted();
+        events.clear();
+        x().excuseTarget();
+        x().fail(unavailable("too slow"));
+        assertThat(events).containsExactly("a finished", "a failure", "client UNAVAILABLE too slow a", "a ended");
+    }
+
+    @Test
+    void excusedAfterAnErrorInTheResponse_reportsThat() {
+        open(new Recorder("a"));
+        x().targeted();
+        x().message(new ReplyMessage.StreamError(unavailable("gone"), ""));
+        events.clear();
+        x().excuseTarget();
+        x().fail(unavailable("too slow"));
+        assertThat(events).startsWith("a target ended gone", "a finished").contains("client UNAVAILABLE too slow a");
+    }
+
+    @Test
+    void slowReader_doesNotExcuseAnErrorInTheResponse() {
+        reads = false;
+        open(new Recorder("a"));
+        x().targeted();
+        x().message(new ReplyMessage.StreamError(unavailable("gone"), ""));
+        events.clear();
+        x().fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "too late"));
+        assertThat(events).startsWith("a target ended gone", "a finished");
+    }
+
+    @Test
     void fallback_leavesTheTargetOnce() {
         open(new Recorder("a"));
         x().targeted();
@@ -419,6 +457,22 @@ class ExchangeTest {
     }
 
     @Test
+    void refusedBeforeItWaits_failsOnce() {
+        refuse();
+        open(new Waiting(false)).end();
+        assertThat(events).containsExactly("client RESOURCE_EXHAUSTED too many");
+    }
+
+    @Test
+    void decisionThatFails_endsTheCallWithInternal() {
+        RequestSink request = open(new Waiting(false));
+        undecided.completeExceptionally(new IllegalStateException("a fault"));
+        channel.runPendingTasks();
+        request.end();
+        assertThat(events).containsExactly("client INTERNAL internal error");
+    }
+
+    @Test
     void cancelledWhileItWaits_isNeverOpened() {
         RequestSink request = open(new Waiting(false));
         ByteBuf part = text("a");
@@ -485,6 +539,15 @@ class ExchangeTest {
         request.data(text("a"));
         request.end();
         refuse();
+        assertThat(events).containsExactly("handler", "a", "client RESOURCE_EXHAUSTED too many", "cancel");
+    }
+
+    @Test
+    void body_refusedAtOnce_isCancelled() {
+        refuse();
+        RequestSink request = open(new Waiting(true));
+        request.data(text("a"));
+        request.end();
         assertThat(events).containsExactly("handler", "a", "client RESOURCE_EXHAUSTED too many", "cancel");
     }
 

@@ -69,7 +69,7 @@ class NameRuleTest {
     }
 
     @Test
-    void brokenRule_isToldWithTheValue() {
+    void brokenRule_isReportedWithTheValue() {
         assertThatThrownBy(() -> NameGrammar.check("model name", "a\r\nb"))
                 .isInstanceOfSatisfying(
                         OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT))

@@ -61,8 +61,8 @@ class ExtensionTest {
         assertThat(request.isReadable()).as(json.toString()).isFalse();
         json.release();
         request.release();
-        byte[] answer = ManagementJson.toJson(extension, new byte[0]);
-        assertThat(ManagementJson.toProtobuf(extension, answer)).isEmpty();
+        byte[] response = ManagementJson.toJson(extension, new byte[0]);
+        assertThat(ManagementJson.toProtobuf(extension, response)).isEmpty();
     }
 
     @ParameterizedTest

@@ -106,7 +106,7 @@ class MemoryBudgetTest {
     }
 
     @Test
-    void answerThatIsWritten_countsWhatItIsMadeFrom_insteadOfWhatHasCome() {
+    void responseThatIsWritten_countsWhatItIsMadeFrom_insteadOfWhatHasCome() {
         MemoryBudget.MemoryReservation hold = budget.reserve();
         hold.response(60);
         hold.source(40);

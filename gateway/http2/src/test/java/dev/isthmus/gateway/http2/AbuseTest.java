@@ -96,7 +96,7 @@ class AbuseTest {
     }
 
     @Test
-    void answeredStreams_payForResets() {
+    void completedStreams_payForResets() {
         for (int i = 0; i < 20_000; i += 2) {
             bench.send(RawFrames.request(2 * i + 1, true));
             stream(i).headers(EchoStreamListener.HEAD, true);
@@ -107,7 +107,7 @@ class AbuseTest {
     }
 
     @Test
-    void answeredStreams_payForNoMoreThanABurst() {
+    void completedStreams_payForNoMoreThanABurst() {
         for (int i = 0; i < 6000; i++) {
             bench.send(RawFrames.request(2 * i + 1, true));
             stream(i).headers(EchoStreamListener.HEAD, true);
@@ -120,7 +120,7 @@ class AbuseTest {
     }
 
     @Test
-    void answersThatAreCancelledHalfWay_areNoAttack() {
+    void responsesThatAreCancelledHalfWay_areNoAttack() {
         for (int i = 0; i < 6000; i++) {
             bench.send(RawFrames.request(2 * i + 1, true));
             stream(i).headers(EchoStreamListener.HEAD, false);
@@ -202,7 +202,7 @@ class AbuseTest {
 
     /** As gRPC C-core up to 1.57 does: one for the stream and one for the connection. */
     @Test
-    void twoWindowUpdatesForEachSmallAnswer_areNoFlood() {
+    void twoWindowUpdatesForEachSmallResponse_areNoFlood() {
         bench.send(RawFrames.request(1, true));
         stream(0).headers(EchoStreamListener.HEAD, false);
         bench.written();
@@ -216,7 +216,7 @@ class AbuseTest {
 
     /** A client that reads a long response late. */
     @Test
-    void windowUpdatesLongAfterTheAnswers_areNoFlood() {
+    void windowUpdatesLongAfterTheResponses_areNoFlood() {
         bench.send(RawFrames.request(1, true), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00100000"));
         bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00100000"));
         stream(0).headers(EchoStreamListener.HEAD, false);
@@ -265,7 +265,7 @@ class AbuseTest {
 
     /** Triton sends four responses to each expired call. */
     @Test
-    void answersToCallsThatExpired_leaveOthersAlone() {
+    void responsesToCallsThatExpired_leaveOthersAlone() {
         try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
             RecordingStreamListener healthy = towards.ask(false);
             for (int id = 3; id <= 40_001; id += 2) {
@@ -283,7 +283,7 @@ class AbuseTest {
     }
 
     @Test
-    void requestsWithoutAnswers_leaveTheStreamAlone() {
+    void requestsWithoutResponses_leaveTheStreamAlone() {
         try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
             Http2Stream stream = requireNonNull(towards.ask(false).stream);
             for (int i = 0; i < 60_000; i++) {

@@ -201,17 +201,17 @@ class BothRolesTest {
     }
 
     @Test
-    void ping_isAnswered() {
+    void ping_isAcknowledged() {
         Http2Connection connection = connected();
-        AtomicInteger answers = new AtomicInteger();
+        AtomicInteger acknowledgements = new AtomicInteger();
         loopback.run(() -> {
-            assertThat(connection.ping(answers::incrementAndGet)).isTrue();
-            assertThat(connection.ping(answers::incrementAndGet)).isFalse();
+            assertThat(connection.ping(acknowledgements::incrementAndGet)).isTrue();
+            assertThat(connection.ping(acknowledgements::incrementAndGet)).isFalse();
         });
-        await().until(() -> answers.get() == 1);
-        assertThat(loopback.call(() -> connection.ping(answers::incrementAndGet)))
+        await().until(() -> acknowledgements.get() == 1);
+        assertThat(loopback.call(() -> connection.ping(acknowledgements::incrementAndGet)))
                 .isTrue();
-        await().until(() -> answers.get() == 2);
+        await().until(() -> acknowledgements.get() == 2);
     }
 
     /** Records the events of a connection. */

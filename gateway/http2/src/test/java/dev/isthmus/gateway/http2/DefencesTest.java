@@ -366,7 +366,7 @@ class DefencesTest {
 
     /** The listener, which responds with 431, receives the fields before the limit. */
     @Test
-    void largerHeadThanAnnounced_isToldToTheListener_10_5_1() {
+    void largerHeadThanAnnounced_isReportedToTheListener_10_5_1() {
         bench.send(RawFrames.frame(FrameType.HEADERS, 5, 1, bomb(300)));
         assertThat(Objects.requireNonNull(bench.request(0).stream).headTooLarge())
                 .isTrue();
@@ -376,7 +376,7 @@ class DefencesTest {
 
     /** One frame of 20 KB, which a client may send, since SETTINGS_MAX_FRAME_SIZE is 1 MiB. */
     @Test
-    void headLargerThanAFrameOfTheDefaultSize_isAnsweredAndEndsTheConnectionOnceTheOthersHave_4_2() {
+    void headLargerThanAFrameOfTheDefaultSize_getsAResponseAndEndsTheConnectionOnceTheOthersHave_4_2() {
         try (EmbeddedHttp2Connection large = EmbeddedHttp2Connection.server(
                         new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE))
                 .ready()) {
@@ -455,15 +455,15 @@ class DefencesTest {
         failed(PROTOCOL_ERROR);
     }
 
-    private void answerEarly() {
+    private void respondEarly() {
         bench.send(RawFrames.request(1, false));
         Objects.requireNonNull(bench.request(0).stream).headers(EchoStreamListener.HEAD, true);
         assertThat(bench.written()).containsExactly("HEADERS 1 [:status=200 content-type=application/echo] end");
     }
 
     @Test
-    void answerBeforeTheEndOfTheRequest_stopsTheRequest_8_1() {
-        answerEarly();
+    void responseBeforeTheEndOfTheRequest_stopsTheRequest_8_1() {
+        respondEarly();
         bench.send(RawFrames.data(1, 5, false));
         assertThat(bench.written()).isEmpty();
         assertThat(bench.request(0).events).containsExactly("headers");
@@ -481,8 +481,8 @@ class DefencesTest {
         "8, 0, 00000000, 1", // WINDOW_UPDATE with increment 0
         "8, 0, 7fffffff, 3", // a window beyond 2^31 - 1
     })
-    void answerBeforeTheEndOfTheRequest_isFollowedByAnError(int type, int flags, String payload, int code) {
-        answerEarly();
+    void responseBeforeTheEndOfTheRequest_isFollowedByAnError(int type, int flags, String payload, int code) {
+        respondEarly();
         bench.send(RawFrames.data(1, 5, false), RawFrames.frame(type, flags, 1, payload));
         reset(code);
     }

@@ -60,7 +60,7 @@ class ForeignPeersTest {
                 requests.add(new NettysRequest(parent, random(size + i)));
             }
             for (int i = 0; i < 5; i++) {
-                byte[] body = requireNonNull(requests.get(i).answer.get(30, TimeUnit.SECONDS));
+                byte[] body = requireNonNull(requests.get(i).response.get(30, TimeUnit.SECONDS));
                 assertThat(body).isEqualTo(random(size + i));
                 assertThat(requests.get(i).status).isEqualTo("200");
             }
@@ -140,7 +140,7 @@ class ForeignPeersTest {
 
     /** One request from Netty's client. */
     private static final class NettysRequest extends ChannelInboundHandlerAdapter {
-        final CompletableFuture<byte[]> answer = new CompletableFuture<>();
+        final CompletableFuture<byte[]> response = new CompletableFuture<>();
         volatile String status = "";
         private final ByteArrayOutputStream body = new ByteArrayOutputStream();
 
@@ -167,7 +167,7 @@ class ForeignPeersTest {
                 data.release();
             } else if (message instanceof Http2HeadersFrame head) {
                 if (head.isEndStream()) {
-                    answer.complete(body.toByteArray());
+                    response.complete(body.toByteArray());
                 } else {
                     status = head.headers().status().toString();
                 }
@@ -176,7 +176,7 @@ class ForeignPeersTest {
 
         @Override
         public void channelInactive(ChannelHandlerContext ctx) {
-            answer.completeExceptionally(new IllegalStateException("closed"));
+            response.completeExceptionally(new IllegalStateException("closed"));
         }
     }
 
@@ -189,10 +189,10 @@ class ForeignPeersTest {
                 ByteBuf content = data.content();
                 ctx.writeAndFlush(new DefaultHttp2DataFrame(content, data.isEndStream()));
             } else if (message instanceof Http2HeadersFrame head) {
-                Http2Headers answer = new DefaultHttp2Headers().status("200");
+                Http2Headers response = new DefaultHttp2Headers().status("200");
                 CharSequence number = head.headers().get("x-number");
-                answer.set("x-number", number == null ? "" : number);
-                ctx.writeAndFlush(new DefaultHttp2HeadersFrame(answer, false));
+                response.set("x-number", number == null ? "" : number);
+                ctx.writeAndFlush(new DefaultHttp2HeadersFrame(response, false));
             }
         }
     }

@@ -150,7 +150,7 @@ class Http2TimersTest {
     }
 
     @Test
-    void answerThatIsBeingMade_isNotTimed() {
+    void responseThatIsBeingMade_isNotTimed() {
         bench.ready().send(RawFrames.request(1, true));
         passAlive(4000);
         assertThat(expired).isEmpty();
@@ -158,7 +158,7 @@ class Http2TimersTest {
     }
 
     @Test
-    void completeAnswerThatIsNotTaken_isDropped() {
+    void completeResponseThatIsNotTaken_isDropped() {
         bench.ready().send(RawFrames.request(1, true));
         requireNonNull(bench.request(0).stream).data(Unpooled.wrappedBuffer(new byte[70_000]), true);
         pass(32);
@@ -177,7 +177,7 @@ class Http2TimersTest {
     }
 
     @Test
-    void silentClient_isAskedAndClosed() {
+    void silentClient_getsAPingAndIsClosed() {
         bench.ready();
         pass(62);
         assertThat(bench.written()).anyMatch(line -> line.startsWith("PING "));

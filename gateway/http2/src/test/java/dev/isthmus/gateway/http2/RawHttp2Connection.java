@@ -23,7 +23,7 @@ public final class RawHttp2Connection implements Closeable {
     private final AtomicInteger pings = new AtomicInteger();
 
     /** Whether the peer's PINGs are acknowledged when they are read. */
-    public volatile boolean answersPings = true;
+    public volatile boolean acknowledgesPings = true;
 
     RawHttp2Connection(Socket socket) throws IOException {
         this.socket = socket;
@@ -65,7 +65,7 @@ public final class RawHttp2Connection implements Closeable {
             send(FrameType.SETTINGS, FrameType.ACK, 0);
         } else if (frame.type() == FrameType.PING && !frame.isAck()) {
             pings.incrementAndGet();
-            if (answersPings) {
+            if (acknowledgesPings) {
                 send(FrameType.PING, FrameType.ACK, 0, ByteBufUtil.getBytes(payload));
             }
         }
@@ -112,7 +112,7 @@ public final class RawHttp2Connection implements Closeable {
     }
 
     /** Sends a complete successful gRPC response. */
-    public void answer(int streamId) throws IOException {
+    public void respond(int streamId) throws IOException {
         head(streamId);
         message(streamId);
         trailers(streamId);

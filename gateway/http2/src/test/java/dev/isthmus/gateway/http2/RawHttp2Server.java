@@ -18,8 +18,8 @@ public final class RawHttp2Server implements AutoCloseable {
 
     /** Handles one request. */
     @FunctionalInterface
-    public interface Answering {
-        void answer(RawHttp2Connection connection, int streamId) throws IOException;
+    public interface Responder {
+        void respond(RawHttp2Connection connection, int streamId) throws IOException;
     }
 
     private final Script script;
@@ -39,7 +39,7 @@ public final class RawHttp2Server implements AutoCloseable {
     }
 
     /** A server that exchanges prefaces and handles each request in the same way. */
-    public static RawHttp2Server answering(Answering answering) throws IOException {
+    public static RawHttp2Server responding(Responder responder) throws IOException {
         AtomicInteger requests = new AtomicInteger();
         return new RawHttp2Server(
                 connection -> {
@@ -47,7 +47,7 @@ public final class RawHttp2Server implements AutoCloseable {
                     while (true) {
                         int streamId = connection.request();
                         requests.incrementAndGet();
-                        answering.answer(connection, streamId);
+                        responder.respond(connection, streamId);
                     }
                 },
                 requests);
@@ -62,7 +62,7 @@ public final class RawHttp2Server implements AutoCloseable {
         return connections.size();
     }
 
-    /** The number of requests {@link #answering handled} so far, including current ones. */
+    /** The number of requests {@link #responding handled} so far, including current ones. */
     public int requests() {
         return requests.get();
     }

@@ -304,7 +304,7 @@ class SendingTest {
     }
 
     @Test
-    void answer_withoutMemoryOutsideTheHeap_goesOut() {
+    void response_withoutMemoryOutsideTheHeap_goesOut() {
         Http2Stream stream = open(1);
         Exhaustible memory = new Exhaustible();
         bench.channel.config().setAllocator(memory);

@@ -184,11 +184,11 @@ class BodyReadBufferTest {
 
     /** Bytes that arrive while a response is pending have been read already, and stay buffered. */
     @Test
-    void bodies_behindOneThatIsNotAnsweredYet_areWhatWasSent() {
+    void bodies_behindOneWithoutAResponseYet_areWhatWasSent() {
         Conversation said = Conversation.mixed();
         for (int split = 1; split < said.bytes().length; split += 5) {
             try (SplitConnection connection = new SplitConnection(ByteBufAllocator.DEFAULT, 1 << 20, true)) {
-                connection.receive(said.bytes(), split, 1000).answer();
+                connection.receive(said.bytes(), split, 1000).respond();
                 assertThat(bodies(connection)).as("split at %d", split).isEqualTo(said.bodies());
                 assertThat(connection.ahead.reserved()).isZero();
             }
@@ -258,7 +258,7 @@ class BodyReadBufferTest {
     }
 
     @Test
-    void bodyThatIsNotTaken_butComplete_isAnswered() {
+    void bodyThatIsNotTaken_butComplete_getsAResponse() {
         try (SplitConnection connection = new SplitConnection()) {
             connection.writable = false;
             connection.receive(bytes(json(body(300, 1))), 1000);

@@ -65,15 +65,15 @@ final class Calls implements Service {
         @Override
         public void end() {
             switch (call.operation()) {
-                case Operation.ServerLive live -> answer(new ReplyMessage.Live(true));
-                case Operation.ServerReady ready -> answer(new ReplyMessage.Ready(false));
-                case Operation.GatewayReady ready -> answer(new ReplyMessage.Ready(true));
+                case Operation.ServerLive live -> respond(new ReplyMessage.Live(true));
+                case Operation.ServerReady ready -> respond(new ReplyMessage.Ready(false));
+                case Operation.GatewayReady ready -> respond(new ReplyMessage.Ready(true));
                 case Operation.ReadServerMetadata ask ->
-                    answer(new ReplyMessage.Server(
+                    respond(new ReplyMessage.Server(
                             new dev.isthmus.oip.ServerMetadata("isthmus", "1", List.of("binary_tensor_data"))));
-                case Operation.ModelReady ask -> answer(new ReplyMessage.ModelReadyState(ask.model(), true));
+                case Operation.ModelReady ask -> respond(new ReplyMessage.ModelReadyState(ask.model(), true));
                 case Operation.ReadModelMetadata ask ->
-                    answer(new ReplyMessage.Model(new ModelMetadata(
+                    respond(new ReplyMessage.Model(new ModelMetadata(
                             ask.model().name(),
                             List.of("1"),
                             "p",
@@ -81,8 +81,8 @@ final class Calls implements Service {
                             List.of(),
                             Map.of())));
                 case Operation.Infer infer -> infer(infer);
-                case Operation.Generate generate -> answer(new ReplyMessage.Document(body.retainedSlice()));
-                case Operation.Manage manage -> answer(new ReplyMessage.Document(body.retainedSlice()));
+                case Operation.Generate generate -> respond(new ReplyMessage.Document(body.retainedSlice()));
+                case Operation.Manage manage -> respond(new ReplyMessage.Document(body.retainedSlice()));
                 case Operation other -> throw new UnsupportedOperationException(other.toString());
             }
         }
@@ -99,9 +99,9 @@ final class Calls implements Service {
                     }));
         }
 
-        private void answer(ReplyMessage answer) {
+        private void respond(ReplyMessage response) {
             body.release();
-            reply.only(answer);
+            reply.only(response);
         }
 
         @Override

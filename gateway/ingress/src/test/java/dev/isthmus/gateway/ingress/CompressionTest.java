@@ -126,7 +126,7 @@ class CompressionTest {
     }
 
     @Test
-    void answer_isCompressed_asTheClientTakesIt() throws Exception {
+    void response_isCompressed_asTheClientTakesIt() throws Exception {
         String large = "x".repeat(2000);
         client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip;q=0, deflate\r\nContent-Length: "
                 + large.length() + "\r\n\r\n" + large);

@@ -120,7 +120,7 @@ class ConnectionTimerTest {
     }
 
     @Test
-    void headInDrops_isAnswered408() {
+    void headInDrops_gets408() {
         send("GET /v2/health/live HTTP/1.1\r\n");
         for (int i = 0; i < 15 && channel.isOpen(); i++) {
             send("x-" + i + ": a\r\n");
@@ -151,7 +151,7 @@ class ConnectionTimerTest {
     }
 
     @Test
-    void bodyThatStops_isAnswered408() {
+    void bodyThatStops_gets408() {
         send(HEAD + "x");
         pass(28);
         assertThat(channel.isOpen()).isTrue();
@@ -162,7 +162,7 @@ class ConnectionTimerTest {
     }
 
     @Test
-    void bodyInDrops_isAnswered408() {
+    void bodyInDrops_gets408() {
         send(HEAD);
         for (int i = 0; i < 40 && channel.isOpen(); i++) {
             send("x");
@@ -182,14 +182,14 @@ class ConnectionTimerTest {
     }
 
     @Test
-    void answerThatIsBeingMade_isNotTimed() {
+    void responseThatIsBeingMade_isNotTimed() {
         send(SILENT);
         pass(5000);
         assertThat(expired).isEmpty();
     }
 
     @Test
-    void answerThatIsNotTaken_isDropped() {
+    void responseThatIsNotTaken_isDropped() {
         stalled = true;
         send(GET);
         pass(29);

@@ -98,7 +98,7 @@ class ContentNegotiationTest {
             gzip;q=high                       |
             br                                |
             """)
-    void answer_isCompressed_asTheClientWantsItMost(String accepted, String coding) throws Exception {
+    void response_isCompressed_asTheClientWantsItMost(String accepted, String coding) throws Exception {
         for (HttpClients http : HttpClients.values()) {
             Ingress.Response response =
                     post(http, LARGE.getBytes(StandardCharsets.UTF_8), fields("Accept-Encoding", accepted));
@@ -130,7 +130,7 @@ class ContentNegotiationTest {
             application/json;x="text/event-stream, y"           | false
             text/event-streams                                  | false
             """)
-    void inference_isAnsweredWithEvents_whereTheyAreWantedMost(String accept, boolean events) {
+    void inference_getsEvents_whereTheyAreWantedMost(String accept, boolean events) {
         assertThat(ContentNegotiation.events(Arrays.asList(accept.split("\\+", -1))))
                 .isEqualTo(events);
     }
@@ -162,7 +162,7 @@ class ContentNegotiationTest {
     /** As Triton does: its asyncio client always accepts gzip, but decodes it only in responses to inferences. */
     @ParameterizedTest
     @EnumSource
-    void answersOtherThanInferences_areNeverCompressed(HttpClients http) throws Exception {
+    void responsesOtherThanInferences_areNeverCompressed(HttpClients http) throws Exception {
         byte[] large = LARGE.getBytes(StandardCharsets.UTF_8);
         for (String path : new String[] {"/v2/repository/index", "/v2/logging", "/v2/models/m/generate"}) {
             Ingress.Response response = http.ask(ingress, "POST", path, large, "Accept-Encoding", "gzip");

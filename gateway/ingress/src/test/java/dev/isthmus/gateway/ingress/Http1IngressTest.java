@@ -77,7 +77,7 @@ class Http1IngressTest {
             /v2/models/m/nope              | 404 | {"error":"Not Found"}
             /v2/models/m/nope/3/infer      | 404 | {"error":"Not Found"}
             """)
-    void get_answers(String path, int status, String body) throws Exception {
+    void get_responds(String path, int status, String body) throws Exception {
         Ingress.Response response = client.get(path).read();
         assertThat(response.status()).isEqualTo(status);
         assertThat(response.body()).isEqualTo(body);
@@ -104,7 +104,7 @@ class Http1IngressTest {
 
     /** A body after the response to HEAD would be parsed as the next response. */
     @Test
-    void head_isAnsweredWithoutABody() throws Exception {
+    void head_getsNoBody() throws Exception {
         client.send("HEAD /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n");
         Ingress.Response head = client.readHead();
         assertThat(head.status()).isEqualTo(405);
@@ -123,7 +123,7 @@ class Http1IngressTest {
     }
 
     @Test
-    void infer_binary_answersWithHeaderLength() throws Exception {
+    void infer_binary_respondsWithHeaderLength() throws Exception {
         client.send("POST " + INFER
                 + " HTTP/1.1\r\nHost: a\r\nInference-Header-Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}ab");
         Ingress.Response response = client.read();
@@ -150,7 +150,7 @@ class Http1IngressTest {
     }
 
     @Test
-    void requests_pipelined_areAnsweredInOrder() throws Exception {
+    void requests_pipelined_getResponsesInOrder() throws Exception {
         StringBuilder all = new StringBuilder();
         for (int i = 0; i < 20; i++) {
             all.append("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
@@ -200,7 +200,7 @@ class Http1IngressTest {
     }
 
     @Test
-    void expectContinue_isAnswered() throws Exception {
+    void expectContinue_getsItsResponse() throws Exception {
         client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
         assertThat(client.read().status()).isEqualTo(100);
         client.send("abc");

@@ -76,17 +76,17 @@ class Http2IngressTest {
         assertThat(calls.opened.take().context().connection()).isSameAs(first);
     }
 
-    private <T extends Message, R extends Message> R ask(String method, T request, R answer, CallOptions options) {
-        return ClientCalls.blockingUnaryCall(channel, descriptor(method, request, answer), options, request);
+    private <T extends Message, R extends Message> R ask(String method, T request, R response, CallOptions options) {
+        return ClientCalls.blockingUnaryCall(channel, descriptor(method, request, response), options, request);
     }
 
-    private <T extends Message, R extends Message> R ask(String method, T request, R answer) {
-        return ask(method, request, answer, CallOptions.DEFAULT);
+    private <T extends Message, R extends Message> R ask(String method, T request, R response) {
+        return ask(method, request, response, CallOptions.DEFAULT);
     }
 
     private static <T extends Message, R extends Message> MethodDescriptor<T, R> descriptor(
-            String method, T request, R answer) {
-        return MethodDescriptor.newBuilder(ProtoUtils.marshaller(request), ProtoUtils.marshaller(answer))
+            String method, T request, R response) {
+        return MethodDescriptor.newBuilder(ProtoUtils.marshaller(request), ProtoUtils.marshaller(response))
                 .setType(MethodDescriptor.MethodType.UNARY)
                 .setFullMethodName(method.contains("/") ? method : "inference.GRPCInferenceService/" + method)
                 .build();
@@ -110,7 +110,7 @@ class Http2IngressTest {
     }
 
     @Test
-    void queries_areAnswered() {
+    void queries_areServed() {
         assertThat(ask("ServerLive", ServerLiveRequest.getDefaultInstance(), ServerLiveResponse.getDefaultInstance())
                         .getLive())
                 .isTrue();
@@ -137,8 +137,8 @@ class Http2IngressTest {
     }
 
     @Test
-    void manyCalls_onOneConnection_areAnswered() throws Exception {
-        List<ModelInferRequest> answers = new ArrayList<>();
+    void manyCalls_onOneConnection_areServed() throws Exception {
+        List<ModelInferRequest> responses = new ArrayList<>();
         List<com.google.common.util.concurrent.ListenableFuture<ModelInferRequest>> pending = new ArrayList<>();
         for (int i = 0; i < 300; i++) {
             pending.add(ClientCalls.futureUnaryCall(
@@ -151,10 +151,10 @@ class Http2IngressTest {
                     infer("m" + i, i * 10)));
         }
         for (var each : pending) {
-            answers.add(each.get(20, TimeUnit.SECONDS));
+            responses.add(each.get(20, TimeUnit.SECONDS));
         }
         for (int i = 0; i < 300; i++) {
-            assertThat(answers.get(i)).isEqualTo(infer("m" + i, i * 10));
+            assertThat(responses.get(i)).isEqualTo(infer("m" + i, i * 10));
         }
     }
 
@@ -187,7 +187,7 @@ class Http2IngressTest {
     }
 
     @Test
-    void message_compressed_isRead_andAnsweredSo() {
+    void message_compressed_isRead_andItsResponseIsCompressed() {
         ModelInferRequest request = infer("m", 1000);
         assertThat(ask(
                         "ModelInfer",

@@ -60,7 +60,7 @@ class Http2WritesTest {
         };
     }
 
-    private void answerAll(int bytes) {
+    private void respondToAll(int bytes) {
         for (Reply reply : waiting) {
             reply.only(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(
                     Unpooled.directBuffer(bytes).writeZero(bytes))));
@@ -90,17 +90,17 @@ class Http2WritesTest {
     }
 
     @Test
-    void answersOfOneTurn_areOneFlush() {
+    void responsesOfOneTurn_areOneFlush() {
         try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, STREAMS);
-            client.turn(() -> answerAll(16));
+            client.turn(() -> respondToAll(16));
             assertThat(client.takeFlushes()).isEqualTo(1);
             assertThat(client.frames().stream().filter(RawFrame::endsStream)).hasSize(STREAMS);
         }
     }
 
     @Test
-    void answersOfOneRead_areOneFlush() {
+    void responsesOfOneRead_areOneFlush() {
         ListenerContext atOnce = new ListenerContext(
                 (call, reply) -> {
                     RequestSink kept = open(call, reply);
@@ -113,7 +113,7 @@ class Http2WritesTest {
                         @Override
                         public void end() {
                             kept.end();
-                            answerAll(16);
+                            respondToAll(16);
                         }
 
                         @Override
@@ -136,10 +136,10 @@ class Http2WritesTest {
     }
 
     @Test
-    void answersOfTwoStreams_goOutInWholeFrames() {
+    void responsesOfTwoStreams_goOutInWholeFrames() {
         try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, 2);
-            client.turn(() -> answerAll(LARGE));
+            client.turn(() -> respondToAll(LARGE));
             List<RawFrame> data =
                     client.frames().stream().filter(RawFrame::isData).toList();
             assertThat(data.stream().mapToInt(RawFrame::length).sum()).isEqualTo(2 * (LARGE + 5));
@@ -149,10 +149,10 @@ class Http2WritesTest {
     }
 
     @Test
-    void answersOfTwoStreams_takeTurns() {
+    void responsesOfTwoStreams_takeTurns() {
         try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, 2);
-            client.turn(() -> answerAll(LARGE));
+            client.turn(() -> respondToAll(LARGE));
             List<Integer> streams = client.frames().stream()
                     .filter(RawFrame::isData)
                     .map(RawFrame::streamId)
@@ -163,10 +163,10 @@ class Http2WritesTest {
     }
 
     @Test
-    void answer_toAClientThatTakesLargerFrames_isPutIntoFewer() {
+    void response_toAClientThatTakesLargerFrames_isPutIntoFewer() {
         try (EmbeddedHttp2Client client = client(entry, 1 << 20)) {
             ask(client, 1);
-            client.turn(() -> answerAll(LARGE));
+            client.turn(() -> respondToAll(LARGE));
             List<RawFrame> data =
                     client.frames().stream().filter(RawFrame::isData).toList();
             assertThat(data.stream().mapToInt(RawFrame::length).sum()).isEqualTo(LARGE + 5);

@@ -92,12 +92,12 @@ class PipeliningTest {
         channel.writeInbound(Unpooled.directBuffer().writeBytes(text.getBytes(StandardCharsets.US_ASCII)));
     }
 
-    private void takesAnswers(boolean writable) {
+    private void takesResponses(boolean writable) {
         channel.unsafe().outboundBuffer().setUserDefinedWritability(1, writable);
         channel.runPendingTasks();
     }
 
-    private int answers() {
+    private int responses() {
         StringBuilder sent = new StringBuilder();
         for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
             sent.append(part.toString(StandardCharsets.US_ASCII));
@@ -107,20 +107,20 @@ class PipeliningTest {
     }
 
     @Test
-    void requests_whoseAnswersAreNotRead_doNotBegin() {
-        takesAnswers(false);
+    void requests_whoseResponsesAreNotRead_doNotBegin() {
+        takesResponses(false);
         receive(GET.repeat(MANY));
         assertThat(calls.opened).isEmpty();
         assertThat(channel.config().isAutoRead()).isFalse();
-        takesAnswers(true);
-        assertThat(answers()).isEqualTo(MANY);
+        takesResponses(true);
+        assertThat(responses()).isEqualTo(MANY);
         assertThat(channel.config().isAutoRead()).isTrue();
         receive(GET);
-        assertThat(answers()).isOne();
+        assertThat(responses()).isOne();
     }
 
     @Test
-    void requests_behindOneThatIsNotAnswered_areNotDecoded() {
+    void requests_behindOneWithoutAResponse_areNotDecoded() {
         receive(SILENT + GET.repeat(MANY));
         assertThat(calls.opened).hasSize(1);
         assertThat(channel.config().isAutoRead()).isFalse();
@@ -134,11 +134,11 @@ class PipeliningTest {
         ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(MANY).getBytes(StandardCharsets.US_ASCII));
         busy = true;
         channel.pipeline().fireChannelRead(read).fireChannelReadComplete();
-        assertThat(answers()).isBetween(1, 300);
+        assertThat(responses()).isBetween(1, 300);
         assertThat(channel.config().isAutoRead()).isFalse();
         busy = false;
         channel.runPendingTasks();
-        assertThat(answers()).isBetween(MANY - 300, MANY - 1);
+        assertThat(responses()).isBetween(MANY - 300, MANY - 1);
         assertThat(channel.config().isAutoRead()).isTrue();
     }
 
@@ -148,11 +148,11 @@ class PipeliningTest {
         ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(100).getBytes(StandardCharsets.US_ASCII));
         busy = true;
         channel.pipeline().fireChannelRead(read).fireChannelReadComplete();
-        int answered = 0;
-        while (answered < 100) {
-            int now = answers();
+        int received = 0;
+        while (received < 100) {
+            int now = responses();
             assertThat(now).isBetween(1, 12);
-            answered += now;
+            received += now;
             channel.runScheduledPendingTasks();
         }
     }
@@ -162,52 +162,52 @@ class PipeliningTest {
         busy = true;
         for (int i = 0; i < MANY; i++) {
             receive(GET);
-            assertThat(answers()).isOne();
+            assertThat(responses()).isOne();
         }
     }
 
     @Test
-    void answers_thatAreReadNowAndThen_areAllThere() {
+    void responses_thatAreReadNowAndThen_areAllThere() {
         receive(GET.repeat(MANY / 2) + GET.substring(0, 7));
-        takesAnswers(false);
+        takesResponses(false);
         receive(GET.substring(7) + GET.repeat(MANY / 2 - 1));
-        assertThat(answers()).isEqualTo(MANY / 2);
-        takesAnswers(true);
-        assertThat(answers()).isEqualTo(MANY / 2);
+        assertThat(responses()).isEqualTo(MANY / 2);
+        takesResponses(true);
+        assertThat(responses()).isEqualTo(MANY / 2);
         assertThat(channel.config().isAutoRead()).isTrue();
     }
 
     @Test
-    void answers_ofOneReadOrTurn_areFlushedTogether() {
+    void responses_ofOneReadOrTurn_areFlushedTogether() {
         busy = true;
         ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(MANY).getBytes(StandardCharsets.US_ASCII));
         channel.pipeline().fireChannelRead(read).fireChannelReadComplete();
         assertThat(flushes).isOne();
-        int answered = answers();
-        assertThat(answered).isGreaterThan(100);
+        int received = responses();
+        assertThat(received).isGreaterThan(100);
         busy = false;
         channel.runPendingTasks();
-        answered += answers();
-        assertThat(answered).isEqualTo(MANY);
+        received += responses();
+        assertThat(received).isEqualTo(MANY);
         // Turns of some 250 requests.
         assertThat(flushes).isLessThan(MANY / 100);
     }
 
     @Test
-    void answers_thatAreMoreThanTheSocketTakes_areFlushed() {
+    void responses_thatAreMoreThanTheSocketTakes_areFlushed() {
         receive(GET.repeat(MANY));
         int before = flushes;
-        takesAnswers(false);
-        takesAnswers(true);
+        takesResponses(false);
+        takesResponses(true);
         receive(GET.repeat(3));
         assertThat(flushes).isEqualTo(before + 1);
-        assertThat(answers()).isEqualTo(MANY + 3);
+        assertThat(responses()).isEqualTo(MANY + 3);
     }
 
     @Test
-    void answer_thatClosesTheConnection_isFlushedBehindTheOthers() {
+    void response_thatClosesTheConnection_isFlushedBehindTheOthers() {
         receive(GET.repeat(3) + "GET /v2/health/live HTTP/1.0\r\nHost: a\r\n\r\n" + GET);
-        assertThat(answers()).isEqualTo(4);
+        assertThat(responses()).isEqualTo(4);
     }
 
     /** As with compressed JSON. */
@@ -238,7 +238,7 @@ class PipeliningTest {
         busy = true;
         channel.pipeline().fireChannelRead(gzipped(body)).fireChannelReadComplete();
         assertThat(calls.bytes).isBetween(1L << 20, 5L << 20);
-        assertThat(answers()).isZero();
+        assertThat(responses()).isZero();
         int turns = 0;
         while (calls.bytes < body.length) {
             long before = calls.bytes;
@@ -247,9 +247,9 @@ class PipeliningTest {
             turns++;
         }
         assertThat(turns).isPositive();
-        assertThat(answers()).isOne();
+        assertThat(responses()).isOne();
         receive(GET);
-        assertThat(answers()).isOne();
+        assertThat(responses()).isOne();
         assertThat(channel.config().isAutoRead()).isTrue();
     }
 

@@ -165,7 +165,7 @@ class RequestGrammarTest {
     /** Anything other than HTTP, such as an invalid HTTP/2 preface: its sender would not understand a response. */
     @ParameterizedTest
     @CsvSource({"INVALID CONNECTION PREFACE~~", "POST /v2 FTP/1.1~~", "POST /v2 http/1.1~~"})
-    void notHttp_isClosedWithoutAnAnswer(String payload) {
+    void notHttp_isClosedWithoutAResponse(String payload) {
         byte[] bytes = bytes(payload + SMUGGLED);
         for (int split = 1; split <= bytes.length; split++) {
             try (SplitConnection connection = new SplitConnection()) {

@@ -18,18 +18,18 @@ import org.slf4j.LoggerFactory;
 
 /** A client that resets its connection anywhere in its first bytes is not logged above debug. */
 class ResetConnectionsTest {
-    private final ListAppender<ILoggingEvent> told = new ListAppender<>();
+    private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
     private final Logger log = (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
 
     @BeforeEach
     void listen() {
-        told.start();
-        log.addAppender(told);
+        logged.start();
+        log.addAppender(logged);
     }
 
     @AfterEach
     void stop() {
-        log.detachAppender(told);
+        log.detachAppender(logged);
     }
 
     @ParameterizedTest
@@ -47,7 +47,7 @@ class ResetConnectionsTest {
                 assertThat(other.get("/v2").read().status()).isEqualTo(200);
             }
         }
-        assertThat(told.list)
+        assertThat(logged.list)
                 .filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
                 .isEmpty();
     }

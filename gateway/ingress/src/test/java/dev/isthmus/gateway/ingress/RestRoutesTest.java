@@ -67,10 +67,10 @@ class RestRoutesTest {
             String version,
             String resource) {
         boolean change = allow.equals("GET, POST") ? method.equals("POST") : allow.equals("POST");
-        ModelRef asked = new ModelRef(orEmpty(model), orEmpty(version));
+        ModelRef requested = new ModelRef(orEmpty(model), orEmpty(version));
         assertThat(route(method, path))
-                .isEqualTo(
-                        new PathRoute(allow, new Operation.Manage(extension, asked, orEmpty(resource), change, true)));
+                .isEqualTo(new PathRoute(
+                        allow, new Operation.Manage(extension, requested, orEmpty(resource), change, true)));
     }
 
     @ParameterizedTest

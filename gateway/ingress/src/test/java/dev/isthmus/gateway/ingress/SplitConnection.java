@@ -44,7 +44,7 @@ final class SplitConnection implements AutoCloseable {
     final ReadAheadBudget ahead;
     private final EmbeddedChannel channel;
     private final RecvByteBufAllocator.Handle reads;
-    private final Deque<Runnable> answers = new ArrayDeque<>();
+    private final Deque<Runnable> responses = new ArrayDeque<>();
     private final boolean later;
     private @Nullable Opened last;
 
@@ -61,7 +61,7 @@ final class SplitConnection implements AutoCloseable {
         this(ByteBufAllocator.DEFAULT, 1 << 20, false);
     }
 
-    /** @param later whether to respond only when nothing is read any more, or on {@link #answer()} */
+    /** @param later whether to respond only when nothing is read any more, or on {@link #respond()} */
     SplitConnection(ByteBufAllocator allocator, long mostAhead, boolean later) {
         this.later = later;
         ahead = new ReadAheadBudget(mostAhead);
@@ -111,10 +111,10 @@ final class SplitConnection implements AutoCloseable {
                 ByteBuf taken = body.take();
                 whole.add(taken.isDirect() && !(taken instanceof CompositeByteBuf));
                 body.add(taken);
-                answers.add(() -> reply.only(new ReplyMessage.Inference(
+                responses.add(() -> reply.only(new ReplyMessage.Inference(
                         new InferMessage.RestMessage(new RestBody(body.take(), RestBody.ALL_JSON)))));
                 if (!later) {
-                    answer();
+                    respond();
                 }
             }
 
@@ -126,9 +126,9 @@ final class SplitConnection implements AutoCloseable {
     }
 
     /** Responds to the pending requests. */
-    void answer() {
-        while (!answers.isEmpty()) {
-            answers.remove().run();
+    void respond() {
+        while (!responses.isEmpty()) {
+            responses.remove().run();
         }
     }
 
@@ -161,7 +161,7 @@ final class SplitConnection implements AutoCloseable {
             int arrived = Math.min(bytes.length, at + arrivals[Math.min(i, arrivals.length - 1)]);
             while (at < arrived && isOpen()) {
                 if (!channel.config().isAutoRead()) {
-                    answer();
+                    respond();
                 }
                 at += read(bytes, at, arrived);
                 // Between two reads, other connections have been served.

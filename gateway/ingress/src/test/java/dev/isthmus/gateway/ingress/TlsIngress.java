@@ -25,7 +25,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A listener over TLS that answers every call with a failure. */
+/** A listener over TLS that responds to every call with a failure. */
 public final class TlsIngress implements AutoCloseable {
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());

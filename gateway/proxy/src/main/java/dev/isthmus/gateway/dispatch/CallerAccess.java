@@ -5,7 +5,11 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.settings.AuthenticationConfig.HealthProbes;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Listener;
+import dev.isthmus.gateway.settings.ListenerExposure;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +23,15 @@ public record CallerAccess(
         @Nullable Authenticator authenticator, Set<String> openListeners, AccessPolicy policy, AccessMetrics metrics) {
     public CallerAccess {
         openListeners = Set.copyOf(openListeners);
+    }
+
+    /** The access of a configuration. */
+    public static CallerAccess of(GatewayConfig config, @Nullable Authenticator authenticator, AccessMetrics metrics) {
+        Set<String> open = config.listeners().stream()
+                .filter(ListenerExposure::isOpen)
+                .map(Listener::label)
+                .collect(Collectors.toSet());
+        return new CallerAccess(authenticator, open, AccessPolicy.of(config), metrics);
     }
 
     /** Identifies callers; null if they are not identified. */

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.RequestSource;
@@ -23,16 +22,12 @@ import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One inference: sends its request on the wire of the selected target, and its response on the client's. If the target
  * fails before responding, with a failure of the server, the request is sent to the route's fallback.
  */
 final class InferCall implements Reply {
-    private static final Logger LOG = LoggerFactory.getLogger(InferCall.class);
-
     private final Operation.Infer infer;
     private final Exchange x;
     private final RoutedCall routed;
@@ -133,7 +128,7 @@ final class InferCall implements Reply {
                     new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
             inferStarted(upstream.send(call, request, this), first);
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(failure(e));
+            fail(CallLog.failureOf(e, call.context()));
         }
     }
 
@@ -212,7 +207,7 @@ final class InferCall implements Reply {
             response.write();
             completeIfSent();
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(failure(e));
+            fail(CallLog.failureOf(e, call.context()));
         }
     }
 
@@ -221,7 +216,7 @@ final class InferCall implements Reply {
         if (!callEnded) {
             fallback = null;
             inFlight.cancel();
-            fail(failure(thrown));
+            fail(CallLog.failureOf(thrown, call.context()));
         }
     }
 
@@ -267,7 +262,7 @@ final class InferCall implements Reply {
             }
         } catch (RuntimeException | OutOfMemoryError e) {
             inFlight.cancel();
-            fail(failure(e));
+            fail(CallLog.failureOf(e, call.context()));
         }
     }
 
@@ -290,7 +285,7 @@ final class InferCall implements Reply {
         try {
             response.end();
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(failure(e));
+            fail(CallLog.failureOf(e, call.context()));
             return;
         }
         // The client may have cancelled the call as it received the last part.
@@ -362,21 +357,5 @@ final class InferCall implements Reply {
                 releaseRequest();
             }
         }
-    }
-
-    /** The failure to report to the client: an {@link OipException} itself, and nothing specific for anything else. */
-    private OipException failure(Throwable thrown) {
-        if (thrown instanceof OipException failure) {
-            return failure;
-        }
-        if (thrown instanceof OutOfMemoryError) {
-            // Of direct memory: exhaustion of the heap ends the process.
-            return new OipException(ErrorCode.OVERLOADED, "out of memory for the request", thrown);
-        }
-        CallLog.of(LOG.atError(), call.context())
-                .addMarker(RepeatingLogEvent.MARKER)
-                .setCause(thrown)
-                .log("internal error in an inference on {}; please report it", infer.model());
-        return new OipException(ErrorCode.INTERNAL, "internal error", thrown);
     }
 }

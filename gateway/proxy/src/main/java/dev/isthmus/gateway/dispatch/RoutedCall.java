@@ -10,8 +10,8 @@ import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
-import dev.isthmus.gateway.shadow.PrimaryCallObserver;
 import dev.isthmus.gateway.shadow.RequestSource;
+import dev.isthmus.gateway.shadow.ShadowCopies;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -33,7 +33,7 @@ final class RoutedCall {
     private final RoutePolicies policies;
     private final AccessPolicy access;
     private @Nullable Target target;
-    private PrimaryCallObserver copies = PrimaryCallObserver.NONE;
+    private ShadowCopies copies = ShadowCopies.NONE;
     private boolean copying;
 
     RoutedCall(Exchange x, Route route, ModelRef model, RoutePolicies policies, AccessPolicy access) {

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.oip.OipException;
 import org.jspecify.annotations.Nullable;
 
-/** The layer that tells the copies of a request, which the shadows of its route get, when there is no response to it. */
+/** The layer that tells the shadows' copies of a request when no response to compare with will come. */
 final class Shadowing implements Layer {
     @Override
     public String name() {

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
@@ -15,7 +14,6 @@ import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamStream;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -33,8 +31,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A stream of inference requests. Each is sent to the target of its model, over one stream per target and server, so
@@ -42,8 +38,6 @@ import org.slf4j.LoggerFactory;
  * the stream to its server, is answered in the stream, which continues.
  */
 final class StreamCallFlow implements RequestSink {
-    private static final Logger LOG = LoggerFactory.getLogger(StreamCallFlow.class);
-
     private final Exchange client;
     private final Call call;
     private final boolean separate;
@@ -163,13 +157,7 @@ final class StreamCallFlow implements RequestSink {
             request.exchange().fail(refused);
             return;
         }
-        CallLog.of(LOG.atError(), call.context())
-                .addMarker(RepeatingLogEvent.MARKER)
-                .setCause(thrown)
-                .log(
-                        "internal error in a stream of inferences on {}; please report it",
-                        request.outline().model());
-        fail(new OipException(ErrorCode.INTERNAL, "internal error", thrown));
+        fail(CallLog.failureOf(thrown, call.context()));
     }
 
     /** @param message taken */

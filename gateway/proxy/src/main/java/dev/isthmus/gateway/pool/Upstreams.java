@@ -2,7 +2,7 @@ package dev.isthmus.gateway.pool;
 
 import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.ClusterResources;
-import dev.isthmus.gateway.fleet.ReplicaFactory;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.ReplicaSet;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
 import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
@@ -44,6 +44,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -171,12 +172,12 @@ public final class Upstreams implements AutoCloseable {
         String name = remote.name();
         var capabilities = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
         AbusePolicy abuse = abusePolicy(name, config.http2Abuse(), clusterResources.meters());
-        ReplicaFactory factory = (address, authority) -> {
+        Function<DiscoveredServer, Upstream> factory = server -> {
             UpstreamSettings settings = new UpstreamSettings(
                     name,
-                    address,
-                    authority,
-                    tls == null ? null : tls.to(authority),
+                    server.address(),
+                    server.authority(),
+                    tls == null ? null : tls.to(server.authority()),
                     config.timeout(),
                     config.connectTimeout(),
                     remote.maxBodySize(),
@@ -190,9 +191,9 @@ public final class Upstreams implements AutoCloseable {
                 case REST -> new RestUpstream(settings, capabilities, PoolLimits.DEFAULT, clusterResources.allocator());
             };
         };
-        ReplicaSet replicas = ReplicaSet.start(
-                name, config, factory, () -> resources.checked().of(name), clusterResources);
-        return new Cluster(name, config, capabilities, replicas, clusterResources.meters(), () -> {
+        ReplicaSet replicas =
+                new ReplicaSet(name, config, factory, () -> resources.checked().of(name), clusterResources);
+        return new Cluster(name, config, capabilities, replicas, () -> {
             if (tls != null) {
                 tls.close();
             }

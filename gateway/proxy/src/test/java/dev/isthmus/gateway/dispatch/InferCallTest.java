@@ -5,14 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.ExchangeHandler;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
@@ -33,6 +34,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -47,7 +49,8 @@ class InferCallTest {
     private final FakeUpstream upstream = new FakeUpstream();
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final Ramps ramps = new Ramps(meters, System::nanoTime, channel.eventLoop());
+    private final Ramps ramps = new Ramps(
+            meters, System::nanoTime, InstantSource.system(), channel.eventLoop(), new RampStateFile(null), null);
     private final ShadowRuntime shadows =
             new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
     private final RequestSink request = open();
@@ -72,7 +75,7 @@ class InferCallTest {
         Routing routing = new Routing(routes, (route, model) -> "m", policies, AccessPolicy.of(GatewayConfig.DEFAULT));
         ExchangeHandler handler =
                 x -> IncomingRequest.of(x, infer, transcoder, new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN));
-        return new Layers(List.of(routing), handler, meters, System::nanoTime).open(call, new DiscardingReply());
+        return new Layers(List.of(routing), handler, meters, System::nanoTime).open(call, Reply.DISCARDING);
     }
 
     @AfterEach
@@ -89,7 +92,7 @@ class InferCallTest {
 
     @Test
     void cancelledWhileTheCallIsStarted_cancelsTheCall() {
-        upstream.beforeReturn = question -> request.cancel();
+        upstream.beforeReturn = received -> request.cancel();
         send();
         assertThat(upstream.only().cancelled).isTrue();
     }
@@ -97,7 +100,7 @@ class InferCallTest {
     @Test
     void invalidResponseWhileTheCallIsStarted_cancelsTheCall() {
         byte[] truncated = {0x0a, 0x7f};
-        upstream.beforeReturn = question -> question.reply.message(
+        upstream.beforeReturn = received -> received.reply.message(
                 new ReplyMessage.Inference(new InferMessage.ProtobufMessage(Unpooled.copiedBuffer(truncated))));
         send();
         assertThat(upstream.only().cancelled).isTrue();

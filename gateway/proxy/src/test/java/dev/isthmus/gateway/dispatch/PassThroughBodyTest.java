@@ -25,8 +25,8 @@ class PassThroughBodyTest {
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            throw new AssertionError(answer);
+        public void message(ReplyMessage response) {
+            throw new AssertionError(response);
         }
 
         @Override

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
@@ -47,9 +47,9 @@ class RequestUploadTest {
     @Test
     void cancelledWhileTheCallIsOpened_cancelsTheCall() {
         FakeUpstream upstream = new FakeUpstream();
-        RequestUpload upload = new RequestUpload(
-                new EmptyRequest(), new UpstreamRequest.InferenceInParts(MODEL, 1), new DiscardingReply());
-        upstream.beforeReturn = question -> upload.cancel();
+        RequestUpload upload =
+                new RequestUpload(new EmptyRequest(), new UpstreamRequest.InferenceInParts(MODEL, 1), Reply.DISCARDING);
+        upstream.beforeReturn = received -> upload.cancel();
         Operation operation = new Operation.Infer(MODEL, new BodyForm.RestForm(-1, -1, null), false);
         Call call = new Call(
                 operation, Call.NO_DEADLINE, Map.of(), new EmbeddedChannel().eventLoop(), ByteBufAllocator.DEFAULT);

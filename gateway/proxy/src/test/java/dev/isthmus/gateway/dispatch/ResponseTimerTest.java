@@ -9,7 +9,7 @@ class ResponseTimerTest {
     private final ResponseTimer time = new ResponseTimer(() -> now);
 
     @Test
-    void time_isThatOfTheFirstAnswer() {
+    void time_isThatOfTheFirstResponse() {
         time.sending();
         now += 30;
         time.responded();

@@ -44,12 +44,12 @@ class SharedRampsTest {
         redis = RedisServer.start(folder, "--requirepass", "a-password");
         Files.writeString(folder.resolve("password"), "a-password\n");
         Files.setPosixFilePermissions(folder.resolve("password"), PosixFilePermissions.fromString("rw-------"));
-        before = FakeRestServer.sending(answer("old"));
-        after = FakeRestServer.sending(answer("new"));
+        before = FakeRestServer.sending(response("old"));
+        after = FakeRestServer.sending(response("new"));
         client = HttpClient.newHttpClient();
     }
 
-    private static String answer(String text) {
+    private static String response(String text) {
         return FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"BYTES\","
                 + "\"shape\":[1],\"data\":[\"" + text + "\"]}]}");
     }
@@ -114,8 +114,8 @@ class SharedRampsTest {
                     .header("x-user", "user-" + user)
                     .POST(BodyPublishers.ofFile(SAMPLE))
                     .build();
-            String answer = client.send(request, BodyHandlers.ofString()).body();
-            targets.add(answer.contains("new") ? "new" : answer.contains("old") ? "old" : answer);
+            String response = client.send(request, BodyHandlers.ofString()).body();
+            targets.add(response.contains("new") ? "new" : response.contains("old") ? "old" : response);
         }
         return targets;
     }

@@ -74,7 +74,7 @@ class SharedRatesTest {
         return ask(gateway, model).get().statusCode();
     }
 
-    private static boolean answers(ProxyServer gateway) {
+    private static boolean responds(ProxyServer gateway) {
         return gateway.meters().get("isthmus.shared.up").gauge().value() == 1;
     }
 
@@ -82,14 +82,14 @@ class SharedRatesTest {
     private static int admitted(List<ProxyServer> gateways, int each) throws Exception {
         int admitted = 0;
         for (int sent = 0; sent < each; sent += 10) {
-            List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+            List<CompletableFuture<HttpResponse<String>>> responses = new ArrayList<>();
             for (int i = 0; i < 10; i++) {
                 for (ProxyServer gateway : gateways) {
-                    answers.add(ask(gateway, "limited"));
+                    responses.add(ask(gateway, "limited"));
                 }
             }
-            for (CompletableFuture<HttpResponse<String>> answer : answers) {
-                int status = answer.get().statusCode();
+            for (CompletableFuture<HttpResponse<String>> response : responses) {
+                int status = response.get().statusCode();
                 assertThat(status).isIn(200, 429);
                 admitted += status == 200 ? 1 : 0;
             }
@@ -119,16 +119,16 @@ class SharedRatesTest {
         try (ProxyServer first = gateway("low", "closed", rate);
                 ProxyServer second = gateway("low", "closed", rate);
                 ProxyServer third = gateway("low", "closed", rate)) {
-            List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+            List<CompletableFuture<HttpResponse<String>>> responses = new ArrayList<>();
             for (int i = 0; i < 6; i++) {
                 for (ProxyServer gateway : List.of(first, second, third)) {
-                    answers.add(ask(gateway, "limited", "x-user", "a"));
+                    responses.add(ask(gateway, "limited", "x-user", "a"));
                 }
             }
             List<HttpResponse<String>> refused = new ArrayList<>();
-            for (CompletableFuture<HttpResponse<String>> answer : answers) {
-                if (answer.get().statusCode() != 200) {
-                    refused.add(answer.get());
+            for (CompletableFuture<HttpResponse<String>> response : responses) {
+                if (response.get().statusCode() != 200) {
+                    refused.add(response.get());
                 }
             }
             assertThat(refused).hasSize(13).allMatch(each -> each.statusCode() == 429);
@@ -143,16 +143,16 @@ class SharedRatesTest {
         try (ProxyServer first = gateway("gone", "local", rate);
                 ProxyServer closed = gateway("gone", "closed", rate);
                 ProxyServer open = gateway("gone", "open", "requests_per_second: 1")) {
-            await().atMost(PATIENCE).until(() -> answers(first) && answers(closed) && answers(open));
+            await().atMost(PATIENCE).until(() -> responds(first) && responds(closed) && responds(open));
             redis.kill();
-            await().atMost(PATIENCE).until(() -> !answers(first) && !answers(closed) && !answers(open));
+            await().atMost(PATIENCE).until(() -> !responds(first) && !responds(closed) && !responds(open));
             assertThat(status(first, "limited")).isEqualTo(200);
             assertThat(admitted(List.of(open), 30)).isEqualTo(30);
             HttpResponse<String> refused = ask(closed, "limited").get();
             assertThat(refused.statusCode()).isEqualTo(503);
             assertThat(refused.body()).contains("the rate limit of model 'limited' cannot be read");
             redis.restart();
-            await().atMost(PATIENCE).until(() -> answers(first) && answers(closed) && answers(open));
+            await().atMost(PATIENCE).until(() -> responds(first) && responds(closed) && responds(open));
             assertThat(status(closed, "limited")).isEqualTo(200);
             assertThat(admitted(List.of(open), 30)).isLessThan(30);
         }
@@ -161,7 +161,7 @@ class SharedRatesTest {
     @Test
     void redisStopped_blocksNothing() throws Exception {
         try (ProxyServer gateway = gateway("stopped", "local", "requests_per_second: 1, burst: 1h")) {
-            await().atMost(PATIENCE).until(() -> answers(gateway));
+            await().atMost(PATIENCE).until(() -> responds(gateway));
             redis.pause();
             try {
                 // More connections than event loops: each loop has calls that wait for Redis, and others.
@@ -173,11 +173,11 @@ class SharedRatesTest {
                 for (CompletableFuture<HttpResponse<String>> each : all) {
                     assertThat(each.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
                 }
-                await().atMost(PATIENCE).until(() -> !answers(gateway));
+                await().atMost(PATIENCE).until(() -> !responds(gateway));
             } finally {
                 redis.resume();
             }
-            await().atMost(PATIENCE).until(() -> answers(gateway));
+            await().atMost(PATIENCE).until(() -> responds(gateway));
             assertThat(status(gateway, "limited")).isEqualTo(200);
         }
     }

@@ -52,7 +52,7 @@ class AccessLogTest {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
-            call.sendMessage(Infer.answer(request, Infer.value(request)).toByteArray());
+            call.sendMessage(Infer.responseTo(request, Infer.value(request)).toByteArray());
         }
     }
 

@@ -70,7 +70,7 @@ class AuthenticationTest {
     void start() throws Exception {
         server = new FakeGrpcServer((call, message) -> call.sendMessage(
                 call.getMethodDescriptor().getFullMethodName().endsWith("ModelInfer")
-                        ? Infer.answer(Infer.request(message), 7).toByteArray()
+                        ? Infer.responseTo(Infer.request(message), 7).toByteArray()
                         : new byte[0]));
         keys(line("alice", ALICE), line("bob", BOB) + " science");
         write("jwks.json", ISSUER.keys());
@@ -325,7 +325,7 @@ class AuthenticationTest {
 
     private static FakeGrpcServer streaming() throws IOException {
         return new FakeGrpcServer((call, message) -> call.sendMessage(ModelStreamInferResponse.newBuilder()
-                .setInferResponse(Infer.answer(Infer.request(message), 7))
+                .setInferResponse(Infer.responseTo(Infer.request(message), 7))
                 .build()
                 .toByteArray()));
     }
@@ -340,9 +340,9 @@ class AuthenticationTest {
                 stage.channel(), "ModelStreamInfer", metadata("Bearer " + credential), CallOptions.DEFAULT, 100);
     }
 
-    private static void expectAnswer(GrpcClient stream) throws Exception {
+    private static void expectResponse(GrpcClient stream) throws Exception {
         stream.send(Infer.request("m", "b", 1).toByteArray());
-        assertThat(Infer.envelope(stream.answer()).getInferResponse().getId()).isEqualTo("b");
+        assertThat(Infer.envelope(stream.response()).getInferResponse().getId()).isEqualTo("b");
     }
 
     /** Sends messages until the stream has ended. */
@@ -360,9 +360,9 @@ class AuthenticationTest {
                 Stage stage = stage(AUTHENTICATION + RULES, streaming)) {
             GrpcClient alice = stream(stage, ALICE);
             alice.send(Infer.request("other", "a", 1).toByteArray());
-            ModelStreamInferResponse refused = Infer.envelope(alice.answer());
+            ModelStreamInferResponse refused = Infer.envelope(alice.response());
             assertThat(refused.getErrorMessage()).isEqualTo("permission 'stream' is required");
-            expectAnswer(alice);
+            expectResponse(alice);
             alice.end();
             GrpcClient bob = stream(stage, BOB);
             assertThat(bob.status().getCode()).isEqualTo(Status.Code.PERMISSION_DENIED);
@@ -374,13 +374,13 @@ class AuthenticationTest {
         try (FakeGrpcServer streaming = streaming();
                 Stage stage = stage(AUTHENTICATION + RULES, streaming)) {
             GrpcClient removed = stream(stage, ALICE);
-            expectAnswer(removed);
+            expectResponse(removed);
             keys(line("alice", "next-key"));
             Status status = ended(removed);
             assertThat(status.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
             assertThat(status.getDescription()).startsWith("the credential is not valid");
             GrpcClient next = stream(stage, "next-key");
-            expectAnswer(next);
+            expectResponse(next);
             next.end();
             assertThat(next.status().getCode()).isEqualTo(Status.Code.OK);
         }
@@ -400,7 +400,7 @@ class AuthenticationTest {
             Status status = ended(expiring);
             assertThat(status.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
             assertThat(status.getDescription()).startsWith("the credential has expired");
-            expectAnswer(lasting);
+            expectResponse(lasting);
             lasting.end();
         }
     }
@@ -467,7 +467,7 @@ class AuthenticationTest {
             GrpcClient held = GrpcClient.open(
                     stage.channel(), "ModelStreamInfer", metadata("Bearer " + ALICE), CallOptions.DEFAULT, 10);
             held.send(Infer.request("m", "a", 1).toByteArray());
-            held.answer();
+            held.response();
             Http1Client.Response refused = infer(stage, "Authorization: Bearer " + token("alice"));
             expectRefused(refused, 429, "too many concurrent calls of this caller (limit 1)");
             assertThat(infer(stage, "X-Api-Key: " + BOB).status()).isEqualTo(200);
@@ -529,7 +529,7 @@ class AuthenticationTest {
         }
     }
 
-    /** gRPC's own services; an empty message asks for the state of the gateway. */
+    /** gRPC's own services; an empty message requests the state of the gateway. */
     private static Status.Code ask(Stage stage, String method) throws Exception {
         MethodDescriptor<byte[], byte[]> descriptor =
                 FakeGrpcServer.bytes("x").toBuilder().setFullMethodName(method).build();

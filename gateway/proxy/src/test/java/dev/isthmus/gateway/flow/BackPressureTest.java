@@ -48,7 +48,7 @@ class BackPressureTest {
         @Override
         public void ready(ServerCall<byte[], byte[]> call) {
             while (!request.getModelName().isEmpty() && call.isReady() && sent.get() < MANY) {
-                call.sendMessage(Infer.enveloped(Infer.answer(request, CONTENT)));
+                call.sendMessage(Infer.enveloped(Infer.responseTo(request, CONTENT)));
                 if (sent.incrementAndGet() == MANY) {
                     call.close(Status.OK, new Metadata());
                 }
@@ -108,17 +108,17 @@ class BackPressureTest {
             GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 1);
             client.send(Infer.request("m", "a", 1).toByteArray());
             client.end();
-            client.answer();
+            client.response();
             assertThat(settled(fast.sent)).isLessThan(BOUND);
             client.take(9);
             for (int i = 0; i < 9; i++) {
-                client.answer();
+                client.response();
             }
             assertThat(settled(fast.sent)).isLessThan(BOUND);
-            assertThat(client.answers).isEmpty();
+            assertThat(client.responses).isEmpty();
             client.take(MANY);
             for (int i = 10; i < MANY; i++) {
-                assertThat(Infer.envelope(client.answer()).getErrorMessage()).isEmpty();
+                assertThat(Infer.envelope(client.response()).getErrorMessage()).isEmpty();
             }
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         }
@@ -170,7 +170,7 @@ class BackPressureTest {
 
     private static FakeRestServer streaming(AtomicInteger sent) throws Exception {
         String event = "data: {\"text\":\"" + "x".repeat(PIECE - 20) + "\"}\r\n\r\n";
-        String json = "data: " + Infer.answerJson("m", "a", 1) + " ".repeat(PIECE) + "\n\n";
+        String json = "data: " + Infer.responseJson("m", "a", 1) + " ".repeat(PIECE) + "\n\n";
         return FakeRestServer.that((request, out) -> {
             write(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
             String one = request.head().contains("generate") ? event : json;
@@ -263,7 +263,7 @@ class BackPressureTest {
     }
 
     @Test
-    void restServer_thatDoesNotAnswer_stopsTheClient() throws Exception {
+    void restServer_thatDoesNotRespond_stopsTheClient() throws Exception {
         CountDownLatch go = new CountDownLatch(1);
         AtomicInteger taken = new AtomicInteger();
         try (FakeRestServer server = FakeRestServer.that((request, out) -> {
@@ -271,7 +271,7 @@ class BackPressureTest {
                         taken.incrementAndGet();
                         awaitLatch(go);
                     }
-                    write(out, FakeRestServer.ok(Infer.answerJson("m", "a", 1)));
+                    write(out, FakeRestServer.ok(Infer.responseJson("m", "a", 1)));
                     return true;
                 });
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
@@ -281,7 +281,7 @@ class BackPressureTest {
             assertThat(taken).hasValue(1);
             go.countDown();
             for (int i = 0; i < sent.get(); i++) {
-                client.answer();
+                client.response();
             }
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
@@ -290,14 +290,15 @@ class BackPressureTest {
 
     @Test
     void grpcClient_thatDoesNotRead_stopsRequestsToARestServer() throws Exception {
-        AtomicInteger answered = new AtomicInteger();
-        String answer = "{\"model_name\":\"m\",\"id\":\"a\",\"outputs\":[{\"name\":\"OUTPUT0\",\"datatype\":\"UINT8\","
-                + "\"shape\":[" + PIECE + "],\"data\":[0" + ",0".repeat(PIECE - 1) + "]}]}";
+        AtomicInteger responses = new AtomicInteger();
+        String response =
+                "{\"model_name\":\"m\",\"id\":\"a\",\"outputs\":[{\"name\":\"OUTPUT0\",\"datatype\":\"UINT8\","
+                        + "\"shape\":[" + PIECE + "],\"data\":[0" + ",0".repeat(PIECE - 1) + "]}]}";
         try (FakeRestServer server = FakeRestServer.that((request, out) -> {
                     if (request.head().startsWith("POST /v2/models/")) {
-                        answered.incrementAndGet();
+                        responses.incrementAndGet();
                     }
-                    write(out, FakeRestServer.ok(answer));
+                    write(out, FakeRestServer.ok(response));
                     return true;
                 });
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
@@ -307,10 +308,10 @@ class BackPressureTest {
                 client.send(message);
             }
             client.end();
-            assertThat(settled(answered)).isLessThan(BOUND);
+            assertThat(settled(responses)).isLessThan(BOUND);
             client.take(MANY);
             for (int i = 0; i < MANY; i++) {
-                client.answer();
+                client.response();
             }
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         }
@@ -330,7 +331,7 @@ class BackPressureTest {
             assertThat(flood(client, mistake, sent)).isLessThan(BOUND);
             client.take(BOUND);
             for (int i = 0; i < sent.get(); i++) {
-                assertThat(Infer.envelope(client.answer()).getErrorMessage()).startsWith("unknown model");
+                assertThat(Infer.envelope(client.response()).getErrorMessage()).startsWith("unknown model");
             }
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);

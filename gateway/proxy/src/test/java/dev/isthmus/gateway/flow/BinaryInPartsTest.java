@@ -131,7 +131,7 @@ class BinaryInPartsTest {
                     .isTrue();
             assertThat(message.getRawInputContents(1).equals(tensor(body, 12, HUGE + 12)))
                     .isTrue();
-            call.answer("7");
+            call.respond("7");
             assertThat(request.status()).isEqualTo(200);
             assertThat(sent).hasValue(body.bytes().length);
         }
@@ -147,7 +147,7 @@ class BinaryInPartsTest {
             awaitReceived(call, body.bytes().length / 2 - body.jsonLength());
             rest(request, body);
             assertArrives(call, body, LARGE);
-            call.answer("7");
+            call.respond("7");
             assertThat(request.status()).isEqualTo(200);
         }
     }
@@ -173,7 +173,7 @@ class BinaryInPartsTest {
             }
             call.open(1 << 30);
             assertArrives(call, body, HUGE);
-            call.answer("7");
+            call.respond("7");
             assertThat(request.status()).isEqualTo(200);
             await().until(() -> held() == 0);
         }
@@ -211,10 +211,10 @@ class BinaryInPartsTest {
 
     @ParameterizedTest
     @EnumSource
-    void serverThatAnswersHalfWay_isHeard(Over over) throws Exception {
+    void serverThatRespondsHalfWay_isHeard(Over over) throws Exception {
         try (BinaryRequest request = half(over, Body.of(LARGE))) {
             RecordingHttp2Peer.Stream call = begun();
-            call.answer("7");
+            call.respond("7");
             assertThat(request.status()).isEqualTo(200);
             call.awaitReset();
         }
@@ -225,7 +225,7 @@ class BinaryInPartsTest {
     }
 
     @Test
-    void requestBehindOne_thatWasAnsweredHalfWay_isServed() throws Exception {
+    void requestBehindOne_thatHadItsResponseHalfWay_isServed() throws Exception {
         Body body = Body.of(LARGE);
         try (BinaryRequest request = half(Over.HTTP1, body)) {
             begun().reset();
@@ -250,13 +250,13 @@ class BinaryInPartsTest {
             second.head("m");
             AtomicInteger sent = second.sendAll();
             assertArrives(call, body, LARGE);
-            call.answer("7");
+            call.respond("7");
             assertThat(connection.response().status()).isEqualTo(200);
             assertThat(connection.response().status()).isEqualTo(200);
             RecordingHttp2Peer.Stream after = server.call();
             after.open(2 * LARGE);
             assertArrives(after, next, 2 * LARGE);
-            after.answer("7");
+            after.respond("7");
             assertThat(connection.response().status()).isEqualTo(200);
             assertThat(sent).hasValue(next.bytes().length);
         }
@@ -272,7 +272,7 @@ class BinaryInPartsTest {
             call.open(LARGE);
             request.send(LARGE / 2, body.bytes().length);
             assertArrives(call, body, LARGE);
-            call.answer("7");
+            call.respond("7");
             assertThat(request.status()).isEqualTo(200);
         }
     }
@@ -318,7 +318,7 @@ class BinaryInPartsTest {
                 RecordingHttp2Peer.Stream call = server.call();
                 call.open(LARGE);
                 assertArrives(call, body, LARGE);
-                call.answer("7");
+                call.respond("7");
             }
             assertThat(request.status()).isEqualTo(why.status);
         }
@@ -340,7 +340,7 @@ class BinaryInPartsTest {
             RecordingHttp2Peer.Stream call = server.call();
             call.open(LARGE);
             assertArrives(call, body, LARGE);
-            call.answer("7");
+            call.respond("7");
             assertThat(client.response().status()).isEqualTo(200);
         }
     }

@@ -39,7 +39,7 @@ class BufferedMemoryTest {
 
     @BeforeEach
     void start() throws Exception {
-        server = new FakeGrpcServer((call, message) -> call.sendMessage(Infer.answer(
+        server = new FakeGrpcServer((call, message) -> call.sendMessage(Infer.responseTo(
                         Infer.request(message),
                         Infer.request(message).getRawInputContents(0).size())
                 .toByteArray()));

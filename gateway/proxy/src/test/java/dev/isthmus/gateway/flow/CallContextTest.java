@@ -48,7 +48,7 @@ class CallContextTest {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
-            call.sendMessage(Infer.answer(request, Infer.value(request)).toByteArray());
+            call.sendMessage(Infer.responseTo(request, Infer.value(request)).toByteArray());
         }
     }
 

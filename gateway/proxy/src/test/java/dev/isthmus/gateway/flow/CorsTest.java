@@ -2,8 +2,8 @@ package dev.isthmus.gateway.flow;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.flow.GrpcWebClient.Answer;
 import dev.isthmus.gateway.flow.GrpcWebClient.HttpVersion;
+import dev.isthmus.gateway.flow.GrpcWebClient.WebResponse;
 import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.settings.ApiKeyFile;
 import dev.isthmus.gateway.settings.ConfigLoader;
@@ -45,7 +45,7 @@ class CorsTest {
         return new GrpcWebClient(stage.port(), version, GrpcWebForm.BINARY);
     }
 
-    private static Answer preflight(GrpcWebClient client, String path, String origin) throws Exception {
+    private static WebResponse preflight(GrpcWebClient client, String path, String origin) throws Exception {
         return client.ask(
                 "OPTIONS",
                 path,
@@ -71,20 +71,20 @@ class CorsTest {
 
     @ParameterizedTest
     @EnumSource(HttpVersion.class)
-    void preflight_isAnswered_withoutACredential(HttpVersion version) throws Exception {
+    void preflight_isServed_withoutACredential(HttpVersion version) throws Exception {
         try (Stage stage = stage(ALLOWED + LOCAL + authentication())) {
             GrpcWebClient client = client(stage, version);
             for (String path : new String[] {INFER, GrpcWebClient.SERVICE + "ModelInfer", "/anything"}) {
-                Answer answer = preflight(client, path, PAGE);
-                assertThat(answer.status()).isEqualTo(200);
-                assertThat(answer.latin()).isEmpty();
-                assertThat(answer.header("access-control-allow-origin")).isEqualTo(PAGE);
-                assertThat(answer.header("access-control-allow-methods")).isEqualTo("GET, POST");
-                assertThat(answer.header("access-control-allow-headers").split(", "))
+                WebResponse response = preflight(client, path, PAGE);
+                assertThat(response.status()).isEqualTo(200);
+                assertThat(response.latin()).isEmpty();
+                assertThat(response.header("access-control-allow-origin")).isEqualTo(PAGE);
+                assertThat(response.header("access-control-allow-methods")).isEqualTo("GET, POST");
+                assertThat(response.header("access-control-allow-headers").split(", "))
                         .contains("content-type", "authorization", "x-grpc-web", "x-user-agent", "x-mine");
-                assertThat(answer.header("access-control-max-age")).isEqualTo("30");
-                assertThat(answer.header("vary")).isEqualTo("origin");
-                assertThat(answer.headers()).doesNotContainKey("access-control-allow-credentials");
+                assertThat(response.header("access-control-max-age")).isEqualTo("30");
+                assertThat(response.header("vary")).isEqualTo("origin");
+                assertThat(response.headers()).doesNotContainKey("access-control-allow-credentials");
             }
             assertThat(stage.proxy().meters().find("isthmus.requests").timers()).isEmpty();
             assertThat(preflights(stage, "allowed")).isEqualTo(3);
@@ -97,10 +97,10 @@ class CorsTest {
         try (Stage stage = stage(ALLOWED + LOCAL)) {
             GrpcWebClient client = client(stage, version);
             for (String origin : new String[] {FOREIGN, "https://example.com", "http://app.example.com", "null"}) {
-                Answer answer = preflight(client, INFER, origin);
-                assertThat(answer.status()).isEqualTo(403);
-                assertThat(answer.latin()).contains("header Origin: ", "got '" + origin + "'");
-                expectNoAccess(answer);
+                WebResponse response = preflight(client, INFER, origin);
+                assertThat(response.status()).isEqualTo(403);
+                assertThat(response.latin()).contains("header Origin: ", "got '" + origin + "'");
+                expectNoAccess(response);
                 expectNoAccess(client.ask("GET", LIVE, NOTHING, "origin", origin));
             }
             assertThat(preflights(stage, "refused")).isEqualTo(4);
@@ -118,18 +118,18 @@ class CorsTest {
                 .count();
     }
 
-    private static void expectNoAccess(Answer answer) {
-        assertThat(answer.headers())
+    private static void expectNoAccess(WebResponse response) {
+        assertThat(response.headers())
                 .doesNotContainKeys("access-control-allow-origin", "access-control-expose-headers")
                 .containsEntry("vary", "origin");
     }
 
-    private static void expectAccess(Answer answer, int status) {
-        assertThat(answer.status()).as(answer.latin()).isEqualTo(status);
-        assertThat(answer.header("access-control-allow-origin")).isEqualTo(PAGE);
-        assertThat(answer.header("access-control-expose-headers").split(", "))
+    private static void expectAccess(WebResponse response, int status) {
+        assertThat(response.status()).as(response.latin()).isEqualTo(status);
+        assertThat(response.header("access-control-allow-origin")).isEqualTo(PAGE);
+        assertThat(response.header("access-control-expose-headers").split(", "))
                 .contains("grpc-status", "grpc-message", "x-request-id", "retry-after", "x-theirs");
-        assertThat(answer.header("vary")).isEqualTo("origin");
+        assertThat(response.header("vary")).isEqualTo("origin");
     }
 
     @ParameterizedTest
@@ -144,7 +144,7 @@ class CorsTest {
             byte[] large = " ".repeat(70_000).getBytes(StandardCharsets.US_ASCII);
             expectAccess(client.ask("POST", INFER, large, "origin", PAGE, "x-api-key", KEY), 413);
             expectAccess(client.ask("GET", "/v2", NOTHING, "origin", PAGE, "x-api-key", KEY), 200);
-            Answer grpc = client.send("ServerLive", GrpcWebClient.frame(0, NOTHING), "origin", PAGE);
+            WebResponse grpc = client.send("ServerLive", GrpcWebClient.frame(0, NOTHING), "origin", PAGE);
             expectAccess(grpc, 200);
             assertThat(grpc.frames().status()).isEqualTo(16);
         }
@@ -154,9 +154,10 @@ class CorsTest {
     @EnumSource(HttpVersion.class)
     void grpcWeb_ofAPage(HttpVersion version) throws Exception {
         try (Stage stage = stage(ALLOWED + LOCAL)) {
-            Answer answer = client(stage, version).send("ServerLive", GrpcWebClient.frame(0, NOTHING), "origin", PAGE);
-            expectAccess(answer, 200);
-            assertThat(answer.frames().status()).isZero();
+            WebResponse response =
+                    client(stage, version).send("ServerLive", GrpcWebClient.frame(0, NOTHING), "origin", PAGE);
+            expectAccess(response, 200);
+            assertThat(response.frames().status()).isZero();
         }
     }
 
@@ -165,17 +166,17 @@ class CorsTest {
     void management_staysRefused(HttpVersion version) throws Exception {
         String load = "/v2/repository/models/simple/load";
         try (Stage stage = stage(ALLOWED + LOCAL)) {
-            Answer answer = client(stage, version)
+            WebResponse response = client(stage, version)
                     .ask("POST", load, NOTHING, "origin", PAGE, "content-type", "application/json");
-            expectAccess(answer, 403);
+            expectAccess(response, 403);
         }
         // Where it is allowed, a page of another origin cannot send it without a preflight request, which is refused.
         try (Stage stage = stage(ALLOWED.replace("port: 0,", "port: 0, management: allow,") + LOCAL)) {
             GrpcWebClient client = client(stage, version);
-            Answer simple = client.ask("POST", load, NOTHING, "origin", FOREIGN, "content-type", "text/plain");
+            WebResponse simple = client.ask("POST", load, NOTHING, "origin", FOREIGN, "content-type", "text/plain");
             assertThat(simple.status()).isEqualTo(415);
             assertThat(preflight(client, load, FOREIGN).status()).isEqualTo(403);
-            Answer grpc = client.ask(
+            WebResponse grpc = client.ask(
                     "POST",
                     GrpcWebClient.SERVICE + "RepositoryModelLoad",
                     GrpcWebClient.frame(0, NOTHING),
@@ -191,9 +192,9 @@ class CorsTest {
     @EnumSource(HttpVersion.class)
     void allOrigins(HttpVersion version) throws Exception {
         try (Stage stage = stage("listeners: [{port: 0, cors: {origins: [\"*\"]}}]\n" + LOCAL)) {
-            Answer answer = client(stage, version).ask("GET", LIVE, NOTHING, "origin", "null");
-            assertThat(answer.header("access-control-allow-origin")).isEqualTo("*");
-            assertThat(answer.headers()).doesNotContainKey("vary");
+            WebResponse response = client(stage, version).ask("GET", LIVE, NOTHING, "origin", "null");
+            assertThat(response.header("access-control-allow-origin")).isEqualTo("*");
+            assertThat(response.headers()).doesNotContainKey("vary");
         }
     }
 
@@ -203,10 +204,11 @@ class CorsTest {
         String listener = "listeners: [{port: 0, cors: {origins: [\"" + PAGE + "\"], credentials: true}}]\n";
         try (Stage stage = stage(listener + LOCAL)) {
             GrpcWebClient client = client(stage, version);
-            for (Answer answer :
-                    new Answer[] {preflight(client, INFER, PAGE), client.ask("GET", LIVE, NOTHING, "origin", PAGE)}) {
-                assertThat(answer.header("access-control-allow-origin")).isEqualTo(PAGE);
-                assertThat(answer.header("access-control-allow-credentials")).isEqualTo("true");
+            for (WebResponse response :
+                    new WebResponse[] {preflight(client, INFER, PAGE), client.ask("GET", LIVE, NOTHING, "origin", PAGE)
+                    }) {
+                assertThat(response.header("access-control-allow-origin")).isEqualTo(PAGE);
+                assertThat(response.header("access-control-allow-credentials")).isEqualTo("true");
             }
         }
     }
@@ -216,7 +218,7 @@ class CorsTest {
     void withoutTheSection_nothingIsAdded(HttpVersion version) throws Exception {
         try (Stage stage = stage("listeners: [{port: 0}]\n" + LOCAL)) {
             GrpcWebClient client = client(stage, version);
-            Answer preflight = preflight(client, INFER, PAGE);
+            WebResponse preflight = preflight(client, INFER, PAGE);
             assertThat(preflight.status()).isEqualTo(405);
             assertThat(preflight.headers()).doesNotContainKeys("access-control-allow-origin", "vary");
             assertThat(client.ask("GET", LIVE, NOTHING, "origin", PAGE).headers())
@@ -235,10 +237,10 @@ class CorsTest {
     @ParameterizedTest
     @EnumSource(HttpVersion.class)
     void headersOfTheUpstream_doNotCount_andCodingsVaryToo(HttpVersion version) throws Exception {
-        String body = Infer.answerJson("m", "one", 1);
+        String body = Infer.responseJson("m", "one", 1);
         String padded =
                 body.substring(0, body.length() - 1) + ",\"parameters\":{\"x\":\"" + "a".repeat(20_000) + "\"}}";
-        String response = "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\n"
+        String sent = "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\n"
                 + "Access-Control-Allow-Credentials: true\r\nContent-Length: " + padded.length() + "\r\n\r\n" + padded;
         String fleet = """
                 headers: {return: ["access-control-*"]}
@@ -246,11 +248,11 @@ class CorsTest {
                 default_upstream: server
                 upstreams: {server: {protocol: rest, dialect: kserve, endpoints: ["127.0.0.1:PORT"]}}
                 """;
-        try (FakeRestServer server = FakeRestServer.sending(response);
+        try (FakeRestServer server = FakeRestServer.sending(sent);
                 Stage stage = stage(ALLOWED
                         + fleet.replace(
                                 "PORT", Integer.toString(server.endpoint().port())))) {
-            Answer answer = client(stage, version)
+            WebResponse response = client(stage, version)
                     .ask(
                             "POST",
                             "/v2/models/m/infer",
@@ -259,11 +261,11 @@ class CorsTest {
                             PAGE,
                             "accept-encoding",
                             "gzip");
-            assertThat(answer.status()).as(answer.latin()).isEqualTo(200);
-            assertThat(answer.header("access-control-allow-origin")).isEqualTo(PAGE);
-            assertThat(answer.headers()).doesNotContainKey("access-control-allow-credentials");
-            assertThat(answer.header("content-encoding")).isEqualTo("gzip");
-            assertThat(answer.header("vary")).isEqualTo("accept-encoding, origin");
+            assertThat(response.status()).as(response.latin()).isEqualTo(200);
+            assertThat(response.header("access-control-allow-origin")).isEqualTo(PAGE);
+            assertThat(response.headers()).doesNotContainKey("access-control-allow-credentials");
+            assertThat(response.header("content-encoding")).isEqualTo("gzip");
+            assertThat(response.header("vary")).isEqualTo("accept-encoding, origin");
         }
     }
 }

@@ -45,7 +45,7 @@ class DeadlineTest {
             @Override
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
                 if (!Infer.request(message).getId().equals("silent")) {
-                    call.sendMessage(Infer.answer(Infer.request(message), 1).toByteArray());
+                    call.sendMessage(Infer.responseTo(Infer.request(message), 1).toByteArray());
                     call.close(Status.OK, new Metadata());
                 }
             }
@@ -57,7 +57,7 @@ class DeadlineTest {
         });
         rest = FakeRestServer.that((request, out) -> {
             if (!request.body().contains("silent")) {
-                write(out, ok(Infer.answerJson("m", "a", 1)));
+                write(out, ok(Infer.responseJson("m", "a", 1)));
             }
             return true;
         });
@@ -107,17 +107,17 @@ class DeadlineTest {
     @ValueSource(strings = {"ModelInfer", "ModelStreamInfer"})
     void grpcClient_serversLearnWhatIsLeft(String method) throws Exception {
         CallOptions hour = CallOptions.DEFAULT.withDeadlineAfter(1, TimeUnit.HOURS);
-        ask(toGrpc, method, "a", hour).answer();
+        ask(toGrpc, method, "a", hour).response();
         assertThat(grpcDeadlineMillis()).isBetween(HOUR - 60_000, HOUR);
-        ask(toRest, method, "a", hour).answer();
+        ask(toRest, method, "a", hour).response();
         assertThat(restTimeoutMillis()).isBetween(HOUR - 60_000, HOUR);
     }
 
     @Test
     void noDeadline_isNoHeader_andForAStreamNoTimeoutEither() throws Exception {
-        ask(toRest, "ModelInfer", "a", CallOptions.DEFAULT).answer();
+        ask(toRest, "ModelInfer", "a", CallOptions.DEFAULT).response();
         assertThat(Stage.posted(rest).head()).doesNotContainPattern(TIMEOUT);
-        ask(toGrpc, "ModelStreamInfer", "a", CallOptions.DEFAULT).answer();
+        ask(toGrpc, "ModelStreamInfer", "a", CallOptions.DEFAULT).response();
         assertThat(FakeGrpcServer.next(grpc.opened).deadline()).isNull();
     }
 

@@ -21,15 +21,15 @@ import org.junit.jupiter.params.provider.CsvSource;
  * the gateway marks the only response to a request as its last, and sends an empty one after several.
  */
 class EmptyFinalResponseTest {
-    private static final String ASKED = "triton_enable_empty_final_response";
+    private static final String EMPTY_FINAL = "triton_enable_empty_final_response";
     private static final String FINAL = "triton_final_response";
     private static final InferParameter TRUE =
             InferParameter.newBuilder().setBoolParam(true).build();
 
-    private static byte[] request(String id, boolean asked) {
+    private static byte[] request(String id, boolean marked) {
         ModelInferRequest.Builder request = Infer.request("m", id, 3).toBuilder();
-        if (asked) {
-            request.putParameters(ASKED, TRUE).putParameters("own", TRUE);
+        if (marked) {
+            request.putParameters(EMPTY_FINAL, TRUE).putParameters("own", TRUE);
         }
         return request.build().toByteArray();
     }
@@ -51,7 +51,7 @@ class EmptyFinalResponseTest {
     }
 
     private static FakeRestServer rest() throws Exception {
-        return FakeRestServer.sending(ok(Infer.answerJson("m", "a", 7)));
+        return FakeRestServer.sending(ok(Infer.responseJson("m", "a", 7)));
     }
 
     @ParameterizedTest
@@ -62,43 +62,43 @@ class EmptyFinalResponseTest {
                 Stage stage = Stage.of(Stage.rest(server, dialect))) {
             GrpcClient client = open(stage);
             client.send(request("a", true));
-            expectMarked(client.answer(), "a", true);
+            expectMarked(client.response(), "a", true);
             expectDropped(server);
             client.send(request("a", false));
             client.end();
-            expectMarked(client.answer(), "a", alwaysMarked);
+            expectMarked(client.response(), "a", alwaysMarked);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(client.answers).isEmpty();
+            assertThat(client.responses).isEmpty();
         }
     }
 
     @Test
     void stream_toAGrpcServerWithoutStreams_marksTheResponse() throws Exception {
-        try (FakeGrpcServer server = new FakeGrpcServer((call, message) ->
-                        call.sendMessage(Infer.answer(Infer.request(message), 7).toByteArray()));
+        try (FakeGrpcServer server = new FakeGrpcServer((call, message) -> call.sendMessage(
+                        Infer.responseTo(Infer.request(message), 7).toByteArray()));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.KSERVE))) {
             GrpcClient client = open(stage);
             client.send(request("a", true)).send(request("b", false));
             client.end();
-            expectMarked(client.answer(), "a", true);
-            expectMarked(client.answer(), "b", false);
+            expectMarked(client.response(), "a", true);
+            expectMarked(client.response(), "b", false);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(client.answers).isEmpty();
+            assertThat(client.responses).isEmpty();
         }
     }
 
     @Test
     void stream_toAServerWithSeveralResponses_endsWithAnEmptyOne() throws Exception {
-        String events = ("data: " + Infer.answerJson("m", "a", 7) + "\n\n").repeat(2);
+        String events = ("data: " + Infer.responseJson("m", "a", 7) + "\n\n").repeat(2);
         try (FakeRestServer server = FakeRestServer.sending("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
                         + "Content-Length: " + events.length() + "\r\n\r\n" + events);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
             GrpcClient client = open(stage);
             client.send(request("a", true));
             client.end();
-            expectMarked(client.answer(), "a", false);
-            expectMarked(client.answer(), "a", false);
-            ModelInferResponse last = Infer.envelope(client.answer()).getInferResponse();
+            expectMarked(client.response(), "a", false);
+            expectMarked(client.response(), "a", false);
+            ModelInferResponse last = Infer.envelope(client.response()).getInferResponse();
             assertThat(last.getOutputsCount()).isZero();
             assertThat(last.getParametersMap()).containsEntry(FINAL, TRUE);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
@@ -114,10 +114,10 @@ class EmptyFinalResponseTest {
             GrpcClient client = open(stage);
             client.send(request("a", true));
             client.end();
-            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            ModelStreamInferResponse error = Infer.envelope(client.response());
             assertThat(error.getErrorMessage()).isEqualTo("it is bad");
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(client.answers).isEmpty();
+            assertThat(client.responses).isEmpty();
         }
     }
 
@@ -126,7 +126,7 @@ class EmptyFinalResponseTest {
         try (FakeRestServer server = rest();
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.TRITON))) {
             GrpcClient client = GrpcClient.ask(stage.channel(), "ModelInfer", new Metadata(), request("a", true));
-            ModelInferResponse response = Infer.response(client.answer());
+            ModelInferResponse response = Infer.response(client.response());
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
             assertThat(response.getParametersMap()).isEmpty();
             expectDropped(server);
@@ -138,7 +138,7 @@ class EmptyFinalResponseTest {
         try (FakeRestServer server = rest();
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC));
                 Http1Client client = stage.http1()) {
-            String parameters = "{\"parameters\":{\"" + ASKED + "\":true,\"own\":true},";
+            String parameters = "{\"parameters\":{\"" + EMPTY_FINAL + "\":true,\"own\":true},";
             String body = parameters + Infer.json("a", 1).substring(1);
             assertThat(client.post("/v2/models/m/infer", body).response().status())
                     .isEqualTo(200);

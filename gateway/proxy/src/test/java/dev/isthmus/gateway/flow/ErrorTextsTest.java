@@ -1,111 +1,52 @@
 package dev.isthmus.gateway.flow;
 
+import static dev.isthmus.gateway.flow.ErrorTextsStage.SECRET;
+import static dev.isthmus.gateway.flow.ErrorTextsStage.infer;
+import static dev.isthmus.gateway.flow.ErrorTextsStage.inferOverGrpc;
 import static dev.isthmus.gateway.upstream.FakeGrpcServer.next;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import dev.isthmus.gateway.net.LoggedEvents;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ErrorTexts;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.ModelConfig;
-import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
-import io.grpc.ServerCall;
 import io.grpc.Status;
 import java.util.List;
-import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** What clients see of failures behind the gateway: {@code answers: errors}. */
 class ErrorTextsTest {
-    private static final String SECRET = "/srv/models on db-7.internal";
-    private static final String UPSTREAM = "secret-upstream";
-    private static final String INFER = "/v2/models/m/infer";
     private static final String STREAM = "ModelStreamInfer";
 
-    private final Logger log = (Logger) LoggerFactory.getLogger("dev.isthmus.gateway.dispatch.GenericErrorTexts");
-    private final ListAppender<ILoggingEvent> told = new ListAppender<>();
-
-    @BeforeEach
-    void listen() {
-        told.start();
-        log.setLevel(Level.INFO);
-        log.addAppender(told);
-    }
-
-    @AfterEach
-    void listenNoMore() {
-        log.detachAppender(told);
-        log.setLevel(null);
-    }
-
-    private List<String> lines() {
-        return List.copyOf(told.list).stream()
-                .map(ILoggingEvent::getFormattedMessage)
-                .toList();
-    }
+    @RegisterExtension
+    final LoggedEvents logged = ErrorTextsStage.logged();
 
     private static Stage stage(ErrorTexts errors, UpstreamConfig upstream) throws Exception {
-        return Stage.telling(
-                errors,
-                Map.of(UPSTREAM, TestConfigs.with(upstream, Map.of("retry", UpstreamConfig.Retry.DEFAULT))),
-                Map.of("m", ModelConfig.of(UPSTREAM)),
-                null);
+        return Stage.with(ErrorTextsStage.config(errors, upstream, "m"));
     }
 
     private static FakeRestServer failing(int status) throws Exception {
-        String body = "{\"error\":\"" + SECRET + "\"}";
-        return FakeRestServer.sending(
-                "HTTP/1.1 " + status + " No\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+        return FakeRestServer.refusing(status, SECRET);
     }
 
     private static FakeGrpcServer failing(Status status) throws Exception {
-        return new FakeGrpcServer(new Failing(status.withDescription(SECRET)));
-    }
-
-    private record Failing(Status status) implements FakeGrpcServer.Script {
-        @Override
-        public void message(ServerCall<byte[], byte[]> call, byte[] message) {
-            call.close(status, new Metadata());
-        }
-
-        @Override
-        public void ended(ServerCall<byte[], byte[]> call) {}
+        return FakeGrpcServer.failing(status.withDescription(SECRET));
     }
 
     private static Metadata requestId(String id) {
         Metadata metadata = new Metadata();
         metadata.put(Metadata.Key.of("x-request-id", Metadata.ASCII_STRING_MARSHALLER), id);
         return metadata;
-    }
-
-    private static Http1Client.Response infer(Stage stage, String... headers) throws Exception {
-        try (Http1Client client = stage.http1()) {
-            return client.post(INFER, Infer.json("a", 0), headers).response();
-        }
-    }
-
-    private static Status inferOverGrpc(Stage stage, Metadata metadata) throws Exception {
-        return GrpcClient.ask(
-                        stage.channel(),
-                        "ModelInfer",
-                        metadata,
-                        Infer.request("m", "a", 1).toByteArray())
-                .status();
     }
 
     @ParameterizedTest
@@ -126,7 +67,7 @@ class ErrorTextsTest {
             assertThat(response.text()).isEqualTo("{\"error\":\"" + text + " (request id abc-1)\"}");
             Status grpc = inferOverGrpc(stage, requestId("abc-2"));
             assertThat(grpc.getDescription()).isEqualTo(text + " (request id abc-2)");
-            assertThat(lines())
+            assertThat(logged.messages())
                     .anySatisfy(line -> assertThat(line).contains("abc-1").contains(SECRET))
                     .anySatisfy(line -> assertThat(line).contains("abc-2").contains(SECRET));
         }
@@ -143,7 +84,7 @@ class ErrorTextsTest {
                 Stage stage = stage(ErrorTexts.PASSED, Stage.rest(server, ServerDialect.TRITON))) {
             assertThat(infer(stage).text()).isEqualTo("{\"error\":\"" + SECRET + "\"}");
             assertThat(inferOverGrpc(stage, new Metadata()).getDescription()).isEqualTo(SECRET);
-            assertThat(lines()).isEmpty();
+            assertThat(logged.messages()).isEmpty();
         }
     }
 
@@ -168,7 +109,7 @@ class ErrorTextsTest {
             infer(stage, "X-Request-Id: t-1", "Traceparent: 00-" + trace + "-b7ad6b7169203331-00");
             infer(stage, "X-Request-Id: t-2", "Traceparent: 00-" + trace + "-and so on");
         }
-        assertThat(lines())
+        assertThat(logged.messages())
                 .anySatisfy(line -> assertThat(line).contains("request id t-1, trace id " + trace + ": "))
                 .anySatisfy(line -> assertThat(line).contains("request id t-2: "));
     }
@@ -188,7 +129,7 @@ class ErrorTextsTest {
         try (FakeRestServer server = failing(400);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON))) {
             infer(stage);
-            assertThat(told.list)
+            assertThat(logged.all())
                     .singleElement()
                     .satisfies(event -> assertThat(event.getMarkerList()).contains(RepeatingLogEvent.MARKER));
         }
@@ -201,13 +142,13 @@ class ErrorTextsTest {
             GrpcClient client =
                     GrpcClient.open(stage.channel(), STREAM, requestId("s-1"), CallOptions.DEFAULT, Integer.MAX_VALUE);
             client.send(Infer.request("m", "x", 1).toByteArray());
-            assertThat(Infer.envelope(next(client.answers)).getErrorMessage())
+            assertThat(Infer.envelope(next(client.responses)).getErrorMessage())
                     .isEqualTo("the request failed: UNKNOWN (request id s-1)");
             client.send(Infer.request("stranger", "y", 1).toByteArray());
-            assertThat(Infer.envelope(next(client.answers)).getErrorMessage()).contains("unknown model 'stranger'");
+            assertThat(Infer.envelope(next(client.responses)).getErrorMessage()).contains("unknown model 'stranger'");
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(lines())
+            assertThat(logged.messages())
                     .singleElement()
                     .asString()
                     .contains("s-1")
@@ -244,7 +185,7 @@ class ErrorTextsTest {
             assertThat(client.chunks())
                     .isEqualTo(good + ": data: {\"error\"\n\n" + "data: {\"error\":" + text + "\n\n"
                             + "data:{ \"error\":" + text + "\r\r" + good);
-            assertThat(lines())
+            assertThat(logged.messages())
                     .hasSize(2)
                     .allSatisfy(line -> assertThat(line).contains("e-1").contains(SECRET));
         }
@@ -268,7 +209,7 @@ class ErrorTextsTest {
                 assertThat(response.text()).contains("INVALID_ARGUMENT").doesNotContain(SECRET);
             }
         }
-        String first = "data: " + Infer.answerJson("m", "a", 0) + "\n\n";
+        String first = "data: " + Infer.responseJson("m", "a", 0) + "\n\n";
         try (FakeRestServer server = events(first + "data: {\"error\":\"" + SECRET + "\"}\n\n", 9);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.MLSERVER));
                 Http1Client client = stage.http1()) {

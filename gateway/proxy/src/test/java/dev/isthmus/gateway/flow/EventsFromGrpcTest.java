@@ -26,7 +26,7 @@ class EventsFromGrpcTest {
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
             for (int i = 0; i < Infer.value(request); i++) {
-                call.sendMessage(Infer.enveloped(Infer.answer(request, i)));
+                call.sendMessage(Infer.enveloped(Infer.responseTo(request, i)));
             }
             switch (request.getId()) {
                 case "error" -> call.sendMessage(Infer.error("Request for unknown model: it went", "error"));
@@ -75,7 +75,7 @@ class EventsFromGrpcTest {
     private static String events(String id, int count) {
         StringBuilder events = new StringBuilder();
         for (int i = 0; i < count; i++) {
-            events.append("data: ").append(Infer.answerJson("m", id, i)).append("\n\n");
+            events.append("data: ").append(Infer.responseJson("m", id, i)).append("\n\n");
         }
         return events.toString();
     }
@@ -130,7 +130,7 @@ class EventsFromGrpcTest {
     }
 
     @Test
-    void noAnswer_isAStreamWithoutEvents() throws Exception {
+    void noResponse_isAStreamWithoutEvents() throws Exception {
         try (Http1Client client = stage.http1()) {
             assertThat(client.post(PATH, Infer.json("a", 0)).head().status()).isEqualTo(200);
             assertThat(client.chunks()).isEmpty();

@@ -66,7 +66,7 @@ class EventsFromRestTest {
     }
 
     private static String event(int value) {
-        return "data: " + Infer.answerJson("m", "a", value) + "\n\n";
+        return "data: " + Infer.responseJson("m", "a", value) + "\n\n";
     }
 
     private static Stage stage(FakeRestServer server) throws Exception {
@@ -84,9 +84,9 @@ class EventsFromRestTest {
             assertThat(client.post(PATH, Infer.json("a", 0)).head().headers())
                     .containsEntry("content-type", "text/event-stream");
             assertThat(client.chunks()).isEqualTo(event(0) + event(1) + event(2));
-            FakeRestServer.RestRequest asked = Stage.posted(server);
-            assertThat(asked.head()).startsWith("POST /v2/models/m/infer_stream ");
-            assertThat(asked.body()).isEqualTo(Infer.json("a", 0));
+            FakeRestServer.RestRequest request = Stage.posted(server);
+            assertThat(request.head()).startsWith("POST /v2/models/m/infer_stream ");
+            assertThat(request.body()).isEqualTo(Infer.json("a", 0));
             assertThat(other.post(PATH, Infer.json("a", 0)).body()).isEqualTo(event(0) + event(1) + event(2));
         }
     }
@@ -130,7 +130,7 @@ class EventsFromRestTest {
 
     @Test
     void infer_serverThatDoesNotStream_isOneEvent() throws Exception {
-        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok(Infer.answerJson("m", "a", 4)));
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok(Infer.responseJson("m", "a", 4)));
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
             client.post(PATH, Infer.json("a", 0)).head();
@@ -164,9 +164,9 @@ class EventsFromRestTest {
             assertThat(client.post(GENERATE, "{\"text_input\":  \"x\"}").head().headers())
                     .containsEntry("content-type", "text/event-stream");
             assertThat(client.chunks()).isEqualTo(ODD);
-            FakeRestServer.RestRequest asked = Stage.posted(server);
-            assertThat(asked.head()).startsWith("POST " + GENERATE + " ");
-            assertThat(asked.body()).isEqualTo("{\"text_input\":  \"x\"}");
+            FakeRestServer.RestRequest request = Stage.posted(server);
+            assertThat(request.head()).startsWith("POST " + GENERATE + " ");
+            assertThat(request.body()).isEqualTo("{\"text_input\":  \"x\"}");
             assertThat(other.post(GENERATE, "{}").body()).isEqualTo(ODD);
         }
     }
@@ -187,7 +187,7 @@ class EventsFromRestTest {
                 "{\"a\":1}\ndata:{}",
                 "{\"a\":\"\ndata:\"}"
             })
-    void generate_answersThatAreNoJsonObject_areNotPassedOn(String wrong) throws Exception {
+    void generate_responsesThatAreNoJsonObject_areNotPassedOn(String wrong) throws Exception {
         String good = "data: {\"text_output\":\"\u00fc\", \"p\":NaN}\r\n\r\n";
         for (int pieces : new int[] {1, 1000}) {
             try (FakeRestServer server = sending(good + "data: " + wrong + "\n\n" + good, pieces);
@@ -239,7 +239,7 @@ class EventsFromRestTest {
     }
 
     @Test
-    void generate_wholeAnswers_andFailures() throws Exception {
+    void generate_wholeResponses_andFailures() throws Exception {
         try (FakeRestServer server = FakeRestServer.that((request, out) -> {
                     boolean good = request.body().equals("{}");
                     write(out, "HTTP/1.1 " + (good ? 200 : 404) + " X\r\nContent-Length: 14\r\n\r\n{\"error\": \"a\"}");

@@ -67,11 +67,11 @@ final class FakeCollector implements AutoCloseable {
                 InputStream body = new GZIPInputStream(exchange.getRequestBody())) {
             ExportTraceServiceRequest request = ExportTraceServiceRequest.parseFrom(body);
             requests.add(exchange.getRequestHeaders());
-            int answer = refusals.getAndDecrement() > 0 ? 503 : status;
-            if (answer == 200) {
+            int code = refusals.getAndDecrement() > 0 ? 503 : status;
+            if (code == 200) {
                 received.addAll(request.getResourceSpansList());
             }
-            exchange.sendResponseHeaders(answer, -1);
+            exchange.sendResponseHeaders(code, -1);
         }
     }
 

@@ -104,22 +104,22 @@ class FloatBitsTest {
         return true;
     }
 
-    private static byte[] answer(byte[] message) {
+    private static byte[] response(byte[] message) {
         ModelInferRequest request = Infer.request(message);
-        ModelInferResponse.Builder answer = ModelInferResponse.newBuilder()
+        ModelInferResponse.Builder response = ModelInferResponse.newBuilder()
                 .setModelName("m")
                 .addAllRawOutputContents(request.getRawInputContentsList());
         request.getInputsList()
-                .forEach(input -> answer.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
+                .forEach(input -> response.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
                         .setName(input.getName())
                         .setDatatype(input.getDatatype())
                         .addAllShape(input.getShapeList())));
-        return answer.build().toByteArray();
+        return response.build().toByteArray();
     }
 
     @BeforeEach
     void start() throws Exception {
-        grpc = new FakeGrpcServer((call, message) -> call.sendMessage(answer(message)));
+        grpc = new FakeGrpcServer((call, message) -> call.sendMessage(response(message)));
         binary = FakeRestServer.that(FloatBitsTest::binary);
         json = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\","
                 + "\"datatype\":\"FP32\",\"shape\":[3],\"data\":[null,-0.0,1e-45]}]}"));
@@ -187,7 +187,7 @@ class FloatBitsTest {
                 stage.channel(), "ModelInfer", new Metadata(), request(model).toByteArray());
         assertThat(call.status().getCode()).isEqualTo(Status.Code.OK);
         expectArrived(model);
-        assertThat(ByteString.copyFrom(Infer.response(call.answer()).getRawOutputContentsList()))
+        assertThat(ByteString.copyFrom(Infer.response(call.response()).getRawOutputContentsList()))
                 .isEqualTo(ByteString.copyFrom(ALL));
     }
 
@@ -221,11 +221,11 @@ class FloatBitsTest {
         GrpcClient call = GrpcClient.ask(stage.channel(), "ModelInfer", new Metadata(), request.toByteArray());
         assertThat(call.status().getCode()).isEqualTo(Status.Code.OK);
         assertThat(Stage.posted(json).body()).contains("\"data\":[null,null,null,-0.0,1.0E-45,-1.1754942E-38]");
-        ByteBuffer answer = Infer.response(call.answer())
+        ByteBuffer response = Infer.response(call.response())
                 .getRawOutputContents(0)
                 .asReadOnlyByteBuffer()
                 .order(ByteOrder.LITTLE_ENDIAN);
-        assertThat(new int[] {answer.getInt(), answer.getInt(), answer.getInt()})
+        assertThat(new int[] {response.getInt(), response.getInt(), response.getInt()})
                 .containsExactly(0x7fc00000, 0x80000000, 1);
     }
 

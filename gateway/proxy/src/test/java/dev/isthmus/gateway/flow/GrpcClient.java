@@ -16,7 +16,7 @@ final class GrpcClient {
     private static final int ALL = Integer.MAX_VALUE;
 
     private final ClientCall<byte[], byte[]> call;
-    final BlockingQueue<byte[]> answers = new LinkedBlockingQueue<>();
+    final BlockingQueue<byte[]> responses = new LinkedBlockingQueue<>();
     private final CompletableFuture<Metadata> headers = new CompletableFuture<>();
     private final CompletableFuture<Status> status = new CompletableFuture<>();
     private final CompletableFuture<Metadata> trailers = new CompletableFuture<>();
@@ -53,7 +53,7 @@ final class GrpcClient {
 
                     @Override
                     public void onMessage(byte[] message) {
-                        answers.add(message);
+                        responses.add(message);
                     }
 
                     @Override
@@ -90,8 +90,8 @@ final class GrpcClient {
         call.cancel("the test wants it so", null);
     }
 
-    byte[] answer() throws InterruptedException {
-        return FakeGrpcServer.next(answers);
+    byte[] response() throws InterruptedException {
+        return FakeGrpcServer.next(responses);
     }
 
     Metadata headers() throws Exception {

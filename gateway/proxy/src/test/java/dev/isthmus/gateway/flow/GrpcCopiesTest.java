@@ -41,7 +41,7 @@ class GrpcCopiesTest {
     @BeforeEach
     void start(@TempDir Path directory) throws Exception {
         server = new FakeGrpcServer((call, message) -> call.sendMessage(
-                Infer.answer(Infer.request(message), Infer.request(message).getRawInputContents(0))
+                Infer.responseTo(Infer.request(message), Infer.request(message).getRawInputContents(0))
                         .toByteArray()));
         Path config = Files.writeString(directory.resolve("isthmus.yaml"), """
                 listeners: [{host: 127.0.0.1, port: 0}]
@@ -94,7 +94,7 @@ class GrpcCopiesTest {
     private static void echoed(ManagedChannel over, ModelInferRequest request) throws Exception {
         GrpcClient client = GrpcClient.ask(over, "ModelInfer", new Metadata(), request.toByteArray());
         assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-        assertThat(Infer.response(client.answer()).getRawOutputContents(0).equals(request.getRawInputContents(0)))
+        assertThat(Infer.response(client.response()).getRawOutputContents(0).equals(request.getRawInputContents(0)))
                 .isTrue();
     }
 

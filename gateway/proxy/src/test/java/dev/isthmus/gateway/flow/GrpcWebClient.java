@@ -32,15 +32,15 @@ record GrpcWebClient(int port, HttpVersion version, GrpcWebForm form) {
      *
      * @param latin its body, one character per byte
      */
-    record Answer(int status, Map<String, String> headers, String latin) {
+    record WebResponse(int status, Map<String, String> headers, String latin) {
         String header(String name) {
             return headers.getOrDefault(name, "");
         }
 
         /** The frames of its body, decoded. */
-        GrpcWebAnswer frames() {
+        GrpcWebResponse frames() {
             byte[] body = latin.getBytes(StandardCharsets.ISO_8859_1);
-            return GrpcWebAnswer.of(
+            return GrpcWebResponse.of(
                     this, header("content-type").startsWith("application/grpc-web-text") ? joined(body) : body);
         }
 
@@ -59,8 +59,8 @@ record GrpcWebClient(int port, HttpVersion version, GrpcWebForm form) {
      *
      * @param trailers the last frame; the headers of a response without a body
      */
-    record GrpcWebAnswer(Answer http, List<byte[]> messages, Map<String, String> trailers) {
-        static GrpcWebAnswer of(Answer http, byte[] body) {
+    record GrpcWebResponse(WebResponse http, List<byte[]> messages, Map<String, String> trailers) {
+        static GrpcWebResponse of(WebResponse http, byte[] body) {
             ByteBuf in = Unpooled.wrappedBuffer(body);
             List<byte[]> messages = new ArrayList<>();
             Map<String, String> trailers = body.length == 0 ? http.headers() : Map.of();
@@ -75,7 +75,7 @@ record GrpcWebClient(int port, HttpVersion version, GrpcWebForm form) {
                     throw new IllegalStateException("flag " + flag + " after trailers " + trailers);
                 }
             }
-            return new GrpcWebAnswer(http, messages, trailers);
+            return new GrpcWebResponse(http, messages, trailers);
         }
 
         private static Map<String, String> fields(String text) {
@@ -107,12 +107,12 @@ record GrpcWebClient(int port, HttpVersion version, GrpcWebForm form) {
     }
 
     /** Calls a method with one message. */
-    GrpcWebAnswer call(String method, MessageLite message, String... headers) throws Exception {
+    GrpcWebResponse call(String method, MessageLite message, String... headers) throws Exception {
         return send(method, frame(0, message.toByteArray()), headers).frames();
     }
 
     /** Sends a body in this form, with headers as names and values in turn. */
-    Answer send(String method, byte[] body, String... headers) throws Exception {
+    WebResponse send(String method, byte[] body, String... headers) throws Exception {
         List<String> all = new ArrayList<>(List.of("content-type", form.contentType(), "x-grpc-web", "1"));
         all.addAll(List.of(headers));
         byte[] sent = form == GrpcWebForm.TEXT ? Base64.getEncoder().encode(body) : body;
@@ -120,24 +120,24 @@ record GrpcWebClient(int port, HttpVersion version, GrpcWebForm form) {
     }
 
     /** Sends any request, with headers as names and values in turn. */
-    Answer ask(String verb, String path, byte[] body, String... headers) throws Exception {
+    WebResponse ask(String verb, String path, byte[] body, String... headers) throws Exception {
         return version == HttpVersion.HTTP_2
                 ? overHttp2(verb, path, body, headers)
                 : overHttp1(verb, path, body, headers);
     }
 
-    private Answer overHttp2(String verb, String path, byte[] body, String... headers) throws Exception {
+    private WebResponse overHttp2(String verb, String path, byte[] body, String... headers) throws Exception {
         try (Http2Client client = new Http2Client(port)) {
             Http2Client.Response response = client.ask(verb, path, body, headers);
             Http2Headers head = response.head();
             Map<String, String> fields = new LinkedHashMap<>();
             head.forEach(field -> fields.merge(
                     field.getKey().toString(), field.getValue().toString(), (first, next) -> first + "|" + next));
-            return new Answer(Integer.parseInt(String.valueOf(head.status())), fields, response.latin());
+            return new WebResponse(Integer.parseInt(String.valueOf(head.status())), fields, response.latin());
         }
     }
 
-    private Answer overHttp1(String verb, String path, byte[] body, String... headers) throws Exception {
+    private WebResponse overHttp1(String verb, String path, byte[] body, String... headers) throws Exception {
         StringBuilder head = new StringBuilder(verb + " " + path + " HTTP/1.1\r\nHost: a\r\n");
         for (int i = 0; i < headers.length; i += 2) {
             head.append(headers[i]).append(": ").append(headers[i + 1]).append("\r\n");
@@ -153,12 +153,12 @@ record GrpcWebClient(int port, HttpVersion version, GrpcWebForm form) {
     }
 
     /** Reads a response of known length or in chunks. */
-    static Answer read(Http1Client client) throws Exception {
+    static WebResponse read(Http1Client client) throws Exception {
         Http1Client.Head head = client.head();
         boolean chunked = head.headers().containsKey("transfer-encoding");
         String body = chunked
                 ? client.latinChunks()
                 : client.latin(Integer.parseInt(head.headers().getOrDefault("content-length", "0")));
-        return new Answer(head.status(), head.headers(), body);
+        return new WebResponse(head.status(), head.headers(), body);
     }
 }

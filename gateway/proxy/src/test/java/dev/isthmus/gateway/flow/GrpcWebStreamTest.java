@@ -30,7 +30,7 @@ class GrpcWebStreamTest {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             call.sendMessage(ModelStreamInferResponse.newBuilder()
-                    .setInferResponse(Infer.answer(Infer.request(message), 7))
+                    .setInferResponse(Infer.responseTo(Infer.request(message), 7))
                     .build()
                     .toByteArray());
         }

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.flow.GrpcWebClient.Answer;
-import dev.isthmus.gateway.flow.GrpcWebClient.GrpcWebAnswer;
+import dev.isthmus.gateway.flow.GrpcWebClient.GrpcWebResponse;
 import dev.isthmus.gateway.flow.GrpcWebClient.HttpVersion;
+import dev.isthmus.gateway.flow.GrpcWebClient.WebResponse;
 import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
@@ -54,7 +54,7 @@ class GrpcWebTest {
     private static Stage stage(boolean grpcWeb) throws Exception {
         Listener listener = TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("grpcWeb", grpcWeb));
         GatewayConfig config = GatewayConfig.embedded().withListener(listener);
-        return Stage.with(TestConfigs.with(config, Map.of("answers", Stage.ANSWERS)));
+        return Stage.with(TestConfigs.with(config, Map.of("answers", Stage.RESPONSES)));
     }
 
     private Stream<GrpcWebClient> clients() {
@@ -96,16 +96,18 @@ class GrpcWebTest {
     @ParameterizedTest
     @MethodSource("clients")
     void unaryCall(GrpcWebClient client) throws Exception {
-        GrpcWebAnswer answer = client.call("ModelInfer", request("simple", "one"));
-        assertThat(answer.http().status()).isEqualTo(200);
-        assertThat(answer.http().header("content-type")).isEqualTo(client.form().contentType());
-        assertThat(answer.http().headers()).doesNotContainKeys("grpc-status", "access-control-allow-origin", "vary");
-        assertThat(answer.status()).as(answer.text()).isZero();
-        assertThat(answer.messages()).hasSize(1);
-        ModelInferResponse response =
-                ModelInferResponse.parseFrom(answer.messages().getFirst());
-        assertThat(response.getId()).isEqualTo("one");
-        assertThat(response.getRawOutputContents(0)
+        GrpcWebResponse response = client.call("ModelInfer", request("simple", "one"));
+        assertThat(response.http().status()).isEqualTo(200);
+        assertThat(response.http().header("content-type"))
+                .isEqualTo(client.form().contentType());
+        assertThat(response.http().headers()).doesNotContainKeys("grpc-status", "access-control-allow-origin", "vary");
+        assertThat(response.status()).as(response.text()).isZero();
+        assertThat(response.messages()).hasSize(1);
+        ModelInferResponse inference =
+                ModelInferResponse.parseFrom(response.messages().getFirst());
+        assertThat(inference.getId()).isEqualTo("one");
+        assertThat(inference
+                        .getRawOutputContents(0)
                         .asReadOnlyByteBuffer()
                         .order(ByteOrder.LITTLE_ENDIAN)
                         .getInt(8))
@@ -115,10 +117,10 @@ class GrpcWebTest {
     @ParameterizedTest
     @MethodSource("clients")
     void stream_ofOneRequest(GrpcWebClient client) throws Exception {
-        GrpcWebAnswer answer = client.call("ModelStreamInfer", request("simple", "one"));
-        assertThat(answer.status()).as(answer.text()).isZero();
-        assertThat(answer.messages()).hasSize(1);
-        assertThat(ModelStreamInferResponse.parseFrom(answer.messages().getFirst())
+        GrpcWebResponse response = client.call("ModelStreamInfer", request("simple", "one"));
+        assertThat(response.status()).as(response.text()).isZero();
+        assertThat(response.messages()).hasSize(1);
+        assertThat(ModelStreamInferResponse.parseFrom(response.messages().getFirst())
                         .getInferResponse()
                         .getId())
                 .isEqualTo("one");
@@ -132,29 +134,30 @@ class GrpcWebTest {
             body.writeBytes(
                     GrpcWebClient.frame(0, request("simple", "request " + i).toByteArray()));
         }
-        GrpcWebAnswer answer =
+        GrpcWebResponse response =
                 client.send("ModelStreamInfer", body.toByteArray()).frames();
-        assertThat(answer.status()).as(answer.text()).isZero();
-        assertThat(answer.messages()).hasSize(300);
+        assertThat(response.status()).as(response.text()).isZero();
+        assertThat(response.messages()).hasSize(300);
     }
 
     @ParameterizedTest
     @MethodSource("clients")
     void failure_hasItsStatusInTheHeaders(GrpcWebClient client) throws Exception {
-        GrpcWebAnswer answer = client.call("ModelInfer", request("nothing", ""));
-        assertThat(answer.http().status()).isEqualTo(200);
-        assertThat(answer.http().header("content-type")).isEqualTo(client.form().contentType());
-        assertThat(answer.http().latin()).isEmpty();
-        assertThat(answer.status()).isEqualTo(5);
-        assertThat(answer.text()).contains("nothing");
+        GrpcWebResponse response = client.call("ModelInfer", request("nothing", ""));
+        assertThat(response.http().status()).isEqualTo(200);
+        assertThat(response.http().header("content-type"))
+                .isEqualTo(client.form().contentType());
+        assertThat(response.http().latin()).isEmpty();
+        assertThat(response.status()).isEqualTo(5);
+        assertThat(response.text()).contains("nothing");
     }
 
     @ParameterizedTest
     @MethodSource("clients")
     void errorInAStream_isAMessage(GrpcWebClient client) throws Exception {
-        GrpcWebAnswer answer = client.call("ModelStreamInfer", request("nothing", "one"));
-        assertThat(answer.status()).isZero();
-        assertThat(ModelStreamInferResponse.parseFrom(answer.messages().getFirst())
+        GrpcWebResponse response = client.call("ModelStreamInfer", request("nothing", "one"));
+        assertThat(response.status()).isZero();
+        assertThat(ModelStreamInferResponse.parseFrom(response.messages().getFirst())
                         .getErrorMessage())
                 .contains("nothing");
     }
@@ -162,9 +165,9 @@ class GrpcWebTest {
     @ParameterizedTest
     @MethodSource("versions")
     void response_hasTheFormThatIsAccepted(HttpVersion version) throws Exception {
-        Answer answer = binary(version).send("ServerLive", LIVE, "accept", "application/grpc-web-text");
-        assertThat(answer.header("content-type")).isEqualTo("application/grpc-web-text+proto");
-        assertThat(ServerLiveResponse.parseFrom(answer.frames().messages().getFirst())
+        WebResponse response = binary(version).send("ServerLive", LIVE, "accept", "application/grpc-web-text");
+        assertThat(response.header("content-type")).isEqualTo("application/grpc-web-text+proto");
+        assertThat(ServerLiveResponse.parseFrom(response.frames().messages().getFirst())
                         .getLive())
                 .isTrue();
     }
@@ -207,11 +210,11 @@ class GrpcWebTest {
         try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
             request("simple", "one").writeTo(gzip);
         }
-        Answer answer =
+        WebResponse response =
                 client.send("ModelInfer", GrpcWebClient.frame(1, packed.toByteArray()), "grpc-encoding", "gzip");
-        assertThat(answer.header("grpc-encoding")).isEqualTo("gzip");
-        assertThat(answer.frames().status()).as(answer.frames().text()).isZero();
-        assertThat(answer.frames().messages()).hasSize(1);
+        assertThat(response.header("grpc-encoding")).isEqualTo("gzip");
+        assertThat(response.frames().status()).as(response.frames().text()).isZero();
+        assertThat(response.frames().messages()).hasSize(1);
     }
 
     @ParameterizedTest
@@ -236,18 +239,18 @@ class GrpcWebTest {
 
     private static void expect(GrpcWebClient client, String method, byte[] body, int status, String text)
             throws Exception {
-        GrpcWebAnswer answer = client.send(method, body).frames();
-        assertThat(answer.http().status()).isEqualTo(200);
-        assertThat(answer.text()).contains(text);
-        assertThat(answer.status()).isEqualTo(status);
-        assertThat(answer.messages()).isEmpty();
+        GrpcWebResponse response = client.send(method, body).frames();
+        assertThat(response.http().status()).isEqualTo(200);
+        assertThat(response.text()).contains(text);
+        assertThat(response.status()).isEqualTo(status);
+        assertThat(response.messages()).isEmpty();
     }
 
     @ParameterizedTest
     @MethodSource("versions")
     void malformedText_isRefused(HttpVersion version) throws Exception {
         for (String body : List.of("AAAA AAAA", "AAAAAAA=====", "AAAA\r\nAAAA")) {
-            GrpcWebAnswer answer = text(version)
+            GrpcWebResponse response = text(version)
                     .ask(
                             "POST",
                             GrpcWebClient.SERVICE + "ServerLive",
@@ -255,10 +258,10 @@ class GrpcWebTest {
                             "content-type",
                             "application/grpc-web-text")
                     .frames();
-            assertThat(answer.status()).isEqualTo(3);
-            assertThat(answer.text()).contains("base64 is expected");
+            assertThat(response.status()).isEqualTo(3);
+            assertThat(response.text()).contains("base64 is expected");
         }
-        GrpcWebAnswer cut = text(version)
+        GrpcWebResponse cut = text(version)
                 .ask(
                         "POST",
                         GrpcWebClient.SERVICE + "ServerLive",
@@ -273,59 +276,60 @@ class GrpcWebTest {
     @MethodSource("versions")
     void otherContent_isRefused(HttpVersion version) throws Exception {
         String path = GrpcWebClient.SERVICE + "ServerLive";
-        GrpcWebAnswer json = binary(version)
+        GrpcWebResponse json = binary(version)
                 .ask("POST", path, LIVE, "content-type", "application/grpc-web+json")
                 .frames();
         assertThat(json.status()).isEqualTo(12);
         assertThat(json.text()).contains("application/grpc-web+proto or application/grpc-web-text+proto is expected");
-        GrpcWebAnswer coded = binary(version)
+        GrpcWebResponse coded = binary(version)
                 .send("ServerLive", LIVE, "content-encoding", "gzip")
                 .frames();
         assertThat(coded.status()).isEqualTo(12);
         assertThat(coded.text()).contains("header Content-Encoding: none is expected");
-        GrpcWebAnswer put = binary(version)
+        GrpcWebResponse put = binary(version)
                 .ask("PUT", path, LIVE, "content-type", "application/grpc-web")
                 .frames();
         assertThat(put.text()).contains("method POST is expected");
-        Answer plain = binary(version).ask("POST", path, LIVE, "content-type", "text/plain");
+        WebResponse plain = binary(version).ask("POST", path, LIVE, "content-type", "text/plain");
         assertThat(plain.status()).isEqualTo(404);
     }
 
     @ParameterizedTest
     @MethodSource("clients")
     void deadline_holds(GrpcWebClient client) throws Exception {
-        GrpcWebAnswer answer = client.send(
+        GrpcWebResponse response = client.send(
                         "ModelInfer",
                         GrpcWebClient.frame(0, request("simple", "").toByteArray()),
                         "grpc-timeout",
                         "1n")
                 .frames();
-        assertThat(answer.status()).isEqualTo(4);
+        assertThat(response.status()).isEqualTo(4);
     }
 
     @ParameterizedTest
     @MethodSource("clients")
     void management_staysRefused(GrpcWebClient client) throws Exception {
-        GrpcWebAnswer answer = client.call(
+        GrpcWebResponse response = client.call(
                 "RepositoryModelLoad",
                 RepositoryModelLoadRequest.newBuilder().setModelName("simple").build());
-        assertThat(answer.status()).isEqualTo(7);
+        assertThat(response.status()).isEqualTo(7);
     }
 
     @ParameterizedTest
     @MethodSource("clients")
     void requestId_isReturned(GrpcWebClient client) throws Exception {
-        GrpcWebAnswer answer = client.call("ServerLive", ServerLiveRequest.getDefaultInstance(), "x-request-id", "a-1");
-        assertThat(answer.http().header("x-request-id")).isEqualTo("a-1");
+        GrpcWebResponse response =
+                client.call("ServerLive", ServerLiveRequest.getDefaultInstance(), "x-request-id", "a-1");
+        assertThat(response.http().header("x-request-id")).isEqualTo("a-1");
     }
 
     @ParameterizedTest
     @MethodSource("versions")
     void withoutTheSetting_itIsNotServed(HttpVersion version) throws Exception {
         try (Stage off = stage(false)) {
-            Answer answer = new GrpcWebClient(off.port(), version, GrpcWebForm.BINARY).send("ServerLive", LIVE);
-            assertThat(answer.status()).isEqualTo(404);
-            assertThat(answer.latin()).isEqualTo("{\"error\":\"Not Found\"}");
+            WebResponse response = new GrpcWebClient(off.port(), version, GrpcWebForm.BINARY).send("ServerLive", LIVE);
+            assertThat(response.status()).isEqualTo(404);
+            assertThat(response.latin()).isEqualTo("{\"error\":\"Not Found\"}");
         }
     }
 

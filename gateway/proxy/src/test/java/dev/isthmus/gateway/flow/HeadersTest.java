@@ -89,7 +89,7 @@ class HeadersTest {
         FakeGrpcServer server = new FakeGrpcServer(new FakeGrpcServer.Script() {
             @Override
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
-                call.sendMessage(Infer.answer(Infer.request(message), 1).toByteArray());
+                call.sendMessage(Infer.responseTo(Infer.request(message), 1).toByteArray());
             }
 
             @Override
@@ -99,14 +99,14 @@ class HeadersTest {
                 call.close(Status.OK, trailers);
             }
         });
-        server.answerHeaders = sent();
+        server.responseHeaders = sent();
         return server;
     }
 
     private static FakeRestServer restServer() throws Exception {
         String headers = String.join("\r\n", SENT) + "\r\n";
         return FakeRestServer.that((request, out) -> {
-            write(out, ok(Infer.answerJson("m", "a", 1)).replace("Content-Length", headers + "Content-Length"));
+            write(out, ok(Infer.responseJson("m", "a", 1)).replace("Content-Length", headers + "Content-Length"));
             return true;
         });
     }
@@ -134,7 +134,7 @@ class HeadersTest {
                         method,
                         sent(),
                         Infer.request("m", "a", 1).toByteArray());
-                client.answer();
+                client.response();
                 expectListed(client.headers());
                 assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
                 Metadata trailer = method.equals("ModelInfer") ? client.headers() : client.trailers();
@@ -164,7 +164,7 @@ class HeadersTest {
                         method,
                         sent(),
                         Infer.request("m", "a", 1).toByteArray());
-                client.answer();
+                client.response();
                 expectListed(client.headers());
                 expectListed(Stage.posted(server).head().replace("Ag\r\n", "Ag==\r\n"));
             }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Abusive clients and servers are disconnected and counted; peers that merely look abusive are not. */
 class Http2AbuseTest {
     private static final String STREAM = "ModelStreamInfer";
-    private static final int ANSWERS = 20_000;
+    private static final int RESPONSES = 20_000;
     private static final int CALLS = 2000;
 
     /** Sends as many responses as the request says; none to "silent". */
@@ -30,7 +30,7 @@ class Http2AbuseTest {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             for (int i = 0; i < Infer.value(Infer.request(message)); i++) {
-                call.sendMessage(Infer.enveloped(Infer.answer(Infer.request(message), i)));
+                call.sendMessage(Infer.enveloped(Infer.responseTo(Infer.request(message), i)));
             }
         }
     };
@@ -50,18 +50,18 @@ class Http2AbuseTest {
         server.close();
     }
 
-    private GrpcClient open(int answers) {
+    private GrpcClient open(int responses) {
         GrpcClient client =
                 GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, Integer.MAX_VALUE);
-        return client.send(Infer.request("m", "a", answers).toByteArray());
+        return client.send(Infer.request("m", "a", responses).toByteArray());
     }
 
     @Test
-    void manySmallAnswers_allArrive() throws Exception {
-        GrpcClient client = open(ANSWERS);
+    void manySmallResponses_allArrive() throws Exception {
+        GrpcClient client = open(RESPONSES);
         client.end();
-        for (int i = 0; i < ANSWERS; i++) {
-            assertThat(Infer.value(Infer.envelope(client.answer()).getInferResponse()))
+        for (int i = 0; i < RESPONSES; i++) {
+            assertThat(Infer.value(Infer.envelope(client.response()).getInferResponse()))
                     .isEqualTo(i);
         }
         assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
@@ -70,12 +70,13 @@ class Http2AbuseTest {
     @Test
     void cancelledCallsBesideAHealthyOne_leaveItAlone() throws Exception {
         GrpcClient healthy = open(1);
-        healthy.answer();
+        healthy.response();
         for (int i = 0; i < CALLS; i++) {
             open(0).cancel();
         }
         healthy.send(Infer.request("m", "b", 1).toByteArray());
-        assertThat(Infer.envelope(healthy.answer()).getInferResponse().getId()).isEqualTo("b");
+        assertThat(Infer.envelope(healthy.response()).getInferResponse().getId())
+                .isEqualTo("b");
         healthy.end();
         assertThat(healthy.status().getCode()).isEqualTo(Status.Code.OK);
         assertThat(stage.proxy().meters().find("isthmus.http2.abuse").counters())

@@ -21,7 +21,7 @@ final class Infer {
     }
 
     /** A response as JSON, as the gateway writes it. */
-    static String answerJson(String model, String id, int value) {
+    static String responseJson(String model, String id, int value) {
         return "{\"id\":\"" + id + "\",\"model_name\":\"" + model
                 + "\",\"outputs\":[{\"name\":\"OUTPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[" + value
                 + "]}]}";
@@ -64,11 +64,11 @@ final class Infer {
     }
 
     /** A response to the request, with its model and id, and this number. */
-    static ModelInferResponse answer(ModelInferRequest request, int value) {
-        return answer(request, number(value));
+    static ModelInferResponse responseTo(ModelInferRequest request, int value) {
+        return responseTo(request, number(value));
     }
 
-    static ModelInferResponse answer(ModelInferRequest request, ByteString content) {
+    static ModelInferResponse responseTo(ModelInferRequest request, ByteString content) {
         return ModelInferResponse.newBuilder()
                 .setModelName(request.getModelName())
                 .setId(request.getId())

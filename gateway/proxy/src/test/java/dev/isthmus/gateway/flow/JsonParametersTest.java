@@ -129,36 +129,36 @@ class JsonParametersTest {
     /** A response of MLServer's dialect with parameters everywhere; all of them must be returned on either path. */
     @ParameterizedTest
     @FieldSource("VALUES")
-    void ofAnswers_reachRestClients_andNotGrpcClients(String value) throws Exception {
+    void ofResponses_reachRestClients_andNotGrpcClients(String value) throws Exception {
         String parameters = "\"parameters\":{\"p\":" + value + ",\"q\":1}";
-        String answer = "{\"model_name\":\"m\",\"id\":\"7\"," + parameters
+        String json = "{\"model_name\":\"m\",\"id\":\"7\"," + parameters
                 + ",\"outputs\":[{\"name\":\"y\",\"shape\":[1],\"datatype\":\"FP32\"," + parameters
                 + ",\"data\":[1.5]}]}";
-        String latin = new String(answer.getBytes(UTF_8), ISO_8859_1);
-        try (FakeRestServer answering = FakeRestServer.sending(FakeRestServer.ok(latin));
-                Stage asked = Stage.of(Stage.rest(answering, ServerDialect.MLSERVER));
-                Http1Client rest = asked.http1()) {
+        String latin = new String(json.getBytes(UTF_8), ISO_8859_1);
+        try (FakeRestServer restServer = FakeRestServer.sending(FakeRestServer.ok(latin));
+                Stage restStage = Stage.of(Stage.rest(restServer, ServerDialect.MLSERVER));
+                Http1Client rest = restStage.http1()) {
             String input = "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}]";
             String asItCame =
                     rest.post("/v2/models/m/infer", input + "}").response().text();
-            assertThat(asItCame).isEqualTo(answer);
+            assertThat(asItCame).isEqualTo(json);
             Http1Client.Response written = rest.post(
                             "/v2/models/m/infer", input + ",\"parameters\":{\"binary_data_output\":true}}")
                     .response();
             int length = Integer.parseInt(written.header("inference-header-content-length"));
             JsonNode head = JSON.readTree(written.latin().substring(0, length).getBytes(ISO_8859_1));
-            JsonNode whole = JSON.readTree(answer);
+            JsonNode whole = JSON.readTree(json);
             assertThat(head.path("parameters")).isEqualTo(whole.path("parameters"));
             assertThat(head.at("/outputs/0/parameters/p")).isEqualTo(whole.at("/outputs/0/parameters/p"));
             assertThat(head.at("/outputs/0/parameters/binary_data_size").asInt())
                     .isEqualTo(4);
 
             GrpcClient grpcClient = GrpcClient.ask(
-                    asked.channel(),
+                    restStage.channel(),
                     "ModelInfer",
                     new Metadata(),
                     Infer.request("m", "a", 1).toByteArray());
-            ModelInferResponse response = Infer.response(grpcClient.answer());
+            ModelInferResponse response = Infer.response(grpcClient.response());
             assertThat(response.getParametersMap()).containsOnlyKeys("q");
             assertThat(response.getOutputs(0).getParametersMap()).containsOnlyKeys("q");
         }

@@ -38,7 +38,7 @@ class LargeRequestsTest {
 
     private static FakeGrpcServer server() throws Exception {
         return new FakeGrpcServer((call, message) ->
-                call.sendMessage(Infer.answer(Infer.request(message), 1).toByteArray()));
+                call.sendMessage(Infer.responseTo(Infer.request(message), 1).toByteArray()));
     }
 
     @BeforeEach
@@ -106,7 +106,7 @@ class LargeRequestsTest {
             throws Exception {
         GrpcClient client = GrpcClient.ask(channel, INFER, new Metadata(), sent.toByteArray());
         assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-        assertThat(Infer.response(client.answer()).getModelName()).isEqualTo(sent.getModelName());
+        assertThat(Infer.response(client.response()).getModelName()).isEqualTo(sent.getModelName());
         assertThat(Infer.request(FakeGrpcServer.next(server.messages)).equals(expected))
                 .isTrue();
         assertThat(server.messages).isEmpty();
@@ -121,8 +121,8 @@ class LargeRequestsTest {
 
     @ParameterizedTest
     @CsvSource({"renamed, quite_another_name, 12", "unnamed, m, ''"})
-    void request_ofAModelWithAnotherName_isRenamed(String asked, String name, String version) throws Exception {
-        ModelInferRequest.Builder request = request(asked);
+    void request_ofAModelWithAnotherName_isRenamed(String requested, String name, String version) throws Exception {
+        ModelInferRequest.Builder request = request(requested);
         assertArrives(
                 one,
                 request.build(),

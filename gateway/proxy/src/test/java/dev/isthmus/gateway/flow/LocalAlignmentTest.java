@@ -80,9 +80,9 @@ class LocalAlignmentTest {
                 .addRawInputContents(ByteString.copyFrom(numbers))
                 .build()
                 .toByteArray();
-        GrpcClient answered = GrpcClient.ask(stage.channel(), "ModelInfer", new Metadata(), request);
+        GrpcClient client = GrpcClient.ask(stage.channel(), "ModelInfer", new Metadata(), request);
         return HexFormat.of()
-                .formatHex(ModelInferResponse.parseFrom(answered.answer())
+                .formatHex(ModelInferResponse.parseFrom(client.response())
                         .getRawOutputContents(0)
                         .toByteArray());
     }

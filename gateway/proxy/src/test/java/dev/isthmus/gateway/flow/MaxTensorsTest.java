@@ -40,23 +40,23 @@ class MaxTensorsTest {
     private Http1Client http1;
 
     /** Responds with as many outputs as the number at the end of the request's id. */
-    private static ModelInferResponse answer(ModelInferRequest request) {
-        ModelInferResponse.Builder answer =
+    private static ModelInferResponse response(ModelInferRequest request) {
+        ModelInferResponse.Builder response =
                 ModelInferResponse.newBuilder().setModelName("m").setId(request.getId());
         for (int i = 0; i < Integer.parseInt(request.getId()); i++) {
-            answer.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
+            response.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
                             .setName("y" + i)
                             .setDatatype("UINT8")
                             .addShape(1))
                     .addRawOutputContents(ByteString.copyFrom(new byte[1]));
         }
-        return answer.build();
+        return response.build();
     }
 
     @BeforeEach
     void start() throws Exception {
         grpc = new FakeGrpcServer((call, message) ->
-                call.sendMessage(answer(Infer.request(message)).toByteArray()));
+                call.sendMessage(response(Infer.request(message)).toByteArray()));
         rest = FakeRestServer.that((seen, out) -> {
             int count = seen.body().contains("\"4\"") ? 4 : 1;
             FakeRestServer.write(
@@ -221,7 +221,7 @@ class MaxTensorsTest {
     /** Tensors of forwarded messages are not counted. */
     @ParameterizedTest
     @CsvSource({"grpc", "rest"})
-    void answer_ofMore_isTheServersFault(String model) throws Exception {
+    void response_ofMore_isTheServersFault(String model) throws Exception {
         String json = "{\"id\":\"4\",\"inputs\":[" + jsonTensors("x", 1) + "]}";
         if (model.equals("grpc")) {
             Http1Client.Response response =

@@ -88,9 +88,9 @@ class MemoryOfCallsTest {
                 .array();
     }
 
-    private static byte[] answer(int bytes) {
+    private static byte[] response(int bytes) {
         return framed(
-                Infer.answer(REQUEST, ByteString.copyFrom(new byte[bytes])).toByteArray());
+                Infer.responseTo(REQUEST, ByteString.copyFrom(new byte[bytes])).toByteArray());
     }
 
     @Test
@@ -148,23 +148,23 @@ class MemoryOfCallsTest {
     }
 
     @Test
-    void gatheredRequest_countsUntilItsAnswerComes() throws Exception {
+    void gatheredRequest_countsUntilItsResponseComes() throws Exception {
         String json = "{\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[" + MIB / 2 + "],\"data\":[1"
                 + ",1".repeat(MIB / 2 - 1) + "]}]}";
         Http2Client.Response call = client.post(REST, json);
         PartsServer.Inference inference = server.next();
         awaitUsed(2 * MIB, 2 * MIB + MIB / 4);
-        byte[] answer = answer(4);
-        inference.head().data(answer, 0, answer.length).end("0");
+        byte[] response = response(4);
+        inference.head().data(response, 0, response.length).end("0");
         assertThat(call.head().status()).hasToString("200");
         awaitUsed(0, 0);
     }
 
     @Test
-    void gatheredAnswer_countsAsAWholeFromItsBeginning() throws Exception {
+    void gatheredResponse_countsAsAWholeFromItsBeginning() throws Exception {
         Http2Client.Response call = client.post(REST, JSON);
-        byte[] answer = answer(2 * MIB);
-        server.next().head().data(answer, 0, MIB);
+        byte[] response = response(2 * MIB);
+        server.next().head().data(response, 0, MIB);
         awaitUsed(2 * MIB, 2 * MIB + 1000);
         call.cancel();
         awaitUsed(0, 0);
@@ -172,13 +172,13 @@ class MemoryOfCallsTest {
 
     /** Otherwise each would hold part of the memory, and none would complete. */
     @Test
-    void gatheredAnswersThatDoNotAllFit_areRefusedFromTheFirstThatDoesNot() throws Exception {
-        byte[] answer = answer(3 * MIB / 2);
+    void gatheredResponsesThatDoNotAllFit_areRefusedFromTheFirstThatDoesNot() throws Exception {
+        byte[] response = response(3 * MIB / 2);
         List<Http2Client.Response> calls = new ArrayList<>();
         List<PartsServer.Inference> begun = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             calls.add(client.post(REST, JSON));
-            begun.add(server.next().head().data(answer, 0, MIB));
+            begun.add(server.next().head().data(response, 0, MIB));
             if (i < 2) {
                 double held = (i + 1) * 1.5 * MIB;
                 awaitUsed(held, held + 1000);
@@ -186,33 +186,33 @@ class MemoryOfCallsTest {
         }
         assertThat(calls.getLast().head().status()).hasToString("503");
         for (int i = 0; i < 2; i++) {
-            begun.get(i).data(answer, MIB, answer.length).end("0");
+            begun.get(i).data(response, MIB, response.length).end("0");
             assertThat(calls.get(i).head().status()).hasToString("200");
         }
     }
 
     @Test
-    void gatheredAnswerBeyondTheBudget_failsItsCallOnly_andIsNotAskedForAgain() throws Exception {
+    void gatheredResponseBeyondTheBudget_failsItsCallOnly_andIsNotCalledForAgain() throws Exception {
         Http2Client.Response call = client.post(REST, JSON);
-        byte[] answer = answer(2 * BUDGET);
-        server.next().head().data(answer, 0, answer.length);
+        byte[] response = response(2 * BUDGET);
+        server.next().head().data(response, 0, response.length);
         assertThat(call.head().status()).hasToString("503");
         assertThat(call.head().get("retry-after")).hasToString("1");
         assertThat(call.body()).contains("memory limit of ");
         awaitUsed(0, 0);
         assertThat(server.inferences).isEmpty();
         Http2Client.Response next = client.post(REST, JSON);
-        byte[] small = answer(4);
+        byte[] small = response(4);
         server.next().head().data(small, 0, small.length).end("0");
         assertThat(next.head().status()).hasToString("200");
     }
 
     @Test
-    void answerOfAClientThatDoesNotRead_countsUntilItGoes() throws Exception {
+    void responseOfAClientThatDoesNotRead_countsUntilItGoes() throws Exception {
         Http2Client.Response call = client.post(REST, JSON);
         call.reading(false);
-        byte[] answer = answer(3 * MIB / 2);
-        server.next().head().data(answer, 0, answer.length).end("0");
+        byte[] response = response(3 * MIB / 2);
+        server.next().head().data(response, 0, response.length).end("0");
         // The tensor, and part of its text.
         awaitUsed(3 * MIB / 2, 3 * MIB / 2 + (400 << 10));
         call.cancel();
@@ -220,11 +220,11 @@ class MemoryOfCallsTest {
     }
 
     @Test
-    void answerOfAClientThatReadsLater_countsUntilItIsRead() throws Exception {
+    void responseOfAClientThatReadsLater_countsUntilItIsRead() throws Exception {
         Http2Client.Response call = client.post(REST, JSON);
         call.reading(false);
-        byte[] answer = answer(3 * MIB / 2);
-        server.next().head().data(answer, 0, answer.length).end("0");
+        byte[] response = response(3 * MIB / 2);
+        server.next().head().data(response, 0, response.length).end("0");
         awaitUsed(3 * MIB / 2, 3 * MIB / 2 + (400 << 10));
         call.reading(true);
         assertThat(call.body()).endsWith("]}]}");
@@ -232,7 +232,7 @@ class MemoryOfCallsTest {
     }
 
     @Test
-    void grpcAnswerOfAClientThatReadsLater_countsUntilItIsRead() throws Exception {
+    void grpcResponseOfAClientThatReadsLater_countsUntilItIsRead() throws Exception {
         Http2Client.Response call = client.post(
                 GRPC + "ModelInfer",
                 framed(REQUEST.toByteArray()),
@@ -241,8 +241,8 @@ class MemoryOfCallsTest {
                 "te",
                 "trailers");
         call.reading(false);
-        byte[] answer = answer(MIB / 4);
-        server.next().head().data(answer, 0, answer.length).end("0");
+        byte[] response = response(MIB / 4);
+        server.next().head().data(response, 0, response.length).end("0");
         awaitUsed(1, MIB);
         call.reading(true);
         assertThat(call.trailers().get("grpc-status")).hasToString("0");
@@ -250,18 +250,18 @@ class MemoryOfCallsTest {
     }
 
     @Test
-    void answerOverHttp1OfAClientThatDoesNotRead_countsUntilItIsRead() throws Exception {
+    void responseOverHttp1OfAClientThatDoesNotRead_countsUntilItIsRead() throws Exception {
         try (Http1Client slow = stage.http1()) {
             slow.post(REST, JSON);
-            byte[] answer = answer(3 * MIB / 2);
-            server.next().head().data(answer, 0, answer.length).end("0");
+            byte[] response = response(3 * MIB / 2);
+            server.next().head().data(response, 0, response.length).end("0");
             assertThat(slow.response().status()).isEqualTo(200);
             awaitUsed(0, 0);
         }
     }
 
     @Test
-    void passedAnswerOfAClientThatDoesNotRead_countsWhatWaits() throws Exception {
+    void passedResponseOfAClientThatDoesNotRead_countsWhatWaits() throws Exception {
         Http2Client.Response call = client.post(
                 GRPC + "ModelInfer",
                 framed(REQUEST.toByteArray()),
@@ -270,15 +270,15 @@ class MemoryOfCallsTest {
                 "te",
                 "trailers");
         call.reading(false);
-        byte[] answer = answer(2 * BUDGET);
-        server.next().head().data(answer, 0, answer.length).end("0");
+        byte[] response = response(2 * BUDGET);
+        server.next().head().data(response, 0, response.length).end("0");
         awaitUsed(1, MIB);
         call.cancel();
         awaitUsed(0, 0);
     }
 
     @Test
-    void answersOverHttp2_countUntilTheyAreRead() throws Exception {
+    void responsesOverHttp2_countUntilTheyAreRead() throws Exception {
         for (String path : List.of(GRPC + "ModelInfer", REST)) {
             boolean grpc = path.startsWith(GRPC);
             Http2Client.Response call = grpc
@@ -286,8 +286,8 @@ class MemoryOfCallsTest {
                             path, framed(REQUEST.toByteArray()), "content-type", "application/grpc", "te", "trailers")
                     : client.post(path, JSON);
             call.reading(false);
-            byte[] answer = answer(MIB / 4);
-            server.next().head().data(answer, 0, answer.length).end("0");
+            byte[] response = response(MIB / 4);
+            server.next().head().data(response, 0, response.length).end("0");
             awaitUsed(1, 2 * MIB);
             call.reading(true);
             call.trailers();

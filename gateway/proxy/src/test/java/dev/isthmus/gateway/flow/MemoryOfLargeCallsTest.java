@@ -31,8 +31,8 @@ class MemoryOfLargeCallsTest {
 
     private final CountDownLatch received = new CountDownLatch(CALLS);
 
-    /** Answers when it has received all requests. */
-    private boolean answer(boolean inference, OutputStream out) throws IOException {
+    /** Responds when it has received all requests. */
+    private boolean respond(boolean inference, OutputStream out) throws IOException {
         if (!inference) {
             FakeRestServer.write(out, FakeRestServer.ok("{}"));
             return true;
@@ -74,7 +74,7 @@ class MemoryOfLargeCallsTest {
     @Test
     void callsThatFit_areServed() throws Exception {
         try (FakeRestServer server =
-                        FakeRestServer.that((seen, out) -> answer(seen.head().startsWith("POST"), out));
+                        FakeRestServer.that((seen, out) -> respond(seen.head().startsWith("POST"), out));
                 Stage stage = Stage.taking(
                         2 * TENSOR,
                         TestConfigs.with(

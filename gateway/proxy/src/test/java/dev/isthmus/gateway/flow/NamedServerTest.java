@@ -14,8 +14,8 @@ class NamedServerTest {
 
     @Test
     void firstCall_findsTheServerAndNamesIt() throws Exception {
-        String answer = FakeRestServer.ok(Infer.answerJson("m", "", 5));
-        try (FakeRestServer server = FakeRestServer.sending(answer)) {
+        String response = FakeRestServer.ok(Infer.responseJson("m", "", 5));
+        try (FakeRestServer server = FakeRestServer.sending(response)) {
             Endpoint named = new Endpoint("localhost", server.endpoint().port());
             try (Stage stage = Stage.of(Stage.upstream(
                             UpstreamProtocol.REST, named, ServerDialect.GENERIC, BinaryTensorData.FALSE, false));

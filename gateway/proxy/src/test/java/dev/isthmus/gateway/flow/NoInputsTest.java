@@ -29,7 +29,7 @@ class NoInputsTest {
     @BeforeEach
     void start() throws Exception {
         grpc = new FakeGrpcServer((call, message) -> call.sendMessage(
-                Infer.answer(Infer.request(message), Infer.number(9)).toByteArray()));
+                Infer.responseTo(Infer.request(message), Infer.number(9)).toByteArray()));
         rest = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"OUTPUT0\","
                 + "\"datatype\":\"INT32\",\"shape\":[1],\"data\":[9]}]}"));
         stage = new Stage(
@@ -89,10 +89,10 @@ class NoInputsTest {
     void ofAGrpcClient_goesOn(String model) throws Exception {
         GrpcClient call = ask(model);
         assertThat(call.status().getCode()).isEqualTo(Status.Code.OK);
-        ModelInferResponse answer = Infer.response(call.answer());
+        ModelInferResponse response = Infer.response(call.response());
         // Contents are typed only for clients that sent such.
-        assertThat(answer.getRawOutputContentsCount()).isEqualTo(1);
-        assertThat(Infer.value(answer)).isEqualTo(9);
+        assertThat(response.getRawOutputContentsCount()).isEqualTo(1);
+        assertThat(Infer.value(response)).isEqualTo(9);
         expectArrived(model);
     }
 

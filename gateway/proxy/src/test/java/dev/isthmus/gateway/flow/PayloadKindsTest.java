@@ -60,7 +60,7 @@ class PayloadKindsTest {
         } else if (head.contains("/generate ")) {
             write(out, ok(GENERATED));
         } else {
-            write(out, ok(head.startsWith("POST") ? Infer.answerJson("m", "a", 5) : METADATA));
+            write(out, ok(head.startsWith("POST") ? Infer.responseJson("m", "a", 5) : METADATA));
         }
         return true;
     }
@@ -163,7 +163,7 @@ class PayloadKindsTest {
             post(stage, "m/infer", Infer.json("a", 7), 200, "X-Request-Id: r-1");
             JsonNode event = combined("r-1");
             assertThat(event.path("request")).isEqualTo(JSON.readTree(Infer.json("a", 7)));
-            assertThat(event.path("response")).isEqualTo(JSON.readTree(Infer.answerJson("m", "a", 5)));
+            assertThat(event.path("response")).isEqualTo(JSON.readTree(Infer.responseJson("m", "a", 5)));
             post(stage, "m/infer", "\1\2\3", 200, "Inference-Header-Content-Length: 0", "X-Request-Id: r-2");
             assertThat(combined("r-2").path("request_base64").asText()).isEqualTo("AQID");
             post(stage, "m/generate", GENERATE, 200, "X-Request-Id: r-3");

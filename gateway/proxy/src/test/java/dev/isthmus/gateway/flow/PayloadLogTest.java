@@ -59,9 +59,9 @@ class PayloadLogTest {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
-            var answer = Infer.answer(request, request.getRawInputContents(0));
+            var response = Infer.responseTo(request, request.getRawInputContents(0));
             boolean stream = call.getMethodDescriptor().getFullMethodName().endsWith("ModelStreamInfer");
-            call.sendMessage(stream ? Infer.enveloped(answer) : answer.toByteArray());
+            call.sendMessage(stream ? Infer.enveloped(response) : response.toByteArray());
         }
     }
 
@@ -177,7 +177,7 @@ class PayloadLogTest {
         SentEvent request = events.request();
         SentEvent response = events.response();
         assertThat(request.text()).isEqualTo(Infer.json("a", 7));
-        assertThat(response.text()).isEqualTo(Infer.answerJson("m", "a", 7));
+        assertThat(response.text()).isEqualTo(Infer.responseJson("m", "a", 7));
         for (SentEvent each : events.both()) {
             assertThat(each.attribute("id")).isEqualTo("r-1");
             assertThat(each.attribute("inferenceservicename")).isEqualTo("m");
@@ -213,11 +213,11 @@ class PayloadLogTest {
         for (int i = 1; i <= 2; i++) {
             stream.send(Infer.request("m", "s" + i, i).toByteArray());
             stream.send(Infer.request("n", "not", i).toByteArray());
-            stream.answer();
-            stream.answer();
+            stream.response();
+            stream.response();
         }
         stream.send(Infer.request("unknown", "u", 1).toByteArray());
-        stream.answer();
+        stream.response();
         stream.end();
         assertThat(stream.status().isOk()).isTrue();
         Map<String, SentEvent> events = new HashMap<>();
@@ -276,7 +276,7 @@ class PayloadLogTest {
         EventPair events = sink.pair();
         assertThat(events.request().text()).isEqualTo("{\"id\":\"a\",\"inputs\":[]}");
         assertThat(events.request().attribute("tensorsomitted")).isEqualTo("true");
-        assertThat(events.response().text()).isEqualTo(Infer.answerJson("m", "a", 7));
+        assertThat(events.response().text()).isEqualTo(Infer.responseJson("m", "a", 7));
     }
 
     /** Requests and responses of this size pass in parts. */

@@ -41,7 +41,7 @@ class ProxiesInFrontTest {
 
     private static FakeRestServer server() throws Exception {
         return FakeRestServer.that((request, out) -> {
-            write(out, ok(Infer.answerJson("m", "a", 1)));
+            write(out, ok(Infer.responseJson("m", "a", 1)));
             return true;
         });
     }

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.flow;
 
-import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
@@ -13,6 +12,7 @@ import dev.isthmus.gateway.dispatch.AddedLayers;
 import dev.isthmus.gateway.dispatch.CallerAccess;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
+import dev.isthmus.gateway.dispatch.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
@@ -40,26 +40,20 @@ import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.redis.FleetSharing;
-import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
-import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.Drain;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.Listener;
-import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.message.WireLimits;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -69,10 +63,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -216,7 +208,7 @@ public final class ProxyServer implements AutoCloseable {
         Upstreams made = new Upstreams(config, upstreams);
         made.awaitResolution(config);
         made.awaitLocalModels(state::ending);
-        InferRules rules = rules(config);
+        InferRules rules = InferRules.of(config);
         ControlPlane[] plane = new ControlPlane[1];
         String fallback = config.defaultUpstream();
         RoutingTable routes = new RoutingTable(
@@ -225,13 +217,13 @@ public final class ProxyServer implements AutoCloseable {
                 fallback == null ? null : made.required(fallback),
                 () -> plane[0].discovered(),
                 SelectionState.of(System::nanoTime));
-        CallerAccess callers = new CallerAccess(authenticator, open(config), AccessPolicy.of(config), access);
+        CallerAccess callers = CallerAccess.of(config, authenticator, access);
         plane[0] =
                 control.of(new ControlPlane.DataPlane(config, made, upstreams, routes, rules.limits(), callers, state));
         Transcoder transcoder = new Transcoder(rules.limits());
         RoutePolicyTable policies = new RoutePolicyTable(
                 routes,
-                concurrency(config),
+                Admission.ConcurrencyLimits.of(config),
                 transcoder,
                 new RoutePolicyTable.PolicyResources(
                         meters, System::nanoTime, shadows, sharing.ramps(), memory, sharing.counters()),
@@ -243,7 +235,7 @@ public final class ProxyServer implements AutoCloseable {
                 callers,
                 payloads,
                 routes,
-                (route, model) -> key(plane[0], route, model),
+                RouteKeys.of(calls, plane[0]::lists),
                 policies);
         AddedLayers added = new AddedLayers(config.layers(), meters);
         Service stack = ProxyStack.of(
@@ -251,34 +243,6 @@ public final class ProxyServer implements AutoCloseable {
         IngressSettings settings =
                 IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), connectionPolicies);
         return new Configured(config, made, routes, policies, authenticator, plane[0], added, stack, settings);
-    }
-
-    private static InferRules rules(GatewayConfig config) {
-        WireLimits limits = WireLimits.DEFAULT
-                .withBodyBytes(config.limits().maxBodySize())
-                .withTensors(config.limits().maxTensors());
-        return new InferRules(limits, config.answers().nonFinite());
-    }
-
-    private static Admission.ConcurrencyLimits concurrency(GatewayConfig config) {
-        AuthenticationConfig authentication = config.authentication();
-        return new Admission.ConcurrencyLimits(
-                config.limits().maxRequests(), authentication == null ? 0 : authentication.maxRequests());
-    }
-
-    private static Set<String> open(GatewayConfig config) {
-        return config.listeners().stream()
-                .filter(ListenerExposure::isOpen)
-                .map(Listener::label)
-                .collect(Collectors.toUnmodifiableSet());
-    }
-
-    private String key(ControlPlane plane, @Nullable Route route, ModelRef model) {
-        if (route == null) {
-            return "other";
-        }
-        boolean found = route.key().equals(RoutingTable.DEFAULT) || route.key().equals(RoutingTable.DISCOVERED);
-        return found && plane.lists(model.name()) ? calls.named(model.name(), route.key()) : route.key();
     }
 
     private void begin(Configured next) {

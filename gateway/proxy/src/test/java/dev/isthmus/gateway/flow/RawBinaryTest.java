@@ -31,7 +31,7 @@ class RawBinaryTest {
             call.sendMessage(metadata(message));
         } else {
             call.sendMessage(
-                    Infer.answer(Infer.request(message), Infer.number(9)).toByteArray());
+                    Infer.responseTo(Infer.request(message), Infer.number(9)).toByteArray());
         }
     }
 
@@ -109,7 +109,7 @@ class RawBinaryTest {
     }
 
     @Test
-    void answer_isBinary() throws Exception {
+    void response_isBinary() throws Exception {
         Http1Client.Response response =
                 client.post(path("FP32:-1"), new byte[4], RAW).response();
         int length = Integer.parseInt(response.header("inference-header-content-length"));
@@ -153,7 +153,7 @@ class RawBinaryTest {
     }
 
     @Test
-    void metadata_thatFail_areTheAnswer() throws Exception {
+    void metadata_thatFail_areTheResponse() throws Exception {
         try (FakeGrpcServer failing = new FakeGrpcServer(
                         (call, message) -> call.close(Status.NOT_FOUND.withDescription("no such"), new Metadata()));
                 Stage other = Stage.of(Stage.grpc(failing, ServerDialect.TRITON));
@@ -192,7 +192,7 @@ class RawBinaryTest {
                     String metadata = "{\"name\":\"m\",\"platform\":\"\",\"inputs\":[{\"name\":\"x\",\"datatype\":"
                             + "\"UINT8\",\"shape\":[-1]}],\"outputs\":[]}";
                     boolean infer = request.head().startsWith("POST");
-                    FakeRestServer.write(out, FakeRestServer.ok(infer ? Infer.answerJson("m", "", 5) : metadata));
+                    FakeRestServer.write(out, FakeRestServer.ok(infer ? Infer.responseJson("m", "", 5) : metadata));
                     return true;
                 });
                 Stage other = Stage.of(Stage.upstream(

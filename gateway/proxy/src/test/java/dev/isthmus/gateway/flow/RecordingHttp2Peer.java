@@ -109,8 +109,8 @@ final class RecordingHttp2Peer implements AutoCloseable {
         }
 
         /** Responds to an inference with a number, and ends it. */
-        void answer(String id) {
-            byte[] framed = Infer.framed(Infer.answer(Infer.request("m", id, 0), 1));
+        void respond(String id) {
+            byte[] framed = Infer.framed(Infer.responseTo(Infer.request("m", id, 0), 1));
             headers(false, ":status", "200", "content-type", "application/grpc");
             data(framed, 0, framed.length, false);
             headers(true, "grpc-status", "0");

@@ -3,8 +3,8 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.flow.GrpcWebClient.Answer;
 import dev.isthmus.gateway.flow.GrpcWebClient.HttpVersion;
+import dev.isthmus.gateway.flow.GrpcWebClient.WebResponse;
 import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.http2.Http2Client;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -36,7 +36,7 @@ class RefusedRequestsTest {
                 GatewayConfig.embedded(),
                 Map.of(
                         "answers",
-                        Stage.ANSWERS,
+                        Stage.RESPONSES,
                         "limits",
                         TestConfigs.with(GatewayConfig.DEFAULT.limits(), Map.of("maxBodySize", Stage.LIMIT))));
         stage = Stage.with(
@@ -140,15 +140,15 @@ class RefusedRequestsTest {
     void grpcWebCall_beforeItIsACall(String code, String method, String body) throws Exception {
         for (HttpVersion version : HttpVersion.values()) {
             long before = counted("grpc_web", "unknown", code);
-            Answer answer = new GrpcWebClient(stage.port(), version, GrpcWebForm.TEXT)
+            WebResponse response = new GrpcWebClient(stage.port(), version, GrpcWebForm.TEXT)
                     .ask(
                             "POST",
                             GrpcWebClient.SERVICE + method,
                             body.getBytes(StandardCharsets.US_ASCII),
                             "content-type",
                             "application/grpc-web-text");
-            assertThat(answer.status()).isEqualTo(200);
-            assertThat(answer.frames().status()).isPositive();
+            assertThat(response.status()).isEqualTo(200);
+            assertThat(response.frames().status()).isPositive();
             expectOneMore("grpc_web", "unknown", code, before);
         }
     }

@@ -19,7 +19,7 @@ class RequestIdsTest {
 
     private static FakeRestServer server() throws Exception {
         return FakeRestServer.sending("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
-                + Infer.answerJson("m", "a", 1).length() + "\r\n\r\n" + Infer.answerJson("m", "a", 1));
+                + Infer.responseJson("m", "a", 1).length() + "\r\n\r\n" + Infer.responseJson("m", "a", 1));
     }
 
     private static String sent(FakeRestServer server) throws Exception {

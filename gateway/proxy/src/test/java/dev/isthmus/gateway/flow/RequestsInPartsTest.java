@@ -113,26 +113,26 @@ class RequestsInPartsTest {
     @Test
     void firstBytes_areAtTheServer_beforeTheClientHasSentTheLast() throws Exception {
         byte[] message = framed(request("m", LARGE));
-        RecordingHttp2Peer.Stream asked = half(message);
+        RecordingHttp2Peer.Stream stream = half(message);
         RecordingHttp2Peer.Stream call = begun();
         call.open(LARGE);
         awaitReceived(call, message.length / 2);
-        asked.data(message, message.length / 2, message.length, true);
+        stream.data(message, message.length / 2, message.length, true);
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
         assertThat(Arrays.equals(call.content(), message)).isTrue();
-        call.answer("1");
-        assertThat(asked.status()).isEqualTo("0");
-        assertThat(asked.received()).isPositive();
+        call.respond("1");
+        assertThat(stream.status()).isEqualTo("0");
+        assertThat(stream.received()).isPositive();
     }
 
     @Test
     void head_thatComesByteByByte_passes() throws Exception {
         byte[] message = framed(request("m", LARGE));
-        RecordingHttp2Peer.Stream asked = client.infer();
+        RecordingHttp2Peer.Stream stream = client.infer();
         for (int i = 0; i < 60; i++) {
-            asked.data(message, i, i + 1, false);
+            stream.data(message, i, i + 1, false);
         }
-        asked.data(message, 60, message.length, true);
+        stream.data(message, 60, message.length, true);
         RecordingHttp2Peer.Stream call = begun();
         call.open(LARGE);
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
@@ -140,13 +140,13 @@ class RequestsInPartsTest {
     }
 
     /** Sends the rest as the gateway's windows allow. */
-    private static void sendRest(RecordingHttp2Peer.Stream asked, byte[] message, int from) {
+    private static void sendRest(RecordingHttp2Peer.Stream stream, byte[] message, int from) {
         int sent = from;
         while (sent < message.length) {
             int before = sent;
-            await().atMost(Duration.ofSeconds(30)).until(() -> CLIENT_WINDOW + asked.credit.get() > before);
-            int allowed = Math.min(message.length, CLIENT_WINDOW + (int) asked.credit.get());
-            asked.data(message, sent, allowed, allowed == message.length);
+            await().atMost(Duration.ofSeconds(30)).until(() -> CLIENT_WINDOW + stream.credit.get() > before);
+            int allowed = Math.min(message.length, CLIENT_WINDOW + (int) stream.credit.get());
+            stream.data(message, sent, allowed, allowed == message.length);
             sent = allowed;
         }
     }
@@ -154,10 +154,10 @@ class RequestsInPartsTest {
     @Test
     void serverThatDoesNotRead_stopsTheClient_andLittleIsHeld() throws Exception {
         byte[] message = framed(request("m", FOR_LONG));
-        RecordingHttp2Peer.Stream asked = client.infer();
+        RecordingHttp2Peer.Stream stream = client.infer();
         int sent = 0;
-        for (int allowed = CLIENT_WINDOW; allowed > sent; allowed = CLIENT_WINDOW + (int) asked.credit.get()) {
-            asked.data(message, sent, allowed, false);
+        for (int allowed = CLIENT_WINDOW; allowed > sent; allowed = CLIENT_WINDOW + (int) stream.credit.get()) {
+            stream.data(message, sent, allowed, false);
             sent = allowed;
             client.ping();
         }
@@ -166,26 +166,26 @@ class RequestsInPartsTest {
         assertThat(call.received()).isEqualTo(RecordingHttp2Peer.WINDOW);
         assertThat(sent).isLessThanOrEqualTo(RecordingHttp2Peer.WINDOW + 2 * CLIENT_WINDOW);
         call.open(FOR_LONG);
-        sendRest(asked, message, sent);
+        sendRest(stream, message, sent);
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
         assertThat(Arrays.equals(call.content(), message)).isTrue();
     }
 
     @Test
     void clientThatGoesHalfWay_resetsTheServersStream() throws Exception {
-        RecordingHttp2Peer.Stream asked = half(framed(request("m", LARGE)));
+        RecordingHttp2Peer.Stream stream = half(framed(request("m", LARGE)));
         RecordingHttp2Peer.Stream call = begun();
-        asked.reset();
+        stream.reset();
         call.awaitReset();
     }
 
     @Test
     void clientThatEndsHalfWay_isRefused_andTheServerSeesNoEnd() throws Exception {
         byte[] message = framed(request("m", LARGE));
-        RecordingHttp2Peer.Stream asked = half(message);
+        RecordingHttp2Peer.Stream stream = half(message);
         RecordingHttp2Peer.Stream call = begun();
-        asked.data(message, 0, 0, true);
-        assertThat(asked.status()).isEqualTo("13");
+        stream.data(message, 0, 0, true);
+        assertThat(stream.status()).isEqualTo("13");
         call.awaitReset();
     }
 
@@ -198,39 +198,39 @@ class RequestsInPartsTest {
                 .addRawInputContents(content(LARGE))
                 .addRawInputContents(content(LARGE - 200_003))
                 .addRawInputContents(content(200_000 - 1)));
-        RecordingHttp2Peer.Stream asked = half(message);
+        RecordingHttp2Peer.Stream stream = half(message);
         RecordingHttp2Peer.Stream call = begun();
-        asked.data(message, message.length / 2, message.length, true);
-        assertThat(asked.status()).isEqualTo("3");
-        assertThat(asked.fields.get("grpc-message"))
+        stream.data(message, message.length / 2, message.length, true);
+        assertThat(stream.status()).isEqualTo("3");
+        assertThat(stream.fields.get("grpc-message"))
                 .isEqualTo("input 'y': shape [400000] of UINT8 needs 400000 bytes, got 199997");
         call.awaitReset();
     }
 
     @Test
     void serverThatFailsHalfWay_failsTheCall() throws Exception {
-        RecordingHttp2Peer.Stream asked = half(framed(request("m", LARGE)));
+        RecordingHttp2Peer.Stream stream = half(framed(request("m", LARGE)));
         RecordingHttp2Peer.Stream call = begun();
         call.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "9");
-        assertThat(asked.status()).isEqualTo("9");
+        assertThat(stream.status()).isEqualTo("9");
         call.awaitReset();
     }
 
     @Test
-    void serverThatAnswersHalfWay_isHeard() throws Exception {
-        RecordingHttp2Peer.Stream asked = half(framed(request("m", LARGE)));
+    void serverThatRespondsHalfWay_isHeard() throws Exception {
+        RecordingHttp2Peer.Stream stream = half(framed(request("m", LARGE)));
         RecordingHttp2Peer.Stream call = begun();
-        call.answer("1");
-        assertThat(asked.status()).isEqualTo("0");
-        assertThat(asked.received()).isPositive();
+        call.respond("1");
+        assertThat(stream.status()).isEqualTo("0");
+        assertThat(stream.received()).isPositive();
         call.awaitReset();
     }
 
     @Test
     void serverThatResetsHalfWay_failsTheCall() throws Exception {
-        RecordingHttp2Peer.Stream asked = half(framed(request("m", LARGE)));
+        RecordingHttp2Peer.Stream stream = half(framed(request("m", LARGE)));
         begun().reset();
-        assertThat(asked.status()).isEqualTo("14");
+        assertThat(stream.status()).isEqualTo("14");
     }
 
     /** Why a request is buffered. */
@@ -275,11 +275,11 @@ class RequestsInPartsTest {
     @EnumSource
     void otherRequests_areGathered(Gathered why) throws Exception {
         byte[] message = why.message();
-        RecordingHttp2Peer.Stream asked =
+        RecordingHttp2Peer.Stream stream =
                 client.infer("grpc-encoding", why == Gathered.COMPRESSED ? "gzip" : "identity");
-        asked.data(message, 0, message.length - 1, false);
+        stream.data(message, 0, message.length - 1, false);
         client.ping();
-        asked.reset();
+        stream.reset();
         // The next request uses the same connection, so that nothing can overtake it.
         byte[] next = framed(request(why.model, 10));
         client.infer().data(next, 0, next.length, true);
@@ -291,9 +291,9 @@ class RequestsInPartsTest {
     @Test
     void messageLargerThanARequestMayBe_isRefusedBeforeItComes() throws Exception {
         byte[] message = framed(request("m", (16 << 20) + 1));
-        RecordingHttp2Peer.Stream asked = client.infer();
-        asked.data(message, 0, 1000, false);
-        assertThat(asked.status()).isEqualTo("8");
+        RecordingHttp2Peer.Stream stream = client.infer();
+        stream.data(message, 0, 1000, false);
+        assertThat(stream.status()).isEqualTo("8");
         assertThat(server.calls).isEmpty();
     }
 
@@ -303,19 +303,19 @@ class RequestsInPartsTest {
         byte[] message = framed(request("limited", LARGE));
         half(message);
         begun();
-        RecordingHttp2Peer.Stream asked = half(message);
-        assertThat(asked.status()).isEqualTo("8");
+        RecordingHttp2Peer.Stream stream = half(message);
+        assertThat(stream.status()).isEqualTo("8");
         assertThat(server.calls).isEmpty();
     }
 
     @Test
     void messageLargerThanAllMayHold_passes_becauseItIsNotHeld() throws Exception {
         byte[] message = framed(request("m", 12 << 20));
-        RecordingHttp2Peer.Stream asked = client.infer();
-        asked.data(message, 0, CLIENT_WINDOW, false);
+        RecordingHttp2Peer.Stream stream = client.infer();
+        stream.data(message, 0, CLIENT_WINDOW, false);
         RecordingHttp2Peer.Stream call = server.call();
         call.open(1 << 30);
-        sendRest(asked, message, CLIENT_WINDOW);
+        sendRest(stream, message, CLIENT_WINDOW);
         await().atMost(Duration.ofSeconds(60)).until(call::ended);
         assertThat(Arrays.equals(call.content(), message)).isTrue();
     }

@@ -36,7 +36,7 @@ class RoutesTest {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
-            call.sendMessage(Infer.answer(request, Infer.value(request)).toByteArray());
+            call.sendMessage(Infer.responseTo(request, Infer.value(request)).toByteArray());
         }
     }
 
@@ -62,20 +62,20 @@ class RoutesTest {
                 Map.of("fallback", new ModelConfig.Fallback(GatewayConfig.LOCAL, model, null)));
     }
 
-    private static ModelInferResponse asked(Stage stage, String model, String... header) throws Exception {
+    private static ModelInferResponse infer(Stage stage, String model, String... header) throws Exception {
         Metadata headers = new Metadata();
         if (header.length == 2) {
             headers.put(Metadata.Key.of(header[0], Metadata.ASCII_STRING_MARSHALLER), header[1]);
         }
         GrpcClient client = GrpcClient.ask(
                 stage.channel(), INFER, headers, Infer.request(model, "a", 7).toByteArray());
-        ModelInferResponse answer = Infer.response(client.answer());
+        ModelInferResponse response = Infer.response(client.response());
         assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-        return answer;
+        return response;
     }
 
     @Test
-    void renamedModel_isAskedByItsName_andAnsweredByTheClients() throws Exception {
+    void renamedModel_isRequestedByItsName_andHasTheClientsInResponses() throws Exception {
         try (FakeGrpcServer server = new FakeGrpcServer(new Echo());
                 Stage stage = new Stage(
                         Map.of("u", Stage.grpc(server, ServerDialect.TRITON)),
@@ -83,11 +83,11 @@ class RoutesTest {
                         null,
                         false);
                 Http1Client http = stage.http1()) {
-            assertThat(asked(stage, "public").getModelName()).isEqualTo("public");
+            assertThat(infer(stage, "public").getModelName()).isEqualTo("public");
             assertThat(Infer.request(FakeGrpcServer.next(server.messages)).getModelName())
                     .isEqualTo("internal");
             assertThat(http.post("/v2/models/public/infer", BODY).response().text())
-                    .isEqualTo(Infer.answerJson("public", "a", 7));
+                    .isEqualTo(Infer.responseJson("public", "a", 7));
             assertThat(Infer.request(FakeGrpcServer.next(server.messages)).getModelName())
                     .isEqualTo("internal");
         }
@@ -95,8 +95,8 @@ class RoutesTest {
 
     @Test
     void renamedModel_ofARestServer_keepsTheServersBytes() throws Exception {
-        String answer = "{\"model_name\": \"%s\", \"parameters\": {\"own\": [null]}, \"outputs\": []}";
-        try (FakeRestServer server = FakeRestServer.sending(ok(answer.formatted("internal")));
+        String response = "{\"model_name\": \"%s\", \"parameters\": {\"own\": [null]}, \"outputs\": []}";
+        try (FakeRestServer server = FakeRestServer.sending(ok(response.formatted("internal")));
                 Stage stage = new Stage(
                         Map.of("u", Stage.rest(server, ServerDialect.MLSERVER)),
                         Map.of("public", renamed("u", "internal")),
@@ -104,16 +104,16 @@ class RoutesTest {
                         false);
                 Http1Client http = stage.http1()) {
             assertThat(http.post("/v2/models/public/infer", BODY).response().text())
-                    .isEqualTo(answer.formatted("public"));
+                    .isEqualTo(response.formatted("public"));
             assertThat(Stage.posted(server).head()).startsWith("POST /v2/models/internal/infer ");
         }
     }
 
     @Test
-    void renamedModel_inAStream_isAnsweredByTheClientsName() throws Exception {
+    void renamedModel_inAStream_hasTheClientsNameInResponses() throws Exception {
         FakeGrpcServer.Script script = (call, message) -> {
             ModelInferRequest request = Infer.request(message);
-            call.sendMessage(Infer.enveloped(Infer.answer(request, 1)));
+            call.sendMessage(Infer.enveloped(Infer.responseTo(request, 1)));
         };
         try (FakeGrpcServer server = new FakeGrpcServer(script);
                 Stage stage = new Stage(
@@ -126,7 +126,7 @@ class RoutesTest {
                     "ModelStreamInfer",
                     new Metadata(),
                     Infer.request("public", "a", 7).toByteArray());
-            assertThat(Infer.envelope(client.answer()).getInferResponse().getModelName())
+            assertThat(Infer.envelope(client.response()).getInferResponse().getModelName())
                     .isEqualTo("public");
             assertThat(Infer.request(FakeGrpcServer.next(server.messages)).getModelName())
                     .isEqualTo("internal");
@@ -148,8 +148,8 @@ class RoutesTest {
                         null,
                         false);
                 Http1Client http = stage.http1()) {
-            asked(stage, "m");
-            asked(stage, "m", "x-canary", "yes");
+            infer(stage, "m");
+            infer(stage, "m", "x-canary", "yes");
             http.post("/v2/models/m/infer", BODY, "x-canary: yes").response();
             assertThat(stable.messages).hasSize(1);
             assertThat(canary.messages).hasSize(2);
@@ -168,7 +168,7 @@ class RoutesTest {
     }
 
     @Test
-    void fallback_ofAGrpcClient_getsItsAnswerInItsForm() throws Exception {
+    void fallback_ofAGrpcClient_getsItsResponseInItsForm() throws Exception {
         ModelInferRequest.Builder request =
                 ModelInferRequest.newBuilder().setModelName("m").setId("x");
         for (String name : List.of("INPUT0", "INPUT1")) {
@@ -182,15 +182,15 @@ class RoutesTest {
         try (Stage stage = new Stage(Map.of("gone", nowhere()), Map.of("m", falling("gone", "simple")), null, true)) {
             GrpcClient client = GrpcClient.ask(
                     stage.channel(), INFER, new Metadata(), request.build().toByteArray());
-            ModelInferResponse answer = Infer.response(client.answer());
-            assertThat(answer.getModelName()).isEqualTo("m");
-            assertThat(answer.getId()).isEqualTo("x");
-            assertThat(answer.getRawOutputContentsList()).hasSize(2);
+            ModelInferResponse response = Infer.response(client.response());
+            assertThat(response.getModelName()).isEqualTo("m");
+            assertThat(response.getId()).isEqualTo("x");
+            assertThat(response.getRawOutputContentsList()).hasSize(2);
         }
     }
 
     @Test
-    void fallback_isNotAskedWhatTheServerRefused() throws Exception {
+    void fallback_doesNotGetWhatTheServerRefused() throws Exception {
         FakeGrpcServer.Script refusing = (call, message) ->
                 call.close(Status.INVALID_ARGUMENT.withDescription("the server's words"), new Metadata());
         try (FakeGrpcServer server = new FakeGrpcServer(refusing);
@@ -232,7 +232,7 @@ class RoutesTest {
             assertThat(http.post("/v2/models/m/infer", BODY, "x-to: g")
                             .response()
                             .text())
-                    .isEqualTo(Infer.answerJson("m", "a", 7));
+                    .isEqualTo(Infer.responseJson("m", "a", 7));
             assertThat(http.post("/v2/models/m/infer", BODY).response().text()).contains("\"outputs\":[]");
             assertThat(Stage.posted(rest).body()).isEqualTo(BODY);
         }

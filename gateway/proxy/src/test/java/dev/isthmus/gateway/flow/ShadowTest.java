@@ -44,7 +44,7 @@ class ShadowTest {
 
     /** Responds with the request's number plus this. */
     private FakeGrpcServer adding(int more) throws IOException {
-        return server((call, request) -> answer(call, request, Infer.value(request) + more));
+        return server((call, request) -> respond(call, request, Infer.value(request) + more));
     }
 
     /** Responds when the test does. */
@@ -53,14 +53,14 @@ class ShadowTest {
     }
 
     private interface Behaviour {
-        void answer(ServerCall<byte[], byte[]> call, ModelInferRequest request);
+        void respond(ServerCall<byte[], byte[]> call, ModelInferRequest request);
     }
 
     private FakeGrpcServer server(Behaviour behaviour) throws IOException {
         FakeGrpcServer server = new FakeGrpcServer(new FakeGrpcServer.Script() {
             @Override
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
-                behaviour.answer(call, Infer.request(message));
+                behaviour.respond(call, Infer.request(message));
             }
 
             @Override
@@ -72,14 +72,14 @@ class ShadowTest {
         return server;
     }
 
-    private static void answer(ServerCall<byte[], byte[]> call, ModelInferRequest request, int value) {
-        call.sendMessage(Infer.answer(request, value).toByteArray());
+    private static void respond(ServerCall<byte[], byte[]> call, ModelInferRequest request, int value) {
+        call.sendMessage(Infer.responseTo(request, value).toByteArray());
         call.close(Status.OK, new Metadata());
     }
 
-    private FakeRestServer restAnswering(int value) throws IOException {
+    private FakeRestServer restResponding(int value) throws IOException {
         FakeRestServer server = FakeRestServer.that((request, out) -> {
-            write(out, ok(Infer.answerJson("m", "a", value)));
+            write(out, ok(Infer.responseJson("m", "a", value)));
             return true;
         });
         open.add(server);
@@ -97,7 +97,7 @@ class ShadowTest {
             Http1Client.Response response =
                     client.post(PATH, Infer.json("a", sent)).response();
             assertThat(response.status()).isEqualTo(200);
-            assertThat(response.text()).isEqualTo(Infer.answerJson("m", "a", value));
+            assertThat(response.text()).isEqualTo(Infer.responseJson("m", "a", value));
         }
     }
 
@@ -110,7 +110,7 @@ class ShadowTest {
 
     private static void expectOverGrpc(ShadowedProxy gateway, int sent, int value) throws Exception {
         GrpcClient client = ask(gateway, sent);
-        assertThat(Infer.value(Infer.response(client.answer()))).isEqualTo(value);
+        assertThat(Infer.value(Infer.response(client.response()))).isEqualTo(value);
         assertThat(client.status().isOk()).isTrue();
     }
 
@@ -125,7 +125,7 @@ class ShadowTest {
     }
 
     @Test
-    void wrongShadow_isSeen_andTheClientGetsTheMainAnswer() throws Exception {
+    void wrongShadow_isSeen_andTheClientGetsTheMainResponse() throws Exception {
         ShadowedProxy gateway = gateway(ShadowedProxy.grpc(adding(1)), ShadowedProxy.grpc(adding(4)), LONG);
         expectOverGrpc(gateway, 5, 6);
         expectOverRest(gateway, 7, 8);
@@ -135,7 +135,7 @@ class ShadowTest {
 
     @Test
     void grpcMain_restShadow_areCompared() throws Exception {
-        ShadowedProxy gateway = gateway(ShadowedProxy.grpc(adding(1)), ShadowedProxy.rest(restAnswering(6)), LONG);
+        ShadowedProxy gateway = gateway(ShadowedProxy.grpc(adding(1)), ShadowedProxy.rest(restResponding(6)), LONG);
         expectOverGrpc(gateway, 5, 6);
         expectOverRest(gateway, 5, 6);
         gateway.awaitComparisons("equal", 2);
@@ -143,7 +143,7 @@ class ShadowTest {
 
     @Test
     void restMain_grpcShadow_areCompared() throws Exception {
-        ShadowedProxy gateway = gateway(ShadowedProxy.rest(restAnswering(6)), ShadowedProxy.grpc(adding(3)), LONG);
+        ShadowedProxy gateway = gateway(ShadowedProxy.rest(restResponding(6)), ShadowedProxy.grpc(adding(3)), LONG);
         expectOverRest(gateway, 5, 6);
         expectOverGrpc(gateway, 5, 6);
         gateway.awaitComparisons("different", 2);
@@ -191,10 +191,10 @@ class ShadowTest {
     }
 
     @Test
-    void shadowThatAnswersLate_isComparedStill() throws Exception {
+    void shadowThatRespondsLate_isComparedStill() throws Exception {
         ShadowedProxy gateway = gateway(ShadowedProxy.grpc(adding(1)), ShadowedProxy.grpc(slow()), LONG);
         expectOverRest(gateway, 5, 6);
-        answer(FakeGrpcServer.next(waiting), Infer.request("m", "a", 5), 6);
+        respond(FakeGrpcServer.next(waiting), Infer.request("m", "a", 5), 6);
         gateway.awaitComparisons("equal", 1);
     }
 
@@ -219,12 +219,12 @@ class ShadowTest {
         ServerCall<byte[], byte[]> other = FakeGrpcServer.next(waiting);
         client.cancel();
         assertThat(FakeGrpcServer.next(main.cancelled)).isEqualTo("ModelInfer");
-        answer(one.isCancelled() ? other : one, Infer.request("m", "a", 5), 6);
+        respond(one.isCancelled() ? other : one, Infer.request("m", "a", 5), 6);
         gateway.awaitRequests("answered", 1);
     }
 
     @Test
-    void mainThatFails_failsAsItDoes_andTheShadowAnswers() throws Exception {
+    void mainThatFails_failsAsItDoes_andTheShadowResponds() throws Exception {
         FakeGrpcServer failing =
                 server((call, request) -> call.close(Status.INTERNAL.withDescription("broken"), new Metadata()));
         ShadowedProxy gateway = gateway(ShadowedProxy.grpc(failing), ShadowedProxy.grpc(adding(0)), LONG);
@@ -248,8 +248,8 @@ class ShadowTest {
                 {"inputs":[{"name":"a","datatype":"INT32","shape":[1],"data":[1]}],"outputs":[{"name":"OUTPUT0",
                 "parameters":{"shared_memory_region":"r","shared_memory_byte_size":4}}]}"""})
     void sharedMemory_isNotCopied(String request) throws Exception {
-        FakeRestServer shadow = restAnswering(6);
-        ShadowedProxy gateway = gateway(ShadowedProxy.sharing(restAnswering(6)), ShadowedProxy.sharing(shadow), LONG);
+        FakeRestServer shadow = restResponding(6);
+        ShadowedProxy gateway = gateway(ShadowedProxy.sharing(restResponding(6)), ShadowedProxy.sharing(shadow), LONG);
         try (Http1Client client = gateway.http1()) {
             assertThat(client.post(PATH, request).response().status()).isEqualTo(200);
         }

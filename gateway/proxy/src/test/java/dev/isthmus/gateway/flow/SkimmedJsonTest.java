@@ -43,7 +43,7 @@ class SkimmedJsonTest {
     void start() throws Exception {
         server = FakeRestServer.that(SkimmedJsonTest::serve);
         other = new FakeGrpcServer((call, message) -> call.sendMessage(
-                Infer.answer(Infer.request(message), Infer.number(9)).toByteArray()));
+                Infer.responseTo(Infer.request(message), Infer.number(9)).toByteArray()));
         ModelConfig.ShadowConfig shadow =
                 TestConfigs.with(ModelConfig.ShadowConfig.DEFAULT, Map.of("upstream", "grpc"));
         ModelConfig.Fallback fallback = TestConfigs.with(ModelConfig.Fallback.DEFAULT, Map.of("upstream", "grpc"));

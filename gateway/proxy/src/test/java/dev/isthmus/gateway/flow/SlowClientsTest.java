@@ -129,7 +129,7 @@ class SlowClientsTest {
     }
 
     @Test
-    void bodiesThatDoNotGoOn_areAnswered408() throws Exception {
+    void bodiesThatDoNotGoOn_get408() throws Exception {
         start("connections: {request_body_timeout: 200ms}");
         List<Http2Client> attackers = attack();
         Http2Client.Response response = attackers.getFirst().begin(INFER);
@@ -167,7 +167,7 @@ class SlowClientsTest {
     }
 
     @Test
-    void headsThatDoNotGoOn_areAnswered408() throws Exception {
+    void headsThatDoNotGoOn_get408() throws Exception {
         start("connections: {request_headers_timeout: 200ms}");
         try (Http1Client half = http1();
                 Http1Client silent = http1();

@@ -34,7 +34,7 @@ final class Stage implements AutoCloseable {
     private static final HeaderAllowList PASSED =
             HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
     /** With the servers' error messages, which most tests check. */
-    static final GatewayConfig.ResponseConfig ANSWERS =
+    static final GatewayConfig.ResponseConfig RESPONSES =
             TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
 
     /** A free loopback port, where everything is served. */
@@ -88,7 +88,7 @@ final class Stage implements AutoCloseable {
                 "limits",
                 new GatewayConfig.Limits(LIMIT, 64 << 10, 8 << 20, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
         changes.put("headers", new GatewayConfig.Headers(PASSED, PASSED));
-        changes.put("answers", ANSWERS);
+        changes.put("answers", RESPONSES);
         changes.put("health", health);
         changes.put("upstreams", upstreams);
         changes.put("local", local ? LocalConfig.EMBEDDED : null);
@@ -105,18 +105,6 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback)
             throws Exception {
         return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
-    }
-
-    /** With models of several upstreams, and errors in this form. */
-    static Stage telling(
-            GatewayConfig.ErrorTexts errors,
-            Map<String, UpstreamConfig> upstreams,
-            Map<String, ModelConfig> models,
-            @Nullable String fallback)
-            throws Exception {
-        GatewayConfig base = config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, fallback, false);
-        GatewayConfig.ResponseConfig answers = TestConfigs.with(base.answers(), Map.of("errors", errors));
-        return new Stage(TestConfigs.with(base, Map.of("answers", answers)));
     }
 
     /** With models of several upstreams, and bodies and messages of up to this many bytes. */

@@ -37,8 +37,8 @@ class StreamOverGrpcTest {
                 case "malformed" -> call.sendMessage(new byte[] {0x0a, 0x7f});
                 default -> {
                     for (int i = 0; i < Infer.value(request); i++) {
-                        ModelInferResponse answer = Infer.answer(request, i);
-                        call.sendMessage(enveloped ? Infer.enveloped(answer) : answer.toByteArray());
+                        ModelInferResponse response = Infer.responseTo(request, i);
+                        call.sendMessage(enveloped ? Infer.enveloped(response) : response.toByteArray());
                     }
                 }
             }
@@ -62,21 +62,21 @@ class StreamOverGrpcTest {
     }
 
     private static void expectEnvelope(GrpcClient client, String model, String id, int value) throws Exception {
-        ModelInferResponse response = Infer.envelope(client.answer()).getInferResponse();
+        ModelInferResponse response = Infer.envelope(client.response()).getInferResponse();
         assertThat(response.getModelName()).isEqualTo(model);
         assertThat(response.getId()).isEqualTo(id);
         assertThat(Infer.value(response)).isEqualTo(value);
     }
 
     private static void expectError(GrpcClient client, String id, String text) throws Exception {
-        ModelStreamInferResponse error = Infer.envelope(client.answer());
+        ModelStreamInferResponse error = Infer.envelope(client.response());
         assertThat(error.getErrorMessage()).startsWith(text);
         assertThat(error.getInferResponse().getId()).isEqualTo(id);
     }
 
     @ParameterizedTest
     @CsvSource({"TRITON, true", "MLSERVER, false", "GENERIC, true", "GENERIC, false", "AUTO, true", "AUTO, false"})
-    void answers_ofEitherShape_comeInOrderInTheShapeTheClientWants(ServerDialect dialect, boolean enveloped)
+    void responses_ofEitherShape_comeInOrderInTheShapeTheClientWants(ServerDialect dialect, boolean enveloped)
             throws Exception {
         try (FakeGrpcServer server = new FakeGrpcServer(new Counting(enveloped));
                 Stage stage = Stage.of(Stage.grpc(server, dialect))) {
@@ -95,17 +95,17 @@ class StreamOverGrpcTest {
             bare.send(request("m", "c", 2));
             bare.end();
             for (int i = 0; i < 2; i++) {
-                ModelInferResponse response = Infer.response(bare.answer());
+                ModelInferResponse response = Infer.response(bare.response());
                 assertThat(response.getId()).isEqualTo("c");
                 assertThat(Infer.value(response)).isEqualTo(i);
             }
             assertThat(bare.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(triton.answers).isEmpty();
+            assertThat(triton.responses).isEmpty();
         }
     }
 
     @Test
-    void end_rightAfterTheFirstRequest_answersAllTheSame() throws Exception {
+    void end_rightAfterTheFirstRequest_getsAResponseAllTheSame() throws Exception {
         try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             for (int i = 0; i < 20; i++) {
@@ -134,7 +134,7 @@ class StreamOverGrpcTest {
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(request("m", "bad", 1)).send(request("m", "a", 1));
-            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            ModelStreamInferResponse error = Infer.envelope(client.response());
             assertThat(error.getErrorMessage()).isEqualTo("it is bad");
             assertThat(error.getInferResponse().getId()).isEqualTo("bad");
             expectEnvelope(client, "m", "a", 0);
@@ -152,7 +152,7 @@ class StreamOverGrpcTest {
             client.send(request("m", "bad", 1)).send(request("m", "a", 1));
             assertThat(client.status().getDescription()).isEqualTo("it is bad");
             assertThat(client.status().getCode()).isEqualTo(Status.Code.UNKNOWN);
-            assertThat(client.answers).isEmpty();
+            assertThat(client.responses).isEmpty();
             assertThat(next(server.cancelled)).isEqualTo(STREAM);
             assertThat(next(server.opened).headers().keys()).doesNotContain("triton_grpc_error");
         }
@@ -176,7 +176,7 @@ class StreamOverGrpcTest {
             client.send(request("b", "3", 1));
             expectEnvelope(client, "b", "3", 0);
             client.send(request("nobody's", "4", 1));
-            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            ModelStreamInferResponse error = Infer.envelope(client.response());
             assertThat(error.getErrorMessage()).isEqualTo("unknown model 'nobody's'");
             assertThat(error.getInferResponse().getId()).isEqualTo("4");
             client.send(request("a", "5", 1));
@@ -195,7 +195,7 @@ class StreamOverGrpcTest {
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(new byte[] {0x0a, 0x7f});
-            assertThat(Infer.envelope(client.answer()).getErrorMessage()).contains("malformed");
+            assertThat(Infer.envelope(client.response()).getErrorMessage()).contains("malformed");
             client.send(request("m", "a", 1));
             expectEnvelope(client, "m", "a", 0);
             client.end();
@@ -209,8 +209,8 @@ class StreamOverGrpcTest {
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(request("m", "a", 1)).send(request("other", "b", 1));
-            client.answer();
-            client.answer();
+            client.response();
+            client.response();
             client.cancel();
             assertThat(next(server.cancelled)).isEqualTo(STREAM);
             assertThat(next(server.cancelled)).isEqualTo(STREAM);
@@ -255,7 +255,7 @@ class StreamOverGrpcTest {
             expectError(client, "die", "no more of that");
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(client.answers).isEmpty();
+            assertThat(client.responses).isEmpty();
         }
     }
 
@@ -267,12 +267,12 @@ class StreamOverGrpcTest {
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage, header, value);
             client.send(request("other", "a", 1));
-            client.answer();
+            client.response();
             client.send(request("m", "silent", 1)).send(request("m", "die", 1));
             assertThat(client.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
             assertThat(client.status().getDescription()).isEqualTo("no more of that");
             assertThat(next(server.cancelled)).isEqualTo(STREAM);
-            assertThat(client.answers).isEmpty();
+            assertThat(client.responses).isEmpty();
         }
     }
 
@@ -282,7 +282,7 @@ class StreamOverGrpcTest {
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
             InferParameter last = InferParameter.newBuilder().setBoolParam(true).build();
-            call.sendMessage(Infer.enveloped(Infer.answer(request, 1).toBuilder()
+            call.sendMessage(Infer.enveloped(Infer.responseTo(request, 1).toBuilder()
                     .putParameters("triton_final_response", last)
                     .build()));
             call.close(Status.UNAVAILABLE.withDescription("gone"), new Metadata());
@@ -309,7 +309,7 @@ class StreamOverGrpcTest {
             }
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(client.answers).isEmpty();
+            assertThat(client.responses).isEmpty();
         }
     }
 
@@ -341,7 +341,7 @@ class StreamOverGrpcTest {
                 Stage stage = Stage.of(Stage.grpc(server, dialect))) {
             GrpcClient client = open(stage);
             client.send(request("m", "malformed", 1));
-            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            ModelStreamInferResponse error = Infer.envelope(client.response());
             assertThat(error.getErrorMessage()).contains("violates the protocol");
             assertThat(error.getInferResponse().getId()).isEqualTo("malformed");
             assertThat(next(server.cancelled)).isEqualTo(STREAM);

@@ -26,12 +26,12 @@ class StreamOverUnaryTest {
     private static final Pattern DATA = Pattern.compile("\"data\":\\[(\\d+)");
 
     /** Responds with the request's number, and to "bad" with a failure; "hang" gets no response. */
-    private static boolean answer(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
+    private static boolean respond(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
         String id = first(ID, request.body());
         switch (id) {
             case "bad" -> write(out, "HTTP/1.1 400 Bad\r\nContent-Length: 21\r\n\r\n{\"error\":\"it is bad\"}");
             case "hang" -> {}
-            default -> write(out, ok(Infer.answerJson("m", id, Integer.parseInt("0" + first(DATA, request.body())))));
+            default -> write(out, ok(Infer.responseJson("m", id, Integer.parseInt("0" + first(DATA, request.body())))));
         }
         return true;
     }
@@ -46,8 +46,8 @@ class StreamOverUnaryTest {
     }
 
     @Test
-    void rest_manyRequests_areAnsweredInOrder() throws Exception {
-        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
+    void rest_manyRequests_getResponsesInOrder() throws Exception {
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::respond);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
             GrpcClient client = open(stage);
             for (int i = 0; i < 100; i++) {
@@ -55,7 +55,7 @@ class StreamOverUnaryTest {
             }
             client.end();
             for (int i = 0; i < 100; i++) {
-                ModelInferResponse response = Infer.envelope(client.answer()).getInferResponse();
+                ModelInferResponse response = Infer.envelope(client.response()).getInferResponse();
                 assertThat(response.getId()).isEqualTo("id" + i);
                 assertThat(Infer.value(response)).isEqualTo(i);
             }
@@ -65,24 +65,24 @@ class StreamOverUnaryTest {
 
     @Test
     void rest_error_hasTheRequestsId_andTheStreamGoesOn() throws Exception {
-        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::respond);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
             GrpcClient client = open(stage);
             client.send(Infer.request("m", "bad", 1).toByteArray())
                     .send(Infer.request("m", "good", 2).toByteArray());
             client.end();
-            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            ModelStreamInferResponse error = Infer.envelope(client.response());
             assertThat(error.getErrorMessage()).isEqualTo("it is bad");
             assertThat(error.getInferResponse().getId()).isEqualTo("bad");
-            assertThat(Infer.value(Infer.envelope(client.answer()).getInferResponse()))
+            assertThat(Infer.value(Infer.envelope(client.response()).getInferResponse()))
                     .isEqualTo(2);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         }
     }
 
     @Test
-    void rest_severalAnswersToOneRequest_andErrors_haveItsId() throws Exception {
-        String events = "data: " + Infer.answerJson("m", "a", 1) + "\n\ndata: {\"error\":\"it went bad\"}\n\n";
+    void rest_severalResponsesToOneRequest_andErrors_haveItsId() throws Exception {
+        String events = "data: " + Infer.responseJson("m", "a", 1) + "\n\ndata: {\"error\":\"it went bad\"}\n\n";
         try (FakeRestServer server = FakeRestServer.sending(
                         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: "
                                 + events.length() + "\r\n\r\n" + events);
@@ -90,9 +90,9 @@ class StreamOverUnaryTest {
             GrpcClient client = open(stage);
             client.send(Infer.request("m", "a", 1).toByteArray());
             client.end();
-            assertThat(Infer.value(Infer.envelope(client.answer()).getInferResponse()))
+            assertThat(Infer.value(Infer.envelope(client.response()).getInferResponse()))
                     .isEqualTo(1);
-            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            ModelStreamInferResponse error = Infer.envelope(client.response());
             assertThat(error.getErrorMessage()).isEqualTo("it went bad");
             assertThat(error.getInferResponse().getId()).isEqualTo("a");
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
@@ -105,14 +105,14 @@ class StreamOverUnaryTest {
      */
     @Test
     void rest_idThatTheServerCannotTake_comesBack() throws Exception {
-        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::respond);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
             GrpcClient client = open(stage);
             client.send(Infer.request("m", "\u00e9 \n", 1).toByteArray())
                     .send(Infer.request("m", "plain", 2).toByteArray());
             client.end();
             for (String id : new String[] {"\u00e9 \n", "plain"}) {
-                assertThat(Infer.envelope(client.answer()).getInferResponse().getId())
+                assertThat(Infer.envelope(client.response()).getInferResponse().getId())
                         .isEqualTo(id);
             }
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
@@ -121,7 +121,7 @@ class StreamOverUnaryTest {
 
     @Test
     void rest_client_cancels_connectionIsClosed() throws Exception {
-        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::respond);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
             GrpcClient client = open(stage);
             for (int i = 0; i < 5; i++) {
@@ -134,7 +134,7 @@ class StreamOverUnaryTest {
     }
 
     @Test
-    void local_manyRequests_areAnsweredInOrder_andErrorsToo() throws Exception {
+    void local_manyRequests_getResponsesInOrder_andErrorsToo() throws Exception {
         try (Stage stage = Stage.local()) {
             GrpcClient client = open(stage);
             for (int i = 0; i < 40; i++) {
@@ -142,11 +142,11 @@ class StreamOverUnaryTest {
             }
             client.end();
             for (int i = 0; i < 40; i++) {
-                ModelStreamInferResponse answer = Infer.envelope(client.answer());
-                assertThat(answer.getInferResponse().getId()).isEqualTo("id" + i);
-                assertThat(answer.getErrorMessage().isEmpty()).isEqualTo(i % 10 != 7);
+                ModelStreamInferResponse response = Infer.envelope(client.response());
+                assertThat(response.getInferResponse().getId()).isEqualTo("id" + i);
+                assertThat(response.getErrorMessage().isEmpty()).isEqualTo(i % 10 != 7);
                 if (i % 10 != 7) {
-                    assertThat(Infer.number(answer.getInferResponse().getRawOutputContents(0)))
+                    assertThat(Infer.number(response.getInferResponse().getRawOutputContents(0)))
                             .isEqualTo(2 * i);
                 }
             }
@@ -156,15 +156,15 @@ class StreamOverUnaryTest {
 
     @Test
     void several_restAndLocal_shareOneStream() throws Exception {
-        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::respond);
                 Stage stage = new Stage(
                         Map.of("rest", Stage.rest(server, ServerDialect.GENERIC)), Map.of("m", "rest"), "local")) {
             GrpcClient client = open(stage);
             client.send(simple("local", 4));
-            assertThat(Infer.envelope(client.answer()).getInferResponse().getId())
+            assertThat(Infer.envelope(client.response()).getInferResponse().getId())
                     .isEqualTo("local");
             client.send(Infer.request("m", "rest", 5).toByteArray());
-            assertThat(Infer.envelope(client.answer()).getInferResponse().getId())
+            assertThat(Infer.envelope(client.response()).getInferResponse().getId())
                     .isEqualTo("rest");
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);

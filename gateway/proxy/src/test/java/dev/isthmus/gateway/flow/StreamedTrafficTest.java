@@ -66,7 +66,7 @@ class StreamedTrafficTest {
                 GrpcClient client = GrpcClient.open(stage.channel(), STREAM);
                 for (int i = 0; i < count; i++) {
                     client.send(request(id));
-                    Infer.envelope(client.answer());
+                    Infer.envelope(client.response());
                 }
                 client.end();
                 assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
@@ -131,8 +131,8 @@ class StreamedTrafficTest {
                 default -> {
                     call.sendMessage(
                             stream
-                                    ? Infer.enveloped(Infer.answer(request, 1))
-                                    : Infer.answer(request, 1).toByteArray());
+                                    ? Infer.enveloped(Infer.responseTo(request, 1))
+                                    : Infer.responseTo(request, 1).toByteArray());
                 }
             }
         }
@@ -302,7 +302,7 @@ class StreamedTrafficTest {
         try (Stage stage = stage(Flow.MODEL_STREAM, 1)) {
             GrpcClient client = GrpcClient.open(stage.channel(), STREAM);
             client.send(Infer.request("m", "good", 1).toByteArray());
-            client.answer();
+            client.response();
             client.send(Infer.request("m", "silent", 1).toByteArray());
             FakeGrpcServer.next(grpc.messages);
             FakeGrpcServer.next(grpc.messages);

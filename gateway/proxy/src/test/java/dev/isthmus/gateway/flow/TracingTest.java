@@ -67,7 +67,7 @@ class TracingTest {
         collector = new FakeCollector();
         grpc = new FakeGrpcServer(new FakeGrpcServer.Script() {
             @Override
-            public boolean answersAtOnce() {
+            public boolean respondsAtOnce() {
                 return false;
             }
 
@@ -76,8 +76,8 @@ class TracingTest {
                 if (failures.getAndDecrement() > 0) {
                     call.close(Status.UNAVAILABLE, new Metadata());
                 } else {
-                    FakeGrpcServer.answer(
-                            call, Infer.answer(Infer.request(message), 1).toByteArray());
+                    FakeGrpcServer.respond(
+                            call, Infer.responseTo(Infer.request(message), 1).toByteArray());
                 }
             }
 
@@ -85,7 +85,7 @@ class TracingTest {
             public void ended(ServerCall<byte[], byte[]> call) {}
         });
         rest = FakeRestServer.that((request, out) -> {
-            write(out, ok(Infer.answerJson("m", "a", 1)));
+            write(out, ok(Infer.responseJson("m", "a", 1)));
             return true;
         });
     }
@@ -389,7 +389,7 @@ class TracingTest {
                     "ModelStreamInfer",
                     new Metadata(),
                     Infer.request("m", "a", 1).toByteArray());
-            client.answer();
+            client.response();
             assertThat(client.status().isOk()).isTrue();
             List<Span> spans = collector.spans(2);
             Span attempt = one(spans, SPAN_KIND_CLIENT);
@@ -549,7 +549,7 @@ class TracingTest {
     }
 
     @Test
-    void collectorThatIsBusy_isAskedAgain() throws Exception {
+    void collectorThatIsBusy_isCalledAgain() throws Exception {
         collector.refusals.set(1);
         try (Stage stage = stage(Map.of("timeout", Duration.ofMinutes(1)))) {
             infer(stage, "m");

@@ -139,7 +139,7 @@ class TransformedRequestsTest {
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
                 received.add(message);
                 ModelInferRequest request = Infer.request(message);
-                ModelInferResponse response = Infer.answer(request, Infer.value(request));
+                ModelInferResponse response = Infer.responseTo(request, Infer.value(request));
                 boolean stream = call.getMethodDescriptor().getFullMethodName().endsWith("ModelStreamInfer");
                 call.sendMessage(stream ? Infer.enveloped(response) : response.toByteArray());
             }
@@ -184,9 +184,9 @@ class TransformedRequestsTest {
                 layer("ten", request -> done(plus(request, 10))),
                 layer("same", TransformedRequestsTest::done),
                 layer("double", request -> done(plus(request, 100))));
-        assertThat(post(stage, 1).text()).isEqualTo(Infer.answerJson("m", "a", 111));
+        assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 111));
         GrpcClient raw = call(stage, Infer.request("m", "b", 2));
-        assertThat(Infer.value(Infer.response(raw.answer()))).isEqualTo(112);
+        assertThat(Infer.value(Infer.response(raw.response()))).isEqualTo(112);
         ModelInferRequest typed = Infer.request("m", "c", 3).toBuilder()
                 .clearRawInputContents()
                 .setInputs(
@@ -194,7 +194,7 @@ class TransformedRequestsTest {
                         Infer.request("m", "c", 3).getInputs(0).toBuilder()
                                 .setContents(InferTensorContents.newBuilder().addIntContents(3)))
                 .build();
-        ModelInferResponse response = Infer.response(call(stage, typed).answer());
+        ModelInferResponse response = Infer.response(call(stage, typed).response());
         // As without a layer: what gets raw contents only, returns raw contents only.
         if (dialect == ServerDialect.TRITON) {
             assertThat(Infer.value(response)).isEqualTo(113);
@@ -213,14 +213,14 @@ class TransformedRequestsTest {
         BlockingQueue<String> bodies = new LinkedBlockingQueue<>();
         FakeRestServer server = FakeRestServer.that((request, out) -> {
             bodies.add(request.body());
-            FakeRestServer.write(out, FakeRestServer.ok(Infer.answerJson("m", "a", 5)));
+            FakeRestServer.write(out, FakeRestServer.ok(Infer.responseJson("m", "a", 5)));
             return true;
         });
         open.add(server);
         Stage stage = stage(Stage.rest(server, dialect), layer("ten", request -> done(plus(request, 10))));
-        assertThat(post(stage, 1).text()).isEqualTo(Infer.answerJson("m", "a", 5));
+        assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 5));
         assertThat(Infer.value(
-                        Infer.response(call(stage, Infer.request("m", "a", 2)).answer())))
+                        Infer.response(call(stage, Infer.request("m", "a", 2)).response())))
                 .isEqualTo(5);
         List<String> inferences = new ArrayList<>(bodies);
         inferences.removeIf(body -> !body.contains("INPUT0"));
@@ -239,7 +239,7 @@ class TransformedRequestsTest {
                         null,
                         new Changing(request -> done(plus(request, 1)), false, closed)));
         ModelInferRequest request = Infer.request("m", "a", 1);
-        assertThat(Infer.value(Infer.response(call(stage, request).answer()))).isEqualTo(1);
+        assertThat(Infer.value(Infer.response(call(stage, request).response()))).isEqualTo(1);
         assertThat(received.take()).isEqualTo(request.toByteArray());
     }
 
@@ -249,7 +249,7 @@ class TransformedRequestsTest {
                 Stage.grpc(echo(), ServerDialect.GENERIC),
                 layer("later", request -> CompletableFuture.supplyAsync(() -> plus(request, 10))));
         for (int i = 0; i < 50; i++) {
-            assertThat(post(stage, i).text()).isEqualTo(Infer.answerJson("m", "a", i + 10));
+            assertThat(post(stage, i).text()).isEqualTo(Infer.responseJson("m", "a", i + 10));
         }
     }
 
@@ -270,7 +270,7 @@ class TransformedRequestsTest {
         }
         client.end();
         for (int i = 0; i < 40; i++) {
-            assertThat(Infer.value(Infer.envelope(client.answer()).getInferResponse()))
+            assertThat(Infer.value(Infer.envelope(client.response()).getInferResponse()))
                     .isEqualTo(i + 10);
         }
         assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
@@ -297,15 +297,15 @@ class TransformedRequestsTest {
             assertThat(refused.status()).isEqualTo(500);
             assertThat(refused.text()).doesNotContain("secret");
             assertThat(client.post(PATH, Infer.json("a", 1)).response().text())
-                    .isEqualTo(Infer.answerJson("m", "a", 11));
+                    .isEqualTo(Infer.responseJson("m", "a", 11));
         }
         GrpcClient stream = GrpcClient.open(
                 stage.channel(), "ModelStreamInfer", new Metadata(), CallOptions.DEFAULT, Integer.MAX_VALUE);
         stream.send(Infer.request("m", "bad", 1).toByteArray());
         stream.send(Infer.request("m", "a", 1).toByteArray());
         stream.end();
-        assertThat(Infer.envelope(stream.answer()).getErrorMessage()).isEqualTo("internal error");
-        assertThat(Infer.value(Infer.envelope(stream.answer()).getInferResponse()))
+        assertThat(Infer.envelope(stream.response()).getErrorMessage()).isEqualTo("internal error");
+        assertThat(Infer.value(Infer.envelope(stream.response()).getInferResponse()))
                 .isEqualTo(11);
         assertThat(faults(stage, "faulty")).isEqualTo(2);
     }
@@ -394,7 +394,7 @@ class TransformedRequestsTest {
                     changes.incrementAndGet();
                     return done(plus(request, 10));
                 }));
-        assertThat(post(stage, 1).text()).isEqualTo(Infer.answerJson("m", "a", 11));
+        assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 11));
         assertThat(changes).hasValue(1);
     }
 
@@ -412,7 +412,7 @@ class TransformedRequestsTest {
                         "shadow", Stage.grpc(echo(copies), ServerDialect.GENERIC)),
                 model,
                 layer("ten", request -> done(plus(request, 10))));
-        assertThat(post(stage, 1).text()).isEqualTo(Infer.answerJson("m", "a", 11));
+        assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 11));
         assertThat(Infer.value(Infer.request(copies.take()))).isEqualTo(11);
     }
 
@@ -420,9 +420,9 @@ class TransformedRequestsTest {
     void reload_closesTheLayersOfTheConfigurationBefore() throws Exception {
         Stage stage =
                 stage(Stage.grpc(echo(), ServerDialect.GENERIC), layer("ten", request -> done(plus(request, 10))));
-        assertThat(post(stage, 1).text()).isEqualTo(Infer.answerJson("m", "a", 11));
+        assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 11));
         stage.proxy().reload(TestConfigs.with(stage.proxy().config(), Map.of("layers", LayersConfig.DEFAULT)));
         assertThat(closed).hasValue(1);
-        assertThat(post(stage, 1).text()).isEqualTo(Infer.answerJson("m", "a", 1));
+        assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 1));
     }
 }

@@ -36,12 +36,12 @@ class WrittenTextTest {
         server.close();
     }
 
-    private static byte[] answer(int numbers) {
+    private static byte[] response(int numbers) {
         ByteBuffer content = ByteBuffer.allocate(4 * numbers).order(ByteOrder.LITTLE_ENDIAN);
         for (int i = 0; i < numbers; i++) {
             content.putInt(1_000_000_000 + i);
         }
-        return Infer.framed(Infer.answer(REQUEST, ByteString.copyFrom(content.flip())));
+        return Infer.framed(Infer.responseTo(REQUEST, ByteString.copyFrom(content.flip())));
     }
 
     private static String text(int numbers) {
@@ -54,7 +54,7 @@ class WrittenTextTest {
     }
 
     private void serve(int numbers) throws Exception {
-        byte[] data = answer(numbers);
+        byte[] data = response(numbers);
         server.next().head().data(data, 0, data.length).end("0");
     }
 
@@ -66,7 +66,7 @@ class WrittenTextTest {
         await().untilAsserted(() -> assertThat(used()).isBetween(4.0 * NUMBERS, 4.0 * NUMBERS + TEXT));
     }
 
-    private double answered() {
+    private double responseBytes() {
         return stage.proxy()
                 .meters()
                 .get("isthmus.response.bytes")
@@ -76,7 +76,7 @@ class WrittenTextTest {
     }
 
     @Test
-    void largeAnswer_isWrittenAsItIsRead() throws Exception {
+    void largeResponse_isWrittenAsItIsRead() throws Exception {
         try (Http1Client client = stage.http1()) {
             client.post(PATH, Infer.json("a", 1));
             serve(NUMBERS);
@@ -88,7 +88,7 @@ class WrittenTextTest {
             String text = text(NUMBERS);
             assertThat(client.latinChunks().equals(text)).isTrue();
             await().untilAsserted(() -> assertThat(used()).isZero());
-            assertThat(answered()).isEqualTo(text.length());
+            assertThat(responseBytes()).isEqualTo(text.length());
             client.post(PATH, Infer.json("a", 1));
             serve(3);
             assertThat(client.response().text()).isEqualTo(text(3));
@@ -96,7 +96,7 @@ class WrittenTextTest {
     }
 
     @Test
-    void largeAnswerOverHttp2_isWrittenAsItIsRead() throws Exception {
+    void largeResponseOverHttp2_isWrittenAsItIsRead() throws Exception {
         try (Http2Client client = new Http2Client(stage.port())) {
             Http2Client.Response response = client.post(PATH, Infer.json("a", 1));
             response.reading(false);
@@ -127,7 +127,7 @@ class WrittenTextTest {
     }
 
     @Test
-    void answerThatIsCompressed_isWrittenWhole_unlessItIsTooLargeForThat() throws Exception {
+    void responseThatIsCompressed_isWrittenWhole_unlessItIsTooLargeForThat() throws Exception {
         try (Http1Client client = stage.http1()) {
             client.post(PATH, Infer.json("a", 1), "Accept-Encoding: gzip");
             serve(300_000);

@@ -120,9 +120,9 @@ class ListenerTlsTest {
     @Test
     void clientThatAgreedOnHttp2_mustSpeakIt() throws Exception {
         try (SSLSocket socket = TlsStage.connect(client, port(), null, "h2", "http/1.1")) {
-            String answer = TlsStage.live(socket);
+            String response = TlsStage.live(socket);
             assertThat(socket.getApplicationProtocol()).isEqualTo("h2");
-            assertThat(answer).doesNotStartWith("HTTP");
+            assertThat(response).doesNotStartWith("HTTP");
         }
     }
 
@@ -208,9 +208,9 @@ class ListenerTlsTest {
         System.arraycopy(hello, 0, record, 5, hello.length - 2);
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
             socket.getOutputStream().write(record);
-            byte[] answer = socket.getInputStream().readAllBytes();
+            byte[] response = socket.getInputStream().readAllBytes();
             // A fatal alert: protocol_version.
-            assertThat(answer).startsWith(21).endsWith(2, 70);
+            assertThat(response).startsWith(21).endsWith(2, 70);
         }
         await().until(() -> handshakes("failed") == 1);
     }
@@ -307,11 +307,11 @@ class ListenerTlsTest {
     }
 
     @Test
-    void closingOfTheGatewaysSide_isTold() throws Exception {
+    void closingOfTheGatewaysSide_isReported() throws Exception {
         try (SSLSocket socket = TlsStage.connect(client, port(), null)) {
-            String answer =
+            String response =
                     TlsStage.ask(socket, "GET /v2/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-            assertThat(answer).startsWith(LIVE);
+            assertThat(response).startsWith(LIVE);
             // Without close_notify the JDK throws.
             assertThat(socket.getInputStream().read()).isEqualTo(-1);
         }

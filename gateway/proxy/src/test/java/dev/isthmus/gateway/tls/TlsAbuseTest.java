@@ -195,8 +195,8 @@ class TlsAbuseTest {
             try (SSLSocket socket = TlsStage.connect(client, TlsStage.port(gateway), null, "http/1.1")) {
                 socket.startHandshake();
                 Thread.ofVirtual().start(() -> send(socket, bytes, record));
-                String answers = new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
-                assertThat(answers).startsWith("HTTP/1.1 400 ").doesNotContain("HTTP/1.1 200");
+                String responses = new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+                assertThat(responses).startsWith("HTTP/1.1 400 ").doesNotContain("HTTP/1.1 200");
             }
         }
     }

@@ -44,7 +44,7 @@ class HandshakeFailureTest {
     }
 
     @Test
-    void otherFailures_areToldAsTheyAre() {
+    void otherFailures_areReportedAsTheyAre() {
         assertThat(reason(new SSLHandshakeException("no cipher suites in common")))
                 .contains("no cipher suites in common");
     }

@@ -252,12 +252,12 @@ class ConfigChecksTest {
 
     @ParameterizedTest
     @MethodSource({"servers", "access", "tracing", "models"})
-    void contradiction_isTold(String yaml, String problem) {
+    void contradiction_isReported(String yaml, String problem) {
         assertThat(problems(yaml)).singleElement().asString().contains(problem);
     }
 
     @Test
-    void contradictions_areTold_whereTheyStand_besideMalformedValues() {
+    void contradictions_areReported_whereTheyStand_besideMalformedValues() {
         assertThat(problems("""
                         upstreams:
                           t: {protocol: grpc, endpoints: ["a:1"], try_timeout: 2m}
@@ -294,7 +294,7 @@ class ConfigChecksTest {
         "rw-----w-,mode 602: others can write it",
         "rw-rw----,mode 660: its group can write it",
     })
-    void token_thatOthersReach_isTold(String permissions, String problem, @TempDir Path folder) throws IOException {
+    void token_thatOthersReach_isReported(String permissions, String problem, @TempDir Path folder) throws IOException {
         Path token = Files.writeString(folder.resolve("token"), "secret");
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString(permissions));
         assertThat(problems("{admin: {token_file: " + token + "}, " + LOCAL + "}"))

@@ -186,7 +186,7 @@ class ConfigLoaderTest {
     }
 
     @Test
-    void allProblems_areToldAtOnce_inTheFilesOrder() {
+    void allProblems_areReportedAtOnce_inTheFilesOrder() {
         assertThat(problems("""
                         listners: []
                         listeners:
@@ -262,7 +262,7 @@ class ConfigLoaderTest {
             listeners: [{port: 1}, {port: 1}]               | listener: 127.0.0.1:1 is given twice
             models: {m: {upstream: a}, m: {upstream: a}}    | key 'm' is given twice in models
             """)
-    void problem_isTold(String yaml, String problem) {
+    void problem_isReported(String yaml, String problem) {
         assertThat(String.join("\n", problems(yaml))).contains(problem);
     }
 
@@ -276,11 +276,11 @@ class ConfigLoaderTest {
             10us  | got '10us', whose unit is not one of ms, s, m, h, d
             soon  | got 'soon'
             """)
-    void duration_thatIsNone_isExplained(String text, String told) {
+    void duration_thatIsNone_isExplained(String text, String problem) {
         assertThat(problems(ConfigSamples.upstream("timeout: " + text)))
                 .singleElement()
                 .asString()
-                .endsWith("timeout: a duration such as 500ms, 1.5s, 1m30s is expected, " + told);
+                .endsWith("timeout: a duration such as 500ms, 1.5s, 1m30s is expected, " + problem);
     }
 
     /** Unreadable values are replaced by defaults; problems that follow from these are not reported. */
@@ -302,7 +302,7 @@ class ConfigLoaderTest {
                         + " headers: {x: y}}]}}}",
                 "{modles: {}, upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}"
             })
-    void problem_thatFollowsFromAnother_isNotTold(String yaml) {
+    void problem_thatFollowsFromAnother_isNotReported(String yaml) {
         int wrong = yaml.contains("port: y") ? 2 : 1;
         assertThat(problems(yaml)).hasSize(wrong);
     }
@@ -334,11 +334,11 @@ class ConfigLoaderTest {
 
     @ParameterizedTest
     @MethodSource("unreadable")
-    void file_thatIsNoText_isRefusedInWords(byte[] content, String told, @TempDir Path folder) throws IOException {
+    void file_thatIsNoText_isRefusedInWords(byte[] content, String problem, @TempDir Path folder) throws IOException {
         Path file = Files.write(folder.resolve("f.yaml"), content);
         assertThatThrownBy(() -> ConfigLoader.load(file))
                 .isInstanceOfSatisfying(
-                        ConfigException.class, e -> assertThat(e.problems()).containsExactly(file + told));
+                        ConfigException.class, e -> assertThat(e.problems()).containsExactly(file + problem));
     }
 
     @Test
@@ -349,7 +349,7 @@ class ConfigLoaderTest {
     }
 
     @Test
-    void file_thatIsAFolderOrMissing_isToldInWords(@TempDir Path folder) {
+    void file_thatIsAFolderOrMissing_isReportedInWords(@TempDir Path folder) {
         Path missing = folder.resolve("none.yaml");
         assertThatThrownBy(() -> ConfigLoader.load(folder)).hasMessage(folder + ": cannot be read: it is a directory");
         assertThatThrownBy(() -> ConfigLoader.load(missing)).hasMessage(missing + ": cannot be read: no such file");
@@ -543,12 +543,12 @@ class ConfigLoaderTest {
 
     @ParameterizedTest
     @MethodSource("dev.isthmus.gateway.settings.ConfigSamples#malformed")
-    void malformedValue_isTold(String yaml, String problem) {
+    void malformedValue_isReported(String yaml, String problem) {
         assertThat(problems(yaml)).anySatisfy(each -> assertThat(each).contains(problem));
     }
 
     @Test
-    void characterThatYamlForbids_isTold() {
+    void characterThatYamlForbids_isReported() {
         assertThat(problems("a: \u0007"))
                 .singleElement()
                 .asString()
@@ -556,7 +556,7 @@ class ConfigLoaderTest {
     }
 
     @Test
-    void file_missing_isTold() {
+    void file_missing_isReported() {
         assertThatThrownBy(() -> ConfigLoader.load(Path.of("none.yaml")))
                 .isInstanceOf(ConfigException.class)
                 .hasMessageContaining("none.yaml: cannot be read");

@@ -94,14 +94,14 @@ class UpstreamDefaultsTest {
     }
 
     @Test
-    void changedDefault_isToldOfTheUpstreamsThatTakeIt() throws ConfigException {
+    void changedDefault_isReportedOfTheUpstreamsThatTakeIt() throws ConfigException {
         GatewayConfig before = parse("upstream_defaults: {protocol: grpc}\n" + UPSTREAMS);
         GatewayConfig after = parse("upstream_defaults: {protocol: grpc, timeout: 5s}\n" + UPSTREAMS);
         assertThat(ConfigDiff.of(before, after).changes()).containsExactly("upstream 'a': timeout: 60s -> 5s");
     }
 
     @Test
-    void problem_isToldOnce_whereItIs() {
+    void problem_isReportedOnce_whereItIs() {
         assertThat(problems("""
                         upstream_defaults:
                           protocol: grcp
@@ -123,7 +123,7 @@ class UpstreamDefaultsTest {
     }
 
     @Test
-    void problemWithoutUpstreams_isTold() {
+    void problemWithoutUpstreams_isReported() {
         assertThat(problems(
                         "{local: {embedded_models: true}, default_upstream: local, upstream_defaults: {timeout: x}}"))
                 .singleElement()
@@ -152,7 +152,7 @@ class UpstreamDefaultsTest {
     }
 
     @Test
-    void missingKey_isToldOfTheUpstream() {
+    void missingKey_isReportedOfTheUpstream() {
         assertThat(problems("""
                         upstream_defaults: {timeout: 5s}
                         upstreams:

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.TestExchanges;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -32,13 +32,13 @@ class CallMetricsTest {
                 1);
         call.began(new Operation.ServerReady());
         call.routed(route);
-        metrics.began(TestExchanges.of(call));
+        metrics.began(Exchange.of(call));
         return call;
     }
 
     private void end(CallContext call) {
         call.ended(2);
-        metrics.ended(TestExchanges.of(call));
+        metrics.ended(Exchange.of(call));
     }
 
     @Test
@@ -75,10 +75,10 @@ class CallMetricsTest {
         CallMetrics bounded = new CallMetrics(few, 2 * ofOne);
         for (String route : List.of("a", "b", "c", "d", "a")) {
             CallContext call = began(route);
-            bounded.began(TestExchanges.of(call));
-            bounded.opened(TestExchanges.of(call));
+            bounded.began(Exchange.of(call));
+            bounded.opened(Exchange.of(call));
             call.ended(2);
-            bounded.ended(TestExchanges.of(call));
+            bounded.ended(Exchange.of(call));
         }
         assertThat(calls(few, "a")).isEqualTo(2);
         assertThat(calls(few, "b")).isEqualTo(1);
@@ -90,7 +90,7 @@ class CallMetricsTest {
         bounded.retain(Set.of("b"));
         CallContext late = began("c");
         late.ended(2);
-        bounded.ended(TestExchanges.of(late));
+        bounded.ended(Exchange.of(late));
         assertThat(calls(few, "c")).isEqualTo(1);
     }
 
@@ -101,7 +101,7 @@ class CallMetricsTest {
     @Test
     void callsInFlight_areCountedByModel() {
         CallContext call = began("m");
-        metrics.opened(TestExchanges.of(call));
+        metrics.opened(Exchange.of(call));
         assertThat(inFlight("m")).isEqualTo(1);
         end(call);
         assertThat(inFlight("m")).isZero();

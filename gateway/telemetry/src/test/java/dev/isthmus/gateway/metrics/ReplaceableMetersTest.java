@@ -57,17 +57,17 @@ class ReplaceableMetersTest {
     @Test
     void gaugeOfAnotherOwner_isReplacedWithoutAWarning() {
         Logger log = (Logger) LoggerFactory.getLogger(MeterRegistry.class);
-        ListAppender<ILoggingEvent> told = new ListAppender<>();
-        told.start();
-        log.addAppender(told);
+        ListAppender<ILoggingEvent> logged = new ListAppender<>();
+        logged.start();
+        log.addAppender(logged);
         try {
             older.add(Gauge.builder("state", () -> 1)::register);
             Gauge shown = newer.add(Gauge.builder("state", () -> 2)::register);
             assertThat(registry.getMeters()).singleElement().isSameAs(shown);
             assertThat(shown.value()).isEqualTo(2);
-            assertThat(told.list).isEmpty();
+            assertThat(logged.list).isEmpty();
         } finally {
-            log.detachAppender(told);
+            log.detachAppender(logged);
         }
     }
 }

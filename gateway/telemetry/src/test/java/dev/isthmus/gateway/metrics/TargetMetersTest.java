@@ -2,24 +2,20 @@ package dev.isthmus.gateway.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import dev.isthmus.gateway.net.LoggedEvents;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
 import java.util.Objects;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class TargetMetersTest {
+    @RegisterExtension
+    final LoggedEvents logged = new LoggedEvents(FailureLog.class.getName());
+
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-    private final Logger log = (Logger) LoggerFactory.getLogger(FailureLog.class);
-    private final ListAppender<ILoggingEvent> told = new ListAppender<>();
     private long now;
     private final TargetMeters meters = new TargetMeters(
             registry,
@@ -29,28 +25,11 @@ class TargetMetersTest {
             true);
     private final TargetMeters.TargetMeter target = Objects.requireNonNull(meters.of("new"));
 
-    @BeforeEach
-    void listen() {
-        told.start();
-        log.setLevel(Level.INFO);
-        log.addAppender(told);
-    }
-
-    @AfterEach
-    void listenNoMore() {
-        log.detachAppender(told);
-        log.setLevel(null);
-    }
-
     private double count(String outcome) {
         return registry.get("isthmus.target.requests")
                 .tags("model", "m", "target", "new", "upstream", "u", "version", "", "outcome", outcome)
                 .counter()
                 .count();
-    }
-
-    private List<String> lines() {
-        return told.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
     }
 
     @Test
@@ -78,7 +57,7 @@ class TargetMetersTest {
             target.ended(ErrorCode.UNAVAILABLE);
         }
         target.ended(null);
-        assertThat(told.list).hasSize(6).allSatisfy(event -> {
+        assertThat(logged.all()).hasSize(6).allSatisfy(event -> {
             assertThat(event.getFormattedMessage())
                     .isEqualTo("model 'm', target 'new' (upstream 'u'): a call failed: UNAVAILABLE;"
                             + " GET /debug/errors has the texts");
@@ -89,21 +68,21 @@ class TargetMetersTest {
         });
         now += FailureLog.QUIET_NANOS - 1;
         target.ended(null);
-        assertThat(lines()).hasSize(6);
+        assertThat(logged.messages()).hasSize(6);
         now++;
         target.ended(null);
         target.ended(null);
-        assertThat(lines())
+        assertThat(logged.messages())
                 .hasSize(7)
                 .last()
                 .isEqualTo("model 'm', target 'new' (upstream 'u'): calls succeed again, after 6 failures");
         target.ended(ErrorCode.INTERNAL);
-        assertThat(lines()).hasSize(8);
+        assertThat(logged.messages()).hasSize(8);
     }
 
     @Test
     void errorsOfClients_areNotLogged() {
         target.ended(ErrorCode.INVALID_ARGUMENT);
-        assertThat(lines()).isEmpty();
+        assertThat(logged.messages()).isEmpty();
     }
 }

@@ -6,7 +6,6 @@ import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
-import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.ExchangeHandler;
 import dev.isthmus.gateway.call.HeaderFields;
@@ -92,7 +91,7 @@ class TrackedCallsTest {
     }
 
     private RequestSink open(Operation operation) {
-        return tracking.open(call(operation), new DiscardingReply());
+        return tracking.open(call(operation), Reply.DISCARDING);
     }
 
     private Call call(Operation operation) {
@@ -214,21 +213,21 @@ class TrackedCallsTest {
         Layers faulty = tracking(x -> {
             throw new IllegalStateException("a fault");
         });
-        faulty.open(call(infer("m")), new DiscardingReply());
+        faulty.open(call(infer("m")), Reply.DISCARDING);
         assertThat(ended).hasValue(1);
         assertThat(requests("m", "INTERNAL").count()).isEqualTo(1);
     }
 
     @Test
     void requestThatIsRefused_isACallOfNoKnownOperation() {
-        tracking.reject(context(), new OipException(ErrorCode.NOT_FOUND, "nothing is here"), new DiscardingReply());
+        tracking.reject(context(), new OipException(ErrorCode.NOT_FOUND, "nothing is here"), Reply.DISCARDING);
         Timer refused = requests(CallContext.NO_ROUTE, "NOT_FOUND");
         assertThat(refused.count()).isEqualTo(1);
         assertThat(refused.getId().getTag("operation")).isEqualTo("unknown");
         assertThat(underWay()).isZero();
         assertThat(ended).hasValue(1);
         Call health = new Call(new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), context());
-        tracking.open(health, new DiscardingReply());
+        tracking.open(health, Reply.DISCARDING);
         assertThat(registry.get("isthmus.model.requests.under.way")
                         .tag("model", CallContext.NO_ROUTE)
                         .gauge()
@@ -239,7 +238,7 @@ class TrackedCallsTest {
     @Test
     void callThatIngressEnds_isCountedByTheReason() {
         Call call = call(infer("m"));
-        RequestSink sink = tracking.open(call, new DiscardingReply());
+        RequestSink sink = tracking.open(call, Reply.DISCARDING);
         call.context().failed(new OipException(ErrorCode.PAYLOAD_TOO_LARGE, "too large"));
         sink.cancel();
         assertThat(requests("m", "PAYLOAD_TOO_LARGE").count()).isEqualTo(1);

@@ -1,16 +1,17 @@
 package dev.isthmus.gateway.limit;
 
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import io.github.resilience4j.bulkhead.Bulkhead;
-import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -21,7 +22,7 @@ public final class Admission implements AutoCloseable {
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private final ConcurrencyLimits limits;
-    private final Bulkhead bulkhead;
+    private final Semaphore free;
     /** Number of calls in flight by caller; only if those are limited. */
     private final Map<String, Integer> callers = new ConcurrentHashMap<>();
 
@@ -35,17 +36,20 @@ public final class Admission implements AutoCloseable {
      * @param total in the whole gateway
      * @param perCaller of one authenticated caller; 0 for any number
      */
-    public record ConcurrencyLimits(int total, int perCaller) {}
+    public record ConcurrencyLimits(int total, int perCaller) {
+
+        /** Those of a configuration. */
+        public static ConcurrencyLimits of(GatewayConfig config) {
+            AuthenticationConfig authentication = config.authentication();
+            return new ConcurrencyLimits(
+                    config.limits().maxRequests(), authentication == null ? 0 : authentication.maxRequests());
+        }
+    }
 
     /** Limits with nothing in flight. */
     public Admission(ConcurrencyLimits limits, MeterRegistry meters) {
         this.limits = limits;
-        this.bulkhead = Bulkhead.of(
-                "gateway",
-                BulkheadConfig.custom()
-                        .maxConcurrentCalls(limits.total())
-                        .maxWaitDuration(Duration.ZERO)
-                        .build());
+        this.free = new Semaphore(limits.total());
         this.meters = new ReplaceableMeters(meters);
         this.shed = this.meters.add(Counter.builder("isthmus.requests.shed")
                 .description("Calls refused because limits.max_requests were active")::register);
@@ -77,7 +81,7 @@ public final class Admission implements AutoCloseable {
         if (counted && !enter(caller)) {
             throw callerRefused();
         }
-        if (bulkhead.tryAcquirePermission()) {
+        if (free.tryAcquire()) {
             return new Permit(counted ? caller : "");
         }
         if (counted) {
@@ -92,7 +96,7 @@ public final class Admission implements AutoCloseable {
      * @throws OipException as {@link #acquire}
      */
     public void check(String caller) {
-        if (bulkhead.getMetrics().getAvailableConcurrentCalls() <= 0) {
+        if (free.availablePermits() <= 0) {
             throw refused();
         }
         if (limited(caller) && callers.getOrDefault(caller, 0) >= limits.perCaller()) {
@@ -133,7 +137,7 @@ public final class Admission implements AutoCloseable {
 
     /** Number of calls in flight. */
     int inFlight() {
-        return limits.total() - bulkhead.getMetrics().getAvailableConcurrentCalls();
+        return limits.total() - free.availablePermits();
     }
 
     /** Number of callers that have calls in flight, if those are limited. */
@@ -158,7 +162,7 @@ public final class Admission implements AutoCloseable {
         /** Releases the permit. Idempotent. */
         public void release() {
             if (released.compareAndSet(false, true)) {
-                bulkhead.releasePermission();
+                free.release();
                 if (!caller.isEmpty()) {
                     leave(caller);
                 }

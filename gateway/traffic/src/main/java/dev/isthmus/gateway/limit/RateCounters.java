@@ -22,6 +22,21 @@ public interface RateCounters {
      */
     static RateCounters ofThisGateway(LongSupplier nanoTime) {
         return (limit, perSecond, burstNanos) ->
-                new LocalCounter(new RateBucket(perSecond, burstNanos, nanoTime.getAsLong()), nanoTime);
+                local(new RateBucket(perSecond, burstNanos, nanoTime.getAsLong()), nanoTime);
+    }
+
+    private static RateCounter local(RateBucket bucket, LongSupplier nanoTime) {
+        return new RateCounter() {
+            @Override
+            public RateDecision take(long amount) {
+                long wait = bucket.take(amount, nanoTime.getAsLong());
+                return wait == 0 ? RateDecision.ADMITTED : new RateDecision.Exceeded(wait);
+            }
+
+            @Override
+            public void refund(long amount) {
+                bucket.refund(amount);
+            }
+        };
     }
 }

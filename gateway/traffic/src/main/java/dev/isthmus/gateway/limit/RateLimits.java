@@ -15,16 +15,11 @@ public final class RateLimits implements AutoCloseable {
     private final List<RateLimit> limits;
 
     /**
-     * Creates the limits of a model, counted by this gateway, with nothing used.
+     * Creates the limits of a model, with nothing used.
      *
      * @param model its name in the configuration
      * @param nanoTime as {@link System#nanoTime()}
      */
-    public RateLimits(String model, List<ModelConfig.Rate> rates, LongSupplier nanoTime, MeterRegistry meters) {
-        this(model, rates, RateCounters.ofThisGateway(nanoTime), nanoTime, meters);
-    }
-
-    /** The same, with other counters. */
     public RateLimits(
             String model,
             List<ModelConfig.Rate> rates,

@@ -76,7 +76,7 @@ final class Ramp implements AutoCloseable {
         weights.override(plan.arm(), share());
     }
 
-    /** The progress, for {@link RampStateStore}. */
+    /** The progress, for {@link RampStateFile}. */
     synchronized SavedRamp saved() {
         return new SavedRamp(
                 plan.configuration(),
@@ -305,7 +305,7 @@ final class Ramp implements AutoCloseable {
                 figures.target().answered(),
                 plan.config().minimumRequests(),
                 figures.target().errorRate(),
-                guard.figures(figures),
+                guard.document(figures),
                 progress.reason,
                 progress.changed);
     }

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ramp;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.settings.ModelConfig;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -10,6 +12,7 @@ final class RampGuard {
     /** Fewer calls to a target are no evidence. */
     private static final int MIN_CALLS = 20;
 
+    private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final double NANOS_PER_MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final ModelConfig.RampConfig config;
@@ -30,10 +33,28 @@ final class RampGuard {
         return guard;
     }
 
-    /** What the step has so far, and the limits. */
-    GuardFigures figures(StepFigures step) {
+    /** What the step has so far, and the limits, as JSON. */
+    ObjectNode document(StepFigures step) {
+        ObjectNode guard = JsonNodeFactory.instance.objectNode();
+        guard.put("calls", step.target().calls()).put("minimum_calls", MIN_CALLS);
+        guard.putObject("error_rate")
+                .put("target", step.target().errorRate())
+                .put("others", step.others().errorRate())
+                .put("limit", config.maxErrorRate());
         long others = step.others().answered() >= MIN_CALLS ? step.others().p95Nanos() : othersP95;
-        return GuardFigures.of(step, others, MIN_CALLS, config);
+        guard.putObject("p95_seconds")
+                .put("target", step.target().p95Nanos() / NANOS_PER_SECOND)
+                .put("others", others / NANOS_PER_SECOND)
+                .put("limit_ratio", config.maxLatencyRatio());
+        ObjectNode difference = guard.putObject("difference");
+        // JSON has no infinity.
+        if (Double.isFinite(step.difference())) {
+            difference.put("target", step.difference());
+        } else {
+            difference.put("target", "infinite");
+        }
+        difference.put("limit", config.maxDifference());
+        return guard;
     }
 
     /** The limit that is exceeded in the step; null for none. */

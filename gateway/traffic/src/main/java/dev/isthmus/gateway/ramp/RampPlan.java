@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ramp;
 
 import dev.isthmus.gateway.settings.ModelConfig;
-import org.jspecify.annotations.Nullable;
+import java.util.Objects;
 
 /**
  * A ramp as configured.
@@ -43,12 +43,9 @@ public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfi
 
     /** What is ramped: progress of another target says nothing about it. */
     String targetText() {
-        return "target=" + target.label() + " upstream=" + target.upstream() + " model=" + text(target.model())
-                + " version=" + text(target.version());
-    }
-
-    private static String text(@Nullable String value) {
-        return value == null ? "" : value;
+        return "target=" + target.label() + " upstream=" + target.upstream() + " model="
+                + Objects.requireNonNullElse(target.model(), "") + " version="
+                + Objects.requireNonNullElse(target.version(), "");
     }
 
     /** The target's name. */

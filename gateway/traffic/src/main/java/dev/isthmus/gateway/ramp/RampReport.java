@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  * @param answered calls that the target answered in the step
  * @param minimumAnswered how many it must answer in the step at least
  * @param errorRate of the target in the step
- * @param guard what may roll it back
+ * @param guard what may roll it back, as JSON
  * @param reason why it was rolled back; empty if it was not
  * @param changed when its state or step last changed
  */
@@ -35,7 +35,7 @@ public record RampReport(
         long answered,
         long minimumAnswered,
         double errorRate,
-        GuardFigures guard,
+        ObjectNode guard,
         String reason,
         Instant changed) {
 
@@ -60,7 +60,7 @@ public record RampReport(
                 .put("step_error_rate", errorRate)
                 .put("reason", reason)
                 .put("changed", changed.toString());
-        guard.write(document.putObject("guard"));
+        document.set("guard", guard);
         return document;
     }
 }

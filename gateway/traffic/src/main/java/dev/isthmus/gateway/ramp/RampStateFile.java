@@ -21,27 +21,29 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** A JSON file that is replaced atomically: a reader sees either the previous or the new state. */
-public final class RampStateFile implements RampStateStore {
+/**
+ * Persists the progress of ramps in a JSON file that is replaced atomically: a reader sees either the previous or the new
+ * state. Its methods may block; never called on an event loop.
+ */
+public final class RampStateFile {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
-    private final Path file;
+    private final @Nullable Path file;
+
+    /** @param file null to persist nothing */
+    public RampStateFile(@Nullable Path file) {
+        this.file = file == null ? null : file.toAbsolutePath();
+    }
 
     /**
-     * The store of this file.
+     * The progress saved last, by model; empty if none was saved.
      *
-     * @param file null to keep no state
+     * @throws IOException if it cannot be read or is malformed
      */
-    public static RampStateStore store(@Nullable Path file) {
-        return file == null ? RampStateStore.NONE : new RampStateFile(file);
-    }
-
-    public RampStateFile(Path file) {
-        this.file = file.toAbsolutePath();
-    }
-
-    @Override
-    public Map<String, SavedRamp> load() throws IOException {
+    Map<String, SavedRamp> load() throws IOException {
+        if (file == null) {
+            return Map.of();
+        }
         byte[] bytes;
         try {
             bytes = Files.readAllBytes(file);
@@ -80,11 +82,17 @@ public final class RampStateFile implements RampStateStore {
                 node.path("round").asLong(0));
     }
 
-    @Override
-    public void save(Map<String, SavedRamp> ramps) throws IOException {
-        Path temporary = file.resolveSibling(file.getFileName() + ".new");
-        write(temporary, JSON.writeValueAsBytes(document(ramps)));
-        Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    /**
+     * Replaces the saved progress.
+     *
+     * @throws IOException if it cannot be saved; what was saved before is left
+     */
+    void save(Map<String, SavedRamp> ramps) throws IOException {
+        if (file != null) {
+            Path temporary = file.resolveSibling(file.getFileName() + ".new");
+            write(temporary, JSON.writeValueAsBytes(document(ramps)));
+            Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        }
     }
 
     private static ObjectNode document(Map<String, SavedRamp> ramps) {
@@ -116,6 +124,6 @@ public final class RampStateFile implements RampStateStore {
 
     @Override
     public String toString() {
-        return file.toString();
+        return String.valueOf(file);
     }
 }

@@ -46,37 +46,17 @@ public final class Ramps implements AutoCloseable {
      * Starts without ramps.
      *
      * @param nanoTime on any scale, but not wall-clock time
-     * @param scheduler checks the ramps every second until this is closed; not closed by this. It may be blocked
-     */
-    public Ramps(MeterRegistry registry, LongSupplier nanoTime, ScheduledExecutorService scheduler) {
-        this(registry, nanoTime, InstantSource.system(), scheduler, RampStateStore.NONE);
-    }
-
-    /**
-     * The same, going on from what the store has.
-     *
      * @param clock says for people when a ramp changed
+     * @param scheduler checks the ramps every second until this is closed; not closed by this. It may be blocked
+     * @param store has the progress from which ramps go on
+     * @param shared the states in common with other gateways; null for none
      */
     public Ramps(
             MeterRegistry registry,
             LongSupplier nanoTime,
             InstantSource clock,
             ScheduledExecutorService scheduler,
-            RampStateStore store) {
-        this(registry, nanoTime, clock, scheduler, store, null);
-    }
-
-    /**
-     * The same, with states in common with other gateways.
-     *
-     * @param shared the common states; null for none
-     */
-    public Ramps(
-            MeterRegistry registry,
-            LongSupplier nanoTime,
-            InstantSource clock,
-            ScheduledExecutorService scheduler,
-            RampStateStore store,
+            RampStateFile store,
             @Nullable SharedRamps shared) {
         this.registry = registry;
         this.nanoTime = nanoTime;

@@ -12,17 +12,17 @@ import org.slf4j.LoggerFactory;
 final class SavedRamps {
     private static final Logger LOG = LoggerFactory.getLogger(SavedRamps.class);
 
-    private final RampStateStore store;
+    private final RampStateFile store;
     private Map<String, SavedRamp> saved;
     private boolean failing;
     private boolean closed;
 
-    SavedRamps(RampStateStore store) {
+    SavedRamps(RampStateFile store) {
         this.store = store;
         this.saved = loaded(store);
     }
 
-    private static Map<String, SavedRamp> loaded(RampStateStore store) {
+    private static Map<String, SavedRamp> loaded(RampStateFile store) {
         try {
             return store.load();
         } catch (IOException e) {

@@ -1,8 +1,10 @@
 package dev.isthmus.gateway.redis;
 
 import dev.isthmus.gateway.limit.RateCounters;
+import dev.isthmus.gateway.limit.RateDecision;
 import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.Ramps;
+import dev.isthmus.gateway.ramp.SharedRamps;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.SharedConfig;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -12,24 +14,50 @@ import org.jspecify.annotations.Nullable;
 
 /** The limits and ramps of a gateway: its own, or shared with other gateways if it is configured so. */
 public final class FleetSharing implements AutoCloseable {
-    private final @Nullable SharedState shared;
+    private final @Nullable RedisConnection connection;
+    private final RateCounters counters;
     private final Ramps ramps;
 
     /**
-     * Starts without limits and ramps. Blocks for a second at most.
+     * Starts without limits and ramps. Blocks for a second at most, if the server does not answer; it is then connected to
+     * later.
      *
      * @param scheduler checks the ramps; it may be blocked
      */
     public FleetSharing(GatewayConfig config, MeterRegistry meters, ScheduledExecutorService scheduler) {
         SharedConfig sharing = config.shared();
-        shared = sharing == null ? null : SharedState.open(sharing, System::nanoTime, meters);
+        RateCounters local = RateCounters.ofThisGateway(System::nanoTime);
+        SharedRamps sharedRamps = null;
+        if (sharing == null) {
+            connection = null;
+            counters = local;
+        } else {
+            connection = new RedisConnection(sharing, new RedisMeters(meters));
+            connection.open();
+            counters = shared(sharing, new RedisTokens(connection, sharing.prefix()), local);
+            sharedRamps = new RedisRamps(connection, sharing.prefix());
+        }
         ramps = new Ramps(
                 meters,
                 System::nanoTime,
                 InstantSource.system(),
                 scheduler,
-                RampStateFile.store(config.ramps().stateFile()),
-                shared == null ? null : shared.ramps());
+                new RampStateFile(config.ramps().stateFile()),
+                sharedRamps);
+    }
+
+    /** Counters that count the calls of all gateways. */
+    private static RateCounters shared(SharedConfig config, TokenStore tokens, RateCounters local) {
+        return (limit, perSecond, burstNanos) -> new SharedCounter(
+                tokens,
+                new TokenStore.TokenBucketKey(limit, perSecond, burstNanos),
+                config.onFailure() == SharedConfig.FailureMode.LOCAL
+                        ? local.counter(limit, perSecond, burstNanos)
+                        : null,
+                config.onFailure() == SharedConfig.FailureMode.CLOSED
+                        ? new RateDecision.Unreadable()
+                        : RateDecision.ADMITTED,
+                System::nanoTime);
     }
 
     public Ramps ramps() {
@@ -38,15 +66,15 @@ public final class FleetSharing implements AutoCloseable {
 
     /** The counters of rate limits. */
     public RateCounters counters() {
-        return shared == null ? RateCounters.ofThisGateway(System::nanoTime) : shared.counters();
+        return counters;
     }
 
     /** Ends the ramps. Blocks briefly. */
     @Override
     public void close() {
         ramps.close();
-        if (shared != null) {
-            shared.close();
+        if (connection != null) {
+            connection.close();
         }
     }
 }

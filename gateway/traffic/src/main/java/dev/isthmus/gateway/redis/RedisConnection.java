@@ -7,7 +7,10 @@ import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisCredentialsProvider;
 import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
@@ -24,6 +27,9 @@ import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -140,6 +146,30 @@ final class RedisConnection implements AutoCloseable {
                 .build();
     }
 
+    private RedisURI address() {
+        RedisURI.Builder address = RedisURI.Builder.redis(config.host(), config.port())
+                .withDatabase(config.database())
+                .withSsl(config.secure())
+                .withVerifyPeer(true)
+                .withClientName("isthmus")
+                .withTimeout(CONNECT_TIMEOUT);
+        Path password = config.passwordFile();
+        if (password != null) {
+            String user = config.user();
+            address.withAuthentication(RedisCredentialsProvider.from(
+                    () -> RedisCredentials.just(user, read(password).toCharArray())));
+        }
+        return address.build();
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file).strip();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Connects, and keeps the connection from here on. Blocks for a second at most. */
     void open() {
         try {
@@ -156,7 +186,7 @@ final class RedisConnection implements AutoCloseable {
 
     private CompletableFuture<?> connect() {
         attempts.begin();
-        return client.connectAsync(StringCodec.UTF8, RedisAddress.of(config, CONNECT_TIMEOUT))
+        return client.connectAsync(StringCodec.UTF8, address())
                 .toCompletableFuture()
                 .whenComplete((made, failure) -> {
                     if (made == null) {

@@ -5,11 +5,7 @@ import dev.isthmus.gateway.ramp.SavedRamp;
 import dev.isthmus.gateway.ramp.SharedRamps;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ExecutionException;
@@ -66,11 +62,6 @@ final class RedisRamps implements SharedRamps {
 
     /** The model's name comes last, as it may have any characters. */
     private String key(String model, String configuration) {
-        try {
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(configuration.getBytes(StandardCharsets.UTF_8));
-            return prefix + "ramp:" + HexFormat.of().formatHex(digest).substring(0, DIGITS) + ":" + model;
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-256", e);
-        }
+        return prefix + "ramp:" + RedisScript.digest("SHA-256", configuration).substring(0, DIGITS) + ":" + model;
     }
 }

@@ -86,11 +86,16 @@ record RedisScript(String text, String digest) {
             """);
 
     private static RedisScript of(String text) {
+        return new RedisScript(text, digest("SHA-1", text));
+    }
+
+    /** In hexadecimal. */
+    static String digest(String algorithm, String text) {
         try {
-            byte[] digest = MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8));
-            return new RedisScript(text, HexFormat.of().formatHex(digest));
+            byte[] digest = MessageDigest.getInstance(algorithm).digest(text.getBytes(StandardCharsets.UTF_8));
+            return HexFormat.of().formatHex(digest);
         } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-1", e);
+            throw new IllegalStateException("every Java has " + algorithm, e);
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.routing;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.routing.RouteDecision.RuleResult;
 import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -30,7 +31,6 @@ public final class Route {
     private final List<WeightedTarget> shadows;
     private final @Nullable WeightedTarget fallback;
     private final SelectionState selectionState;
-    private final boolean needsParameters;
     private final List<Upstream> upstreams;
     private final VersionRule versions;
 
@@ -58,8 +58,6 @@ public final class Route {
                 .toList();
         this.fallback = config.fallback() == null ? null : WeightedTarget.of(config.fallback(), upstreams, modelNames);
         this.selectionState = selectionState;
-        this.needsParameters =
-                (sticky != null && !sticky.header()) || rules.stream().anyMatch(RoutingRule::needsParameters);
         this.versions = VersionRule.of(config, modelNames, split.arms());
         this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
                 .map(WeightedTarget::upstream)
@@ -79,11 +77,6 @@ public final class Route {
     /** The targets and their weights. */
     public WeightedTargets split() {
         return split;
-    }
-
-    /** Whether rules or the sticky key use request parameters. If not, parameters still identify a sequence. */
-    public boolean needsParameters() {
-        return needsParameters;
     }
 
     /**

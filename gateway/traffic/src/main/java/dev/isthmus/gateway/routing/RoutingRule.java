@@ -34,10 +34,6 @@ record RoutingRule(List<Condition> conditions, WeightedTarget arm) {
         return true;
     }
 
-    boolean needsParameters() {
-        return conditions.stream().anyMatch(condition -> !condition.header);
-    }
-
     /** @param header whether it tests a header, rather than a parameter */
     private record Condition(boolean header, String name, ValuePattern value) {
         boolean holds(RequestAttributes attributes) {

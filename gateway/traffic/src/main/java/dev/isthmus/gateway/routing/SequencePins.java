@@ -2,6 +2,7 @@ package dev.isthmus.gateway.routing;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.isthmus.gateway.call.StickyHash;
 import java.time.Duration;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;

@@ -1,12 +1,10 @@
 package dev.isthmus.gateway.routing;
 
+import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.settings.ModelConfig;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -18,26 +16,8 @@ import org.jspecify.annotations.Nullable;
 public final class WeightedTargets {
     private final List<WeightedTarget> arms;
     private final int[] weights;
-    private volatile CurrentWeights shares;
-
-    /** A snapshot of the shares. */
-    private static final class CurrentWeights {
-        private final double[] ends;
-        private final @Nullable WeightOverride weightOverride;
-
-        /** @param ends the upper ends of the targets' intervals, taken */
-        CurrentWeights(double[] ends, @Nullable WeightOverride weightOverride) {
-            this.ends = ends;
-            this.weightOverride = weightOverride;
-        }
-
-        double of(int index) {
-            return index == 0 ? ends[0] : ends[index] - ends[index - 1];
-        }
-    }
-
-    /** A share that replaces the configured one. */
-    public record WeightOverride(String arm, double share) {}
+    /** The upper ends of the targets' intervals; replaced, never changed. */
+    private volatile double[] ends;
 
     /** @throws IllegalArgumentException if there is no target, or two have the same name */
     WeightedTargets(List<ModelConfig.TargetConfig> targets, Function<ModelConfig.TargetConfig, WeightedTarget> arm) {
@@ -51,22 +31,12 @@ public final class WeightedTargets {
         }
         this.weights =
                 sorted.stream().mapToInt(ModelConfig.TargetConfig::weight).toArray();
-        this.shares = configured();
+        this.ends = ends(Arrays.stream(weights).asDoubleStream().toArray());
     }
 
     /** The targets' names, in order. */
     public List<String> names() {
         return arms.stream().map(WeightedTarget::name).toList();
-    }
-
-    /** The current shares by name, in order. */
-    public Map<String, Double> shares() {
-        CurrentWeights now = shares;
-        Map<String, Double> byName = new LinkedHashMap<>();
-        for (int i = 0; i < arms.size(); i++) {
-            byName.put(arms.get(i).name(), now.of(i));
-        }
-        return Collections.unmodifiableMap(byName);
     }
 
     /**
@@ -75,12 +45,11 @@ public final class WeightedTargets {
      * @throws IllegalArgumentException for an unknown target
      */
     public double share(String arm) {
-        return shares.of(index(arm));
+        return share(ends, index(arm));
     }
 
-    /** The current override; null for none. */
-    public @Nullable WeightOverride overridden() {
-        return shares.weightOverride;
+    private static double share(double[] ends, int index) {
+        return index == 0 ? ends[0] : ends[index] - ends[index - 1];
     }
 
     /**
@@ -103,12 +72,7 @@ public final class WeightedTargets {
             double proportion = rest == 0 ? 1.0 / Math.max(1, others) : newWeights[i] / rest;
             newWeights[i] = i == index ? share : (1 - share) * proportion;
         }
-        shares = new CurrentWeights(ends(newWeights), new WeightOverride(arm, share));
-    }
-
-    /** Restores the configured shares. */
-    public void reset() {
-        shares = configured();
+        ends = ends(newWeights);
     }
 
     int size() {
@@ -121,7 +85,7 @@ public final class WeightedTargets {
 
     /** The target whose interval contains this hash or random number. */
     WeightedTarget at(long hash) {
-        return arms.get(index(shares.ends, StickyHash.unit(hash)));
+        return arms.get(index(ends, StickyHash.unit(hash)));
     }
 
     /** The index of the interval that contains the point. */
@@ -138,12 +102,12 @@ public final class WeightedTargets {
         if (version == null) {
             return at(hash);
         }
-        CurrentWeights now = shares;
+        double[] now = ends;
         double total = total(now, version);
         double remaining = StickyHash.unit(hash) * (total == 0 ? count(version) : total);
         WeightedTarget last = arms.get(0);
         for (int i = 0; i < arms.size() && remaining >= 0; i++) {
-            double share = total == 0 ? 1 : now.of(i);
+            double share = total == 0 ? 1 : share(now, i);
             if (version.isCandidate(arms.get(i)) && share > 0) {
                 last = arms.get(i);
                 remaining -= share;
@@ -154,8 +118,8 @@ public final class WeightedTargets {
 
     /** The current share of a target among the targets for a version, as in {@link #at(long, RequestedVersion)}. */
     double share(WeightedTarget arm, @Nullable RequestedVersion version) {
-        CurrentWeights now = shares;
-        double share = now.of(index(arm.name()));
+        double[] now = ends;
+        double share = share(now, index(arm.name()));
         if (version == null) {
             return share;
         }
@@ -165,15 +129,15 @@ public final class WeightedTargets {
 
     /** Whether a stream stays on its target: as long as the target has a share, or no other one has. */
     boolean keeps(WeightedTarget arm, @Nullable RequestedVersion version) {
-        CurrentWeights now = shares;
-        boolean hasShare = now.of(index(arm.name())) > 0;
+        double[] now = ends;
+        boolean hasShare = share(now, index(arm.name())) > 0;
         return version == null ? hasShare : version.isCandidate(arm) && (hasShare || total(now, version) == 0);
     }
 
-    private double total(CurrentWeights now, RequestedVersion version) {
+    private double total(double[] now, RequestedVersion version) {
         double total = 0;
         for (int i = 0; i < arms.size(); i++) {
-            total += version.isCandidate(arms.get(i)) ? now.of(i) : 0;
+            total += version.isCandidate(arms.get(i)) ? share(now, i) : 0;
         }
         return total;
     }
@@ -211,11 +175,6 @@ public final class WeightedTargets {
             }
         }
         throw new IllegalArgumentException("unknown target '" + name + "', expected one of " + names());
-    }
-
-    private CurrentWeights configured() {
-        double[] newWeights = Arrays.stream(weights).asDoubleStream().toArray();
-        return new CurrentWeights(ends(newWeights), null);
     }
 
     /** The ends of the intervals; all intervals are equal if no target has a weight. The last one ends at exactly 1. */

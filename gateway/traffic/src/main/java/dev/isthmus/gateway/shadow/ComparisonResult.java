@@ -1,22 +1,18 @@
 package dev.isthmus.gateway.shadow;
 
+import java.util.Locale;
+
 /** The result of comparing two responses. */
 enum ComparisonResult {
-    EQUAL("equal"),
-    DIFFERENT("different"),
+    EQUAL,
+    DIFFERENT,
     /** A response exceeds the size limit of comparisons, or the primary response cannot be decoded. */
-    LEFT_OUT("left_out"),
+    LEFT_OUT,
     /** Memory or queue limit reached. */
-    DROPPED("dropped");
-
-    private final String label;
-
-    ComparisonResult(String label) {
-        this.label = label;
-    }
+    DROPPED;
 
     /** The metric's tag value. */
     String label() {
-        return label;
+        return name().toLowerCase(Locale.ROOT);
     }
 }

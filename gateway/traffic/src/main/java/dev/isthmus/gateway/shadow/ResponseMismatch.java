@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.shadow;
 
+import java.util.concurrent.TimeUnit;
+
 /**
  * How two responses differed.
  *
@@ -8,4 +10,8 @@ package dev.isthmus.gateway.shadow;
  * @param difference the largest of two numbers; infinite if they cannot be compared
  * @param nanoTime when
  */
-record ResponseMismatch(String output, String reason, double difference, long nanoTime) {}
+record ResponseMismatch(String output, String reason, double difference, long nanoTime) {
+    long secondsAgo(long now) {
+        return TimeUnit.NANOSECONDS.toSeconds(now - nanoTime);
+    }
+}

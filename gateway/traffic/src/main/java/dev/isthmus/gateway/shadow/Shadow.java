@@ -5,7 +5,7 @@ import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.compare.FloatTolerance;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One shadow of a route. Thread-safe. */
+/** One shadow of a route: its settings and figures, and how many copies for it are in flight. Thread-safe. */
 final class Shadow implements AutoCloseable {
     private final ShadowName name;
     private final ModelConfig.ShadowConfig config;

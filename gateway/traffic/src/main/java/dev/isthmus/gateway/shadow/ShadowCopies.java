@@ -7,8 +7,14 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The copies of one call. Used on the call's event loop. */
-final class ShadowCopies implements PrimaryCallObserver, Runnable {
+/**
+ * The copies of one call, which are notified of its end on the call's event loop, before the client's reply ends. Only the
+ * first of {@link #responded} and {@link #ended} counts. Throws nothing.
+ */
+public final class ShadowCopies {
+    /** For a call without copies. */
+    public static final ShadowCopies NONE = new ShadowCopies(List.of(), RequestSource.NONE);
+
     private static final Logger LOG = LoggerFactory.getLogger(ShadowCopies.class);
 
     private final List<ShadowCopy> copies;
@@ -21,8 +27,7 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
     }
 
     /** Sends the copies. */
-    @Override
-    public void run() {
+    void send() {
         copies.forEach(copy -> copy.send(source));
         source.release();
     }
@@ -33,23 +38,27 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
         source.release();
     }
 
-    @Override
+    /** Whether the complete response is needed; if not, {@link #ended} suffices. */
     public boolean compares() {
         return !notified && copies.stream().anyMatch(ShadowCopy::compares);
     }
 
-    @Override
+    /**
+     * The server responded.
+     *
+     * @param response on the server's wire, borrowed: parts that are kept are retained, not copied
+     */
     public void responded(InferMessage response) {
         notifyCopies(copy -> copy.primaryResponded(response));
     }
 
-    @Override
+    /** There is no response to compare with: the call failed, or the client has disconnected. */
     public void ended() {
         notifyCopies(ShadowCopy::primaryEnded);
     }
 
     private void notifyCopies(Consumer<ShadowCopy> notification) {
-        if (notified) {
+        if (notified || copies.isEmpty()) {
             return;
         }
         notified = true;

@@ -11,6 +11,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
@@ -172,10 +173,15 @@ final class ShadowFigures implements AutoCloseable {
                         .reversed()
                         .thenComparing(OutputDifferenceSummary::output))
                 .toList();
-        return ShadowReport.of(
-                name,
-                requests,
-                comparisons,
+        Map<String, Long> outcomes = new TreeMap<>();
+        requests.forEach((outcome, counter) -> outcomes.merge(outcome.label(), (long) counter.count(), Long::sum));
+        Map<String, Long> results = new TreeMap<>();
+        comparisons.forEach((result, counter) -> results.put(result.label(), (long) counter.count()));
+        return new ShadowReport(
+                name.model(),
+                name.shadow(),
+                outcomes,
+                results,
                 worst.largest(),
                 differences,
                 List.copyOf(mismatches),

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The shadows of one route. Thread-safe. */
+/** The shadows of one route, which get copies of its calls. Thread-safe. */
 public final class Shadows implements AutoCloseable {
     /** For a route without shadows. */
     public static final Shadows NONE = new Shadows("", List.of(), requested -> List.of());
@@ -74,7 +74,7 @@ public final class Shadows implements AutoCloseable {
      *     with itself
      * @param source may be used until it is released
      */
-    public PrimaryCallObserver begin(Call call, ModelRef requested, Target primary, RequestSource source) {
+    public ShadowCopies begin(Call call, ModelRef requested, Target primary, RequestSource source) {
         List<ShadowCopy> copies = List.of();
         if (!shadows.isEmpty()) {
             try {
@@ -88,15 +88,15 @@ public final class Shadows implements AutoCloseable {
         }
         if (copies.isEmpty()) {
             source.release();
-            return PrimaryCallObserver.NONE;
+            return ShadowCopies.NONE;
         }
         ShadowCopies shadowCopies = new ShadowCopies(copies, source);
         try {
-            call.loop().execute(shadowCopies);
+            call.loop().execute(shadowCopies::send);
             return shadowCopies;
         } catch (RejectedExecutionException closed) {
             shadowCopies.drop();
-            return PrimaryCallObserver.NONE;
+            return ShadowCopies.NONE;
         }
     }
 

@@ -20,7 +20,7 @@ class RateLimitsTest {
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
 
     private RateLimits limits(Rate... rates) {
-        return new RateLimits("resnet", List.of(rates), now::get, meters);
+        return new RateLimits("resnet", List.of(rates), RateCounters.ofThisGateway(now::get), now::get, meters);
     }
 
     private static RateLimits.Charge ask(RateLimits limits, String key) {

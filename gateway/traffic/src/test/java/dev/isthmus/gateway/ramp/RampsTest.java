@@ -57,7 +57,7 @@ class RampsTest {
                 Thread.currentThread().interrupt();
             }
         });
-        ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, RampStateStore.NONE);
+        ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, new RampStateFile(null), null);
         ramps.install(Map.of(plan(0.001), weights(shares)));
     }
 
@@ -86,15 +86,15 @@ class RampsTest {
     }
 
     private List<Double> reloaded(RampPlan plan) {
-        List<Double> told = new ArrayList<>();
-        ramps.install(Map.of(plan, weights(told)));
-        return told;
+        List<Double> installed = new ArrayList<>();
+        ramps.install(Map.of(plan, weights(installed)));
+        return installed;
     }
 
-    private static TargetWeights weights(List<Double> told) {
+    private static TargetWeights weights(List<Double> installed) {
         return (arm, share) -> {
             assertThat(arm).isEqualTo("canary");
-            told.add(share);
+            installed.add(share);
         };
     }
 
@@ -452,13 +452,13 @@ class RampsTest {
     }
 
     /** Another process with the same configuration. */
-    private List<Double> restarted(RampStateStore store, RampPlan plan, Consumer<Ramps> then) {
-        List<Double> told = new ArrayList<>();
-        try (Ramps next = new Ramps(new SimpleMeterRegistry(), now::get, () -> CHANGED, scheduler, store)) {
-            next.install(Map.of(plan, weights(told)));
+    private List<Double> restarted(RampStateFile store, RampPlan plan, Consumer<Ramps> then) {
+        List<Double> installed = new ArrayList<>();
+        try (Ramps next = new Ramps(new SimpleMeterRegistry(), now::get, () -> CHANGED, scheduler, store, null)) {
+            next.install(Map.of(plan, weights(installed)));
             then.accept(next);
         }
-        return told;
+        return installed;
     }
 
     @Test

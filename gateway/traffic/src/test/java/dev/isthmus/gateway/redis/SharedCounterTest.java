@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** A counter with a store that answers when the test says so. */
+/** A counter with a store that responds when the test says so. */
 class SharedCounterTest {
     private static final long SECOND = Duration.ofSeconds(1).toNanos();
     private static final long MILLISECOND = Duration.ofMillis(1).toNanos();
@@ -25,11 +25,11 @@ class SharedCounterTest {
     private final AtomicLong now = new AtomicLong(1);
     private final FakeStore store = new FakeStore();
 
-    /** A request to the store that was not answered yet. */
-    private record Question(long first, long more, CompletableFuture<Grant> answer) {}
+    /** A request to the store that has no response yet. */
+    private record StoreRequest(long first, long more, CompletableFuture<Grant> grant) {}
 
     private static final class FakeStore implements TokenStore {
-        final Deque<Question> questions = new ArrayDeque<>();
+        final Deque<StoreRequest> requests = new ArrayDeque<>();
         final List<Runnable> later = new ArrayList<>();
         long returned;
         boolean up = true;
@@ -41,9 +41,9 @@ class SharedCounterTest {
 
         @Override
         public CompletableFuture<Grant> take(TokenBucketKey bucket, long first, long more) {
-            Question question = new Question(first, more, new CompletableFuture<>());
-            questions.add(question);
-            return question.answer;
+            StoreRequest request = new StoreRequest(first, more, new CompletableFuture<>());
+            requests.add(request);
+            return request.grant;
         }
 
         @Override
@@ -57,15 +57,15 @@ class SharedCounterTest {
         }
 
         void grant(long tokens) {
-            questions.remove().answer.complete(new Grant(tokens, 0, 0));
+            requests.remove().grant.complete(new Grant(tokens, 0, 0));
         }
 
         void refuse(long wait, long debt) {
-            questions.remove().answer.complete(new Grant(0, wait, debt));
+            requests.remove().grant.complete(new Grant(0, wait, debt));
         }
 
         void fail() {
-            questions.remove().answer.completeExceptionally(new IOException("gone"));
+            requests.remove().grant.completeExceptionally(new IOException("gone"));
         }
 
         void passes() {
@@ -98,7 +98,7 @@ class SharedCounterTest {
     void firstCall_waitsForTheStore() {
         RateDecision decision = counter(100).take(1);
         assertThat(decided(decision)).isNull();
-        assertThat(store.questions).singleElement().returns(1L, Question::first);
+        assertThat(store.requests).singleElement().returns(1L, StoreRequest::first);
         store.grant(1);
         assertThat(decided(decision)).isEqualTo(RateDecision.ADMITTED);
     }
@@ -108,7 +108,7 @@ class SharedCounterTest {
         SharedCounter counter = counter(100);
         for (int i = 0; i < 50; i++) {
             counter.take(1);
-            assertThat(store.questions.getFirst().more).isZero();
+            assertThat(store.requests.getFirst().more).isZero();
             store.grant(1);
         }
     }
@@ -120,27 +120,33 @@ class SharedCounterTest {
         for (int i = 0; i < 1000; i++) {
             all.add(counter.take(1));
         }
-        assertThat(store.questions).singleElement().returns(1L, Question::first).returns(20L, Question::more);
+        assertThat(store.requests)
+                .singleElement()
+                .returns(1L, StoreRequest::first)
+                .returns(20L, StoreRequest::more);
         store.grant(21);
-        assertThat(store.questions).singleElement().returns(978L + 50, Question::more);
+        assertThat(store.requests).singleElement().returns(978L + 50, StoreRequest::more);
         store.grant(979 + 50);
         assertThat(all).allMatch(decision -> decided(decision) == RateDecision.ADMITTED);
         assertThat(counter.take(1)).isEqualTo(RateDecision.ADMITTED);
     }
 
     @Test
-    void callsThatWait_areAskedForTogether() {
+    void callsThatWait_areRequestedTogether() {
         SharedCounter counter = counter(100);
         RateDecision first = counter.take(1);
         RateDecision second = counter.take(2);
         RateDecision third = counter.take(3);
-        assertThat(store.questions).hasSize(1);
+        assertThat(store.requests).hasSize(1);
         store.grant(1);
         assertThat(decided(first)).isEqualTo(RateDecision.ADMITTED);
-        assertThat(store.questions).singleElement().returns(2L, Question::first).returns(3L, Question::more);
+        assertThat(store.requests)
+                .singleElement()
+                .returns(2L, StoreRequest::first)
+                .returns(3L, StoreRequest::more);
         store.grant(2);
         assertThat(decided(second)).isEqualTo(RateDecision.ADMITTED);
-        assertThat(store.questions).singleElement().returns(3L, Question::first);
+        assertThat(store.requests).singleElement().returns(3L, StoreRequest::first);
         store.refuse(SECOND, SECOND);
         assertThat(decided(third)).isInstanceOf(RateDecision.Exceeded.class);
     }
@@ -192,7 +198,7 @@ class SharedCounterTest {
         store.grant(1);
         store.up = false;
         assertThat(counter.take(1)).isEqualTo(new RateDecision.Exceeded(SECOND));
-        assertThat(store.questions).isEmpty();
+        assertThat(store.requests).isEmpty();
     }
 
     @Test

@@ -118,19 +118,4 @@ class RoutingRuleTest {
         assertThatThrownBy(() -> tables.route(onlyByRule().rule(Map.of("x", "1"), Map.of(), "nobody")))
                 .hasMessage("unknown target 'nobody' in a rule, expected one of [canary, stable]");
     }
-
-    @Test
-    void parameters_areNeeded_whereRulesOrStickyKeyLookAtThem() {
-        assertThat(tables.route(onlyByRule()).needsParameters()).isFalse();
-        assertThat(tables.route(onlyByRule().stickyHeader("x")).needsParameters())
-                .isFalse();
-        assertThat(tables.route(onlyByRule().rule(Map.of("x", "1"), Map.of(), "canary"))
-                        .needsParameters())
-                .isFalse();
-        assertThat(tables.route(onlyByRule().stickyParameter("x")).needsParameters())
-                .isTrue();
-        assertThat(tables.route(onlyByRule().rule(Map.of(), Map.of("x", "1"), "canary"))
-                        .needsParameters())
-                .isTrue();
-    }
 }

@@ -15,9 +15,9 @@ class RoutingTableTest {
     private final Tables tables = new Tables();
 
     private static String upstreamOf(RoutingTable table, String model) {
-        ModelRef asked = ModelRef.of(model);
-        return table.route(asked)
-                .pick(asked, RequestAttributes.NONE)
+        ModelRef requested = ModelRef.of(model);
+        return table.route(requested)
+                .pick(requested, RequestAttributes.NONE)
                 .target()
                 .upstream()
                 .name();
@@ -63,7 +63,7 @@ class RoutingTableTest {
     }
 
     @Test
-    void pattern_askedAgain_answersTheSame() {
+    void pattern_requestedAgain_givesTheSame() {
         RoutingTable table = tables.table(Map.of("llm-*", Model.on("a"), "*", Model.on("b")));
         for (int i = 0; i < 3; i++) {
             assertThat(upstreamOf(table, "llm-7b")).isEqualTo("a");
@@ -98,7 +98,7 @@ class RoutingTableTest {
     }
 
     @Test
-    void unknownModel_withAnEndlessName_isToldInShort() {
+    void unknownModel_withAnEndlessName_isReportedInShort() {
         RoutingTable table = tables.table(Map.of("m*", Model.on("a")));
         assertThatThrownBy(() -> table.route(ModelRef.of("😀".repeat(32_000))))
                 .hasMessage("unknown model '" + "😀".repeat(64) + "...'");
@@ -118,7 +118,7 @@ class RoutingTableTest {
                 NamedUpstream::new,
                 null,
                 () -> {
-                    throw new AssertionError("discovery was asked");
+                    throw new AssertionError("discovery was called");
                 },
                 SelectionState.of(() -> 0));
         assertThat(upstreamOf(table, "m")).isEqualTo("a");

@@ -121,7 +121,7 @@ class SequenceKeyTest {
         route.pick(Tables.M, sequence(7));
         route.split().override("canary", 1);
         assertThat(arm(route, sequence(7, "sequence_start"))).isEqualTo("canary");
-        route.split().reset();
+        route.split().override("canary", 0);
         assertThat(arm(route, sequence(7))).isEqualTo("canary");
     }
 

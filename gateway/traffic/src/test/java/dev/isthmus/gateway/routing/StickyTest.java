@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import java.util.HashSet;

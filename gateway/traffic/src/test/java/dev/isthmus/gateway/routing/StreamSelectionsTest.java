@@ -16,8 +16,8 @@ class StreamSelectionsTest {
         return route.pick(Tables.M, attributes, stream).target().arm();
     }
 
-    private static Target target(RoutingTable table, ModelRef asked) {
-        return table.route(asked).pick(asked, RequestAttributes.NONE).target();
+    private static Target target(RoutingTable table, ModelRef requested) {
+        return table.route(requested).pick(requested, RequestAttributes.NONE).target();
     }
 
     @Test

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class UpstreamModelNameTest {
     private final Tables tables = new Tables();
 
-    private static ModelRef asked(Model model, String version) {
+    private static ModelRef requested(Model model, String version) {
         return new Tables()
                 .route(model)
                 .targets(new ModelRef("m", version))
@@ -20,8 +20,11 @@ class UpstreamModelNameTest {
                 .model();
     }
 
-    private static ModelRef modelOf(RoutingTable table, ModelRef asked) {
-        return table.route(asked).pick(asked, RequestAttributes.NONE).target().model();
+    private static ModelRef modelOf(RoutingTable table, ModelRef requested) {
+        return table.route(requested)
+                .pick(requested, RequestAttributes.NONE)
+                .target()
+                .model();
     }
 
     @ParameterizedTest
@@ -53,24 +56,24 @@ class UpstreamModelNameTest {
         if (byDefault != null) {
             model.defaultVersion(byDefault);
         }
-        assertThat(asked(model, client).version()).isEqualTo(wanted);
+        assertThat(requested(model, client).version()).isEqualTo(wanted);
     }
 
     @Test
     void latest_asALabel_isWhatItSays() {
         Model model = Model.on("u").label("latest", "3").defaultVersion("latest");
-        assertThat(asked(model, "").version()).isEqualTo("3");
-        assertThat(asked(model, "latest").version()).isEqualTo("3");
+        assertThat(requested(model, "").version()).isEqualTo("3");
+        assertThat(requested(model, "latest").version()).isEqualTo("3");
     }
 
     @Test
     void model_withAnotherNameThere_isRenamed() {
-        assertThat(asked(new Model().target("t", "u", "resnet50", null, 1), "2"))
+        assertThat(requested(new Model().target("t", "u", "resnet50", null, 1), "2"))
                 .isEqualTo(new ModelRef("resnet50", "2"));
     }
 
     @Test
-    void alias_isAskedByTheModelsName() {
+    void alias_isRequestedByTheModelsName() {
         RoutingTable table = tables.table(Map.of("m", Model.on("u").alias("m-prod")));
         assertThat(modelOf(table, new ModelRef("m-prod", "2"))).isEqualTo(new ModelRef("m", "2"));
     }
@@ -97,9 +100,9 @@ class UpstreamModelNameTest {
 
     @Test
     void unchangedName_isTheSameObject() {
-        ModelRef asked = new ModelRef("m", "2");
-        assertThat(tables.route(Model.on("u")).targets(asked).getFirst().model())
-                .isSameAs(asked);
+        ModelRef requested = new ModelRef("m", "2");
+        assertThat(tables.route(Model.on("u")).targets(requested).getFirst().model())
+                .isSameAs(requested);
     }
 
     @Test

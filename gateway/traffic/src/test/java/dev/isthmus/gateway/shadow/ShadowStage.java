@@ -59,7 +59,7 @@ final class ShadowStage implements AutoCloseable {
     int released;
 
     @Nullable
-    ServerFeatures asked;
+    ServerFeatures preparedFor;
 
     @Nullable
     OipException unsendable;
@@ -89,12 +89,12 @@ final class ShadowStage implements AutoCloseable {
     }
 
     /** A call whose primary request was just sent; its copies wait for the loop. */
-    PrimaryCallObserver begin() {
+    ShadowCopies begin() {
         return begin(new Target(upstream, ModelRef.of("m"), "main"));
     }
 
     /** @param main the target of the call itself */
-    PrimaryCallObserver begin(Target main) {
+    ShadowCopies begin(Target main) {
         return shadows.begin(call(channel.eventLoop()), ModelRef.of("m"), main, source());
     }
 
@@ -108,8 +108,8 @@ final class ShadowStage implements AutoCloseable {
         return new Source();
     }
 
-    PrimaryCallObserver sent() {
-        PrimaryCallObserver observation = begin();
+    ShadowCopies sent() {
+        ShadowCopies observation = begin();
         runLoop();
         return observation;
     }
@@ -126,7 +126,7 @@ final class ShadowStage implements AutoCloseable {
 
         @Override
         public InferMessage prepare(ServerFeatures peer, ModelRef model) {
-            asked = peer;
+            preparedFor = peer;
             if (unsendable != null) {
                 throw unsendable;
             }
@@ -146,7 +146,7 @@ final class ShadowStage implements AutoCloseable {
         for (float value : values) {
             raw.putFloat(value);
         }
-        return answer(output, "FP32", values.length, raw.flip());
+        return response(output, "FP32", values.length, raw.flip());
     }
 
     /** The same in JSON. */
@@ -162,14 +162,14 @@ final class ShadowStage implements AutoCloseable {
         for (int value : values) {
             raw.put((byte) value);
         }
-        return answer("flags", "BOOL", values.length, raw.flip());
+        return response("flags", "BOOL", values.length, raw.flip());
     }
 
     static InferMessage garbage() {
         return new InferMessage.ProtobufMessage(buffer(new byte[] {(byte) 0xff, 1, 2, 3}));
     }
 
-    private static InferMessage answer(String output, String datatype, long extent, ByteBuffer raw) {
+    private static InferMessage response(String output, String datatype, long extent, ByteBuffer raw) {
         return new InferMessage.ProtobufMessage(buffer(ModelInferResponse.newBuilder()
                 .setModelName("m")
                 .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
@@ -186,7 +186,7 @@ final class ShadowStage implements AutoCloseable {
     }
 
     /** Reports the primary response, which is then passed to the client's reply. */
-    static void answer(PrimaryCallObserver observation, InferMessage main) {
+    static void respond(ShadowCopies observation, InferMessage main) {
         observation.responded(main);
         main.release();
     }

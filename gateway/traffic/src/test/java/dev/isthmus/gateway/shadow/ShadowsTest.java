@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.shadow;
 
 import static dev.isthmus.gateway.shadow.ShadowStage.SHADOW;
-import static dev.isthmus.gateway.shadow.ShadowStage.answer;
 import static dev.isthmus.gateway.shadow.ShadowStage.floats;
+import static dev.isthmus.gateway.shadow.ShadowStage.respond;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -44,7 +44,7 @@ class ShadowsTest {
     @Test
     void copy_isSentWhenTheLoopComesToIt() {
         stage.begin();
-        assertThat(stage.upstream.asked).isEmpty();
+        assertThat(stage.upstream.requests).isEmpty();
         assertThat(stage.released).isZero();
         stage.runLoop();
         assertThat(stage.upstream.only().model).isEqualTo(new ModelRef("m2", "7"));
@@ -64,14 +64,14 @@ class ShadowsTest {
     @Test
     void copy_isMadeWithoutSharedMemory() {
         stage.sent();
-        assertThat(requireNonNull(stage.asked).sharedMemory()).isFalse();
+        assertThat(requireNonNull(stage.preparedFor).sharedMemory()).isFalse();
     }
 
     @Test
     void noShadows_releaseTheRequest() {
-        PrimaryCallObserver observation = Shadows.NONE.begin(
+        ShadowCopies observation = Shadows.NONE.begin(
                 stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
-        assertThat(observation).isSameAs(PrimaryCallObserver.NONE);
+        assertThat(observation).isSameAs(ShadowCopies.NONE);
         assertThat(stage.released).isEqualTo(1);
     }
 
@@ -83,7 +83,7 @@ class ShadowsTest {
     void callThatWentToTheShadowsOwnPlace_isNotCopied() {
         stage.begin(main("m2", "7")).ended();
         stage.runLoop();
-        assertThat(stage.upstream.asked).isEmpty();
+        assertThat(stage.upstream.requests).isEmpty();
         assertThat(stage.requests("left_out", "same_target")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
     }
@@ -92,7 +92,7 @@ class ShadowsTest {
     void callThatWentToAnotherVersion_isCopied() {
         stage.begin(main("m2", "6"));
         stage.runLoop();
-        assertThat(stage.upstream.asked).hasSize(1);
+        assertThat(stage.upstream.requests).hasSize(1);
     }
 
     @Test
@@ -101,7 +101,7 @@ class ShadowsTest {
         for (int i = 0; i < 10_000; i++) {
             stage.sent();
         }
-        assertThat(stage.upstream.asked).hasSizeBetween(2_350, 2_650);
+        assertThat(stage.upstream.requests).hasSizeBetween(2_350, 2_650);
         assertThat(stage.released).isEqualTo(10_000);
     }
 
@@ -109,12 +109,12 @@ class ShadowsTest {
     void sampleOfNothing_copiesNothing() {
         restart(shadow(0, false, 1), ShadowLimits.DEFAULT);
         stage.sent();
-        assertThat(stage.upstream.asked).isEmpty();
+        assertThat(stage.upstream.requests).isEmpty();
     }
 
     @Test
-    void answer_isCounted_withItsLatency() {
-        PrimaryCallObserver observation = stage.sent();
+    void response_isCounted_withItsLatency() {
+        ShadowCopies observation = stage.sent();
         stage.now.addAndGet(TimeUnit.MILLISECONDS.toNanos(30));
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
@@ -125,29 +125,29 @@ class ShadowsTest {
     }
 
     @Test
-    void answer_thatIsNotCompared_isReleasedAtOnce() {
+    void response_thatIsNotCompared_isReleasedAtOnce() {
         restart(shadow(1, false, 1), ShadowLimits.DEFAULT);
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().reserved()).isZero();
         stage.sent();
-        assertThat(stage.upstream.asked).hasSize(2);
-        answer(observation, floats("a", 1));
+        assertThat(stage.upstream.requests).hasSize(2);
+        respond(observation, floats("a", 1));
         assertThat(stage.comparisons("equal") + stage.comparisons("different")).isZero();
     }
 
     @Test
     void failure_isCounted() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
-        answer(observation, floats("a", 1));
+        respond(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
         assertThat(stage.runtime.held().reserved()).isZero();
     }
 
     @Test
-    void failure_afterTheMainAnswer_releasesIt() {
-        answer(stage.sent(), floats("a", 1));
+    void failure_afterTheMainResponse_releasesIt() {
+        respond(stage.sent(), floats("a", 1));
         assertThat(stage.runtime.held().reserved()).isGreaterThan(100);
         stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         assertThat(stage.runtime.held().reserved()).isZero();
@@ -163,8 +163,8 @@ class ShadowsTest {
     @Test
     void upstreamThatThrows_isAFailure_andNothingElse() {
         stage.upstream.broken = true;
-        PrimaryCallObserver observation = stage.sent();
-        answer(observation, floats("a", 1));
+        ShadowCopies observation = stage.sent();
+        respond(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
         assertThat(stage.runtime.held().reserved()).isZero();
@@ -185,11 +185,11 @@ class ShadowsTest {
         stage.sent();
         stage.sent();
         stage.sent();
-        assertThat(stage.upstream.asked).hasSize(2);
+        assertThat(stage.upstream.requests).hasSize(2);
         assertThat(stage.requests("dropped", "busy")).isEqualTo(1);
-        stage.upstream.asked.get(0).reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
+        stage.upstream.requests.get(0).reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         stage.sent();
-        assertThat(stage.upstream.asked).hasSize(3);
+        assertThat(stage.upstream.requests).hasSize(3);
     }
 
     @Test
@@ -197,18 +197,18 @@ class ShadowsTest {
         restart(SHADOW, new ShadowLimits(150, 1000, 1));
         stage.sent();
         stage.sent();
-        assertThat(stage.upstream.asked).hasSize(1);
+        assertThat(stage.upstream.requests).hasSize(1);
         assertThat(stage.requests("dropped", "memory")).isEqualTo(1);
         stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         stage.sent();
-        assertThat(stage.upstream.asked).hasSize(2);
+        assertThat(stage.upstream.requests).hasSize(2);
     }
 
     @Test
     void stream_isLeftOut() {
         stage.stream = true;
         stage.sent();
-        assertThat(stage.upstream.asked).isEmpty();
+        assertThat(stage.upstream.requests).isEmpty();
         assertThat(stage.requests("left_out", "stream")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
     }
@@ -219,7 +219,7 @@ class ShadowsTest {
         stage.sent();
         stage.parameters.put("sequence_id", new Parameter.Int64(5));
         stage.sent();
-        assertThat(stage.upstream.asked).isEmpty();
+        assertThat(stage.upstream.requests).isEmpty();
         assertThat(stage.requests("left_out", "sequence")).isEqualTo(2);
     }
 
@@ -227,7 +227,7 @@ class ShadowsTest {
     void sequenceOfNone_isCopied() {
         stage.parameters.put("sequence_id", new Parameter.Int64(0));
         stage.sent();
-        assertThat(stage.upstream.asked).hasSize(1);
+        assertThat(stage.upstream.requests).hasSize(1);
     }
 
     @Test
@@ -243,7 +243,7 @@ class ShadowsTest {
     void mainThatEndsBeforeTheCopyIsSent_keepsItFromBeing() {
         stage.begin().ended();
         stage.runLoop();
-        assertThat(stage.upstream.asked).isEmpty();
+        assertThat(stage.upstream.requests).isEmpty();
         assertThat(stage.requests("dropped", "main_ended")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
     }
@@ -262,7 +262,7 @@ class ShadowsTest {
         closed.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
         Call call = stage.call(closed);
         assertThat(stage.shadows.begin(call, ModelRef.of("m"), main("m", ""), stage.source()))
-                .isSameAs(PrimaryCallObserver.NONE);
+                .isSameAs(ShadowCopies.NONE);
         assertThat(stage.requests("dropped", "closed")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
     }

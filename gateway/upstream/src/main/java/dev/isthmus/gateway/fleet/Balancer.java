@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.random.RandomGenerator;
 
 /** A load balancing policy. Thread-safe. */
@@ -27,10 +28,16 @@ interface Balancer {
     /** For calls without an affinity. */
     private static Balancer withoutAffinity(BalancePolicy policy, RandomGenerator random) {
         return switch (policy) {
-            case ROUND_ROBIN -> new RoundRobin();
-            case LEAST_REQUEST, CONSISTENT_HASH -> TwoChoices.leastRequest(random);
-            case PEAK_EWMA -> TwoChoices.peakEwma(random);
-            case QUEUE_AWARE -> TwoChoices.queueAware(random);
+            case ROUND_ROBIN -> roundRobin();
+            case LEAST_REQUEST, CONSISTENT_HASH -> new TwoChoices(random, TwoChoices::byActiveRequests);
+            case PEAK_EWMA -> new TwoChoices(random, TwoChoices::byCost);
+            case QUEUE_AWARE -> new TwoChoices(random, TwoChoices::byPending);
         };
+    }
+
+    /** Chooses the candidates in turn. */
+    private static Balancer roundRobin() {
+        AtomicInteger next = new AtomicInteger();
+        return (candidates, call, now) -> candidates.get(Math.floorMod(next.getAndIncrement(), candidates.size()));
     }
 }

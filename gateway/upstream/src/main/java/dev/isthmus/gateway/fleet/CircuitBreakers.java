@@ -5,14 +5,16 @@ import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import io.github.resilience4j.bulkhead.Bulkhead;
-import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowSynchronizationStrategy;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.ZoneOffset;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -33,7 +35,7 @@ final class CircuitBreakers {
     private final UpstreamConfig.Breaker settings;
     private final Clock clock;
     private final CircuitBreaker breaker;
-    private final Bulkhead bulkhead;
+    private final Semaphore free;
     private final ClusterMetrics metrics;
     /** When the breaker last opened, on the clock's scale. */
     private volatile long openedMillis;
@@ -41,19 +43,21 @@ final class CircuitBreakers {
     CircuitBreakers(String upstream, UpstreamConfig config, LongSupplier nanoTime, ClusterMetrics metrics) {
         this.upstream = upstream;
         this.maxRequests = config.maxRequests();
-        this.clock = new MonotonicClock(nanoTime);
+        this.clock = monotonic(nanoTime);
         this.metrics = metrics;
         this.settings = config.breaker();
         this.breaker = CircuitBreaker.of(upstream, breakerConfig(settings, clock));
-        this.bulkhead = Bulkhead.of(
-                upstream,
-                BulkheadConfig.custom()
-                        .maxConcurrentCalls(maxRequests)
-                        .maxWaitDuration(Duration.ZERO)
-                        .build());
+        this.free = new Semaphore(maxRequests);
         breaker.getEventPublisher()
                 .onStateTransition(event -> changed(event.getStateTransition().getToState()));
         metrics.watch(this);
+    }
+
+    /** A clock that changes of the wall clock do not affect. */
+    private static Clock monotonic(LongSupplier nanoTime) {
+        long start = nanoTime.getAsLong();
+        InstantSource source = () -> Instant.EPOCH.plusNanos(nanoTime.getAsLong() - start);
+        return source.withZone(ZoneOffset.UTC);
     }
 
     private static CircuitBreakerConfig breakerConfig(UpstreamConfig.Breaker config, Clock clock) {
@@ -100,12 +104,12 @@ final class CircuitBreakers {
      * @throws OipException if the call is rejected
      */
     CallPermit acquire(boolean endless) {
-        if (!bulkhead.tryAcquirePermission()) {
+        if (!free.tryAcquire()) {
             metrics.rejected(ClusterMetrics.Rejection.BULKHEAD);
             throw refused("has too many concurrent calls (limit " + maxRequests + ")", RETRY_AFTER);
         }
         if (breaking() && !breaker.tryAcquirePermission()) {
-            bulkhead.releasePermission();
+            free.release();
             metrics.rejected(ClusterMetrics.Rejection.BREAKER);
             Duration wait = untilTrial();
             throw refused("rejects calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)", wait);
@@ -155,7 +159,7 @@ final class CircuitBreakers {
     }
 
     int activeCalls() {
-        return maxRequests - bulkhead.getMetrics().getAvailableConcurrentCalls();
+        return maxRequests - free.availablePermits();
     }
 
     /** The permit of an admitted call; used on its event loop. Released once. */
@@ -182,7 +186,7 @@ final class CircuitBreakers {
                 return;
             }
             released = true;
-            bulkhead.releasePermission();
+            free.release();
             if (breaking() && !counted) {
                 counted = true;
                 count(outcome);

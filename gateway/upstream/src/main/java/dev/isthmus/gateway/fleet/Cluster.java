@@ -15,11 +15,8 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
-import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.LongSupplier;
 
 /**
  * The servers of one configured upstream behind one interface: a call that fails on one server may be retried on
@@ -42,34 +39,8 @@ public final class Cluster implements Upstream {
      * @param closed called after this was closed
      */
     public Cluster(
-            String name,
-            UpstreamConfig config,
-            ServerCapabilities capabilities,
-            ReplicaSet replicas,
-            MeterRegistry meters,
-            Runnable closed) {
-        this(name, config, capabilities, replicas, meters, System::nanoTime, closed);
-    }
-
-    /** @param nanoTime as {@link System#nanoTime()} */
-    Cluster(
-            String name,
-            UpstreamConfig config,
-            ServerCapabilities capabilities,
-            ReplicaSet replicas,
-            MeterRegistry meters,
-            LongSupplier nanoTime) {
-        this(name, config, capabilities, replicas, meters, nanoTime, () -> {});
-    }
-
-    private Cluster(
-            String name,
-            UpstreamConfig config,
-            ServerCapabilities capabilities,
-            ReplicaSet replicas,
-            MeterRegistry meters,
-            LongSupplier nanoTime,
-            Runnable closed) {
+            String name, UpstreamConfig config, ServerCapabilities capabilities, ReplicaSet replicas, Runnable closed) {
+        ClusterResources resources = replicas.resources();
         this.name = name;
         this.closed = closed;
         this.wire = switch (config.protocol()) {
@@ -78,20 +49,20 @@ public final class Cluster implements Upstream {
         };
         this.capabilities = capabilities;
         this.replicas = replicas;
-        this.metrics = new ClusterMetrics(name, meters);
-        this.breakers = new CircuitBreakers(name, config, nanoTime, metrics);
-        RetryBudget budget = new RetryBudget(config.retry().budget(), nanoTime);
+        this.metrics = new ClusterMetrics(name, resources.meters());
+        this.breakers = new CircuitBreakers(name, config, resources.nanoTime(), metrics);
+        RetryBudget budget = new RetryBudget(config.retry().budget(), resources.nanoTime());
         metrics.watch(budget);
         this.shared = new AttemptResources(
-                new UpstreamFailures(name, replicas.ending()),
+                new UpstreamFailures(name, resources.ending()),
                 replicas,
                 new RetryPolicy(config.retry()),
                 budget,
                 config.timeout(),
                 config.tryTimeout(),
                 metrics,
-                nanoTime,
-                () -> ThreadLocalRandom.current().nextLong());
+                resources.nanoTime(),
+                resources.random());
     }
 
     /** Completes when each host name among the endpoints has been resolved or has failed to resolve once. */
@@ -101,7 +72,7 @@ public final class Cluster implements Upstream {
 
     /** The servers and their current state. */
     public List<ReplicaStatus> members() {
-        return replicas.members(name);
+        return replicas.members();
     }
 
     @Override
@@ -133,9 +104,7 @@ public final class Cluster implements Upstream {
         try {
             permit = limited(request) ? breakers.acquire(request.endless()) : null;
         } catch (OipException refused) {
-            request.release();
-            reply.fail(refused);
-            return Subscription.NONE;
+            return Upstream.refuse(request, refused, reply);
         }
         return UpstreamCall.start(shared, call, request, permit, reply);
     }

@@ -41,9 +41,9 @@ final class ClusterMetrics implements AutoCloseable {
     private final Tags upstream;
     private final ReplaceableMeters meters;
     private final Map<CallOutcome, Timer> requests = new EnumMap<>(CallOutcome.class);
-    private final Map<RetryOn, Counter> retries = new EnumMap<>(RetryOn.class);
-    private final Map<Rejection, Counter> rejections = new EnumMap<>(Rejection.class);
-    private final Map<BreakerState, Counter> transitions = new EnumMap<>(BreakerState.class);
+    private final Map<RetryOn, Counter> retries;
+    private final Map<Rejection, Counter> rejections;
+    private final Map<BreakerState, Counter> transitions;
     private final Counter exhausted;
 
     ClusterMetrics(String upstream, MeterRegistry registry) {
@@ -52,31 +52,20 @@ final class ClusterMetrics implements AutoCloseable {
         for (CallOutcome outcome : CallOutcome.values()) {
             requests.put(outcome, timer(outcome));
         }
-        for (RetryOn reason : RetryOn.values()) {
-            retries.put(
-                    reason,
-                    counter(
-                            "isthmus.upstream.retries",
-                            "Retries. unsent: not processed by the first server; unavailable: it refused; lost: the connection"
-                                    + " ended; timeout: try_timeout",
-                            "reason",
-                            reason));
-        }
-        for (Rejection reason : Rejection.values()) {
-            rejections.put(
-                    reason,
-                    counter(
-                            "isthmus.upstream.rejected",
-                            "Calls rejected before any try. breaker: circuit breaker open; bulkhead: max_requests of"
-                                    + " the upstream; no_server: no server",
-                            "reason",
-                            reason));
-        }
-        for (BreakerState state : BreakerState.values()) {
-            transitions.put(
-                    state,
-                    counter("isthmus.upstream.breaker.transitions", "Transitions of the circuit breaker", "to", state));
-        }
+        retries = counters(
+                RetryOn.class,
+                "isthmus.upstream.retries",
+                "Retries. unsent: not processed by the first server; unavailable: it refused; lost: the connection"
+                        + " ended; timeout: try_timeout",
+                "reason");
+        rejections = counters(
+                Rejection.class,
+                "isthmus.upstream.rejected",
+                "Calls rejected before any try. breaker: circuit breaker open; bulkhead: max_requests of the upstream;"
+                        + " no_server: no server",
+                "reason");
+        transitions = counters(
+                BreakerState.class, "isthmus.upstream.breaker.transitions", "Transitions of the circuit breaker", "to");
         exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
                 .description("Retries that the retry budget did not allow")
                 .tags(this.upstream)::register);
@@ -91,12 +80,15 @@ final class ClusterMetrics implements AutoCloseable {
                 .serviceLevelObjectives(BUCKETS)::register);
     }
 
-    private Counter counter(String name, String what, String key, Enum<?> value) {
-        return meters.add(Counter.builder(name).description(what).tags(upstream.and(key, label(value)))::register);
-    }
-
-    private static String label(Enum<?> value) {
-        return value.name().toLowerCase(Locale.ROOT);
+    /** One counter for each value, which is the value of the tag. */
+    private <E extends Enum<E>> Map<E, Counter> counters(Class<E> values, String name, String what, String tag) {
+        Map<E, Counter> counters = new EnumMap<>(values);
+        for (E value : values.getEnumConstants()) {
+            Tags tags = upstream.and(tag, value.name().toLowerCase(Locale.ROOT));
+            counters.put(
+                    value, meters.add(Counter.builder(name).description(what).tags(tags)::register));
+        }
+        return counters;
     }
 
     /** Registers gauges for the circuit breaker. */

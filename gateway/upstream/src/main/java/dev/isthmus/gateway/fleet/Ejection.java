@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /**
- * Ejects a server for a while because its calls fail: several in a row, or too many in an interval. Thread-safe; locks
- * only when a server is ejected or recovers.
+ * The ejection of one server: it is left out for a while because its calls fail, several in a row, or too many in an
+ * interval. Thread-safe; locks only when the server is ejected or recovers.
  */
 final class Ejection {
     /** The largest multiple of the base ejection time. */

@@ -44,7 +44,7 @@ final class HealthChecker implements AutoCloseable {
         this.replica = replica;
         this.checks = checks;
         this.resources = resources;
-        this.probe = new PeriodicProbe(checks.interval(), resources.loop(), resources.random(), this::probe);
+        this.probe = new PeriodicProbe(checks.interval(), resources, started -> probe());
         this.models = new ModelHealthChecker(replica, checks, models, resources, this::call);
         this.threshold = new HealthThreshold(checks);
     }
@@ -77,7 +77,7 @@ final class HealthChecker implements AutoCloseable {
             return;
         }
         CheckResult result = healthy ? CheckResult.READY : responded ? CheckResult.NOT_READY : CheckResult.FAILED;
-        replica.counts().checked(result, resources.nanoTime().getAsLong() - probedAt);
+        replica.counts().checks(result).add(resources.nanoTime().getAsLong() - probedAt);
         if (!healthy) {
             // A different server may replace it at this address.
             replica.described(false);

@@ -160,43 +160,37 @@ final class ModelHealthChecker {
                 return;
             }
             for (ModelRef model : batch) {
-                replica.server()
-                        .send(
-                                calls.get(),
-                                new UpstreamRequest.ModelReadyRequest(model),
-                                new ModelReadyReply(new ModelProbe(model, this)));
+                replica.server().send(calls.get(), new UpstreamRequest.ModelReadyRequest(model), new ModelProbe(model));
             }
         }
 
-        void ended() {
+        private void ended() {
             pending--;
             if (pending == 0) {
                 next();
             }
         }
-    }
 
-    private final class ModelProbe implements ModelReadyReply.ModelReadyListener {
-        private final ModelRef model;
-        private final Round round;
+        private final class ModelProbe extends ModelReadyReply {
+            private final ModelRef model;
 
-        ModelProbe(ModelRef model, Round round) {
-            this.model = model;
-            this.round = round;
-        }
-
-        @Override
-        public void ready(boolean ready) {
-            note(model, ready);
-            round.ended();
-        }
-
-        @Override
-        public void failed(OipException failure) {
-            if (failure.code() == ErrorCode.NOT_FOUND || ModelReadyReply.unreachable(failure)) {
-                note(model, false);
+            ModelProbe(ModelRef model) {
+                this.model = model;
             }
-            round.ended();
+
+            @Override
+            void ready(boolean isReady) {
+                note(model, isReady);
+                ended();
+            }
+
+            @Override
+            void failed(OipException failure) {
+                if (failure.code() == ErrorCode.NOT_FOUND || unreachable(failure)) {
+                    note(model, false);
+                }
+                ended();
+            }
         }
     }
 }

@@ -5,24 +5,19 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 
-/** Receives a server's response to one model readiness request. */
-final class ModelReadyReply implements Reply {
-    private final ModelReadyListener listener;
+/**
+ * Receives a server's response to one model readiness request. When it has ended, {@link #ready} or {@link #failed} is
+ * called once.
+ */
+abstract class ModelReadyReply implements Reply {
     private boolean hasResponse;
     private boolean ready;
     private boolean ended;
 
-    /** Receives the result: one of the two methods is called once, when the response has ended. */
-    interface ModelReadyListener {
-        void ready(boolean ready);
+    abstract void ready(boolean isReady);
 
-        /** The response says nothing about the model. */
-        void failed(OipException failure);
-    }
-
-    ModelReadyReply(ModelReadyListener listener) {
-        this.listener = listener;
-    }
+    /** The response says nothing about the model. */
+    abstract void failed(OipException failure);
 
     /** Whether the failure means that the server cannot be reached, so that no model is ready on it. */
     static boolean unreachable(OipException failure) {
@@ -42,7 +37,7 @@ final class ModelReadyReply implements Reply {
             fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the server sent no response"));
         } else if (!ended) {
             ended = true;
-            listener.ready(ready);
+            ready(ready);
         }
     }
 
@@ -50,7 +45,7 @@ final class ModelReadyReply implements Reply {
     public void fail(OipException failure) {
         if (!ended) {
             ended = true;
-            listener.failed(failure);
+            failed(failure);
         }
     }
 }

@@ -118,29 +118,24 @@ public final class OnDemandChecks {
         private void check(ModelOnServer at) {
             Operation operation = new Operation.ModelReady(at.model());
             Call call = new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), loop, allocator);
-            at.server()
-                    .send(
-                            call,
-                            new UpstreamRequest.ModelReadyRequest(at.model()),
-                            new ModelReadyReply(new ModelReadyReply.ModelReadyListener() {
-                                @Override
-                                public void ready(boolean isReady) {
-                                    responses++;
-                                    ready += isReady ? 1 : 0;
-                                    completed();
-                                }
+            at.server().send(call, new UpstreamRequest.ModelReadyRequest(at.model()), new ModelReadyReply() {
+                @Override
+                void ready(boolean isReady) {
+                    responses++;
+                    ready += isReady ? 1 : 0;
+                    completed();
+                }
 
-                                @Override
-                                public void failed(OipException failure) {
-                                    // NOT_FOUND and UNIMPLEMENTED are valid results.
-                                    if (failure.code() != ErrorCode.NOT_FOUND
-                                            && failure.code() != ErrorCode.UNIMPLEMENTED) {
-                                        failed.accept(at.server().name());
-                                    }
-                                    failures.add(failure);
-                                    completed();
-                                }
-                            }));
+                @Override
+                void failed(OipException failure) {
+                    // NOT_FOUND and UNIMPLEMENTED are valid results.
+                    if (failure.code() != ErrorCode.NOT_FOUND && failure.code() != ErrorCode.UNIMPLEMENTED) {
+                        failed.accept(at.server().name());
+                    }
+                    failures.add(failure);
+                    completed();
+                }
+            });
         }
 
         private void completed() {

@@ -13,7 +13,7 @@ import java.util.function.Supplier;
  * interval, so that calls pay nothing. A fault that all servers share, such as that of a model, ejects none. Runs on one
  * event loop.
  */
-final class OutlierDetector implements AutoCloseable {
+final class OutlierDetector {
     /** A failing server has at least this many times the share of failed calls of the others. */
     private static final double EXCESS = 2;
     /** Smaller shares are no outliers, however alike the other servers are. */
@@ -21,25 +21,35 @@ final class OutlierDetector implements AutoCloseable {
 
     private final ErrorRate rules;
     private final Supplier<List<Replica>> replicas;
-    private final PeriodicProbe probe;
     private Map<Replica, ErrorShare> totals = Map.of();
 
-    /** Does nothing before {@link #start()}. */
-    OutlierDetector(ErrorRate rules, Supplier<List<Replica>> replicas, ClusterResources resources) {
-        this.rules = rules;
-        this.replicas = replicas;
-        this.probe = new PeriodicProbe(rules.interval(), resources.loop(), resources.random(), this::probe);
-    }
-
-    void start() {
-        if (rules.threshold() > 0 || rules.deviations() > 0) {
-            probe.start();
+    /**
+     * The calls of one server in an interval.
+     *
+     * @param calls those that are evidence about the server
+     * @param failed those that failed or that the server answered with an error of its own
+     */
+    private record ErrorShare(Replica replica, long calls, long failed) {
+        double share() {
+            return calls == 0 ? 0 : (double) failed / calls;
         }
     }
 
-    private void probe() {
-        evaluate();
-        probe.completed();
+    OutlierDetector(ErrorRate rules, Supplier<List<Replica>> replicas) {
+        this.rules = rules;
+        this.replicas = replicas;
+    }
+
+    /** Evaluates periodically, if there is a rule; until the result is closed. */
+    PeriodicProbe start(ClusterResources resources) {
+        PeriodicProbe probe = new PeriodicProbe(rules.interval(), resources, interval -> {
+            evaluate();
+            interval.completed();
+        });
+        if (rules.threshold() > 0 || rules.deviations() > 0) {
+            probe.start();
+        }
+        return probe;
     }
 
     /** Ends an interval, and ejects its outliers, the worst first. */
@@ -54,7 +64,7 @@ final class OutlierDetector implements AutoCloseable {
                 .forEach(each -> each.replica().passedInterval());
         outliers.stream()
                 .sorted(Comparator.comparingDouble(ErrorShare::share).reversed())
-                .forEach(each -> each.replica().ejectForErrors(each));
+                .forEach(each -> each.replica().ejectForErrors(each.failed(), each.calls()));
     }
 
     /** The servers that had enough calls since the last time. */
@@ -120,10 +130,5 @@ final class OutlierDetector implements AutoCloseable {
                 .average()
                 .orElse(0);
         return mean + rules.deviations() * Math.sqrt(variance);
-    }
-
-    @Override
-    public void close() {
-        probe.close();
     }
 }

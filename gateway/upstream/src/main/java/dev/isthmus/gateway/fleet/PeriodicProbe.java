@@ -5,6 +5,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +19,7 @@ final class PeriodicProbe implements AutoCloseable {
     private final long interval;
     private final ScheduledExecutorService loop;
     private final RandomGenerator random;
-    private final Runnable probe;
+    private final Consumer<PeriodicProbe> probe;
     private boolean inProgress;
     private volatile boolean closed;
     private volatile @Nullable ScheduledFuture<?> next;
@@ -26,12 +27,12 @@ final class PeriodicProbe implements AutoCloseable {
     /**
      * Does nothing before {@link #start()}.
      *
-     * @param probe run on the loop; must call {@link #completed()} on the loop when it is done
+     * @param probe called on the loop; must call {@link #completed()} on the loop when it is done
      */
-    PeriodicProbe(Duration interval, ScheduledExecutorService loop, RandomGenerator random, Runnable probe) {
+    PeriodicProbe(Duration interval, ClusterResources resources, Consumer<PeriodicProbe> probe) {
         this.interval = interval.toNanos();
-        this.loop = loop;
-        this.random = random;
+        this.loop = resources.loop();
+        this.random = resources.random();
         this.probe = probe;
     }
 
@@ -54,7 +55,7 @@ final class PeriodicProbe implements AutoCloseable {
         schedule((long) (interval * (1 - JITTER + 2 * JITTER * random.nextDouble())));
         if (!inProgress) {
             inProgress = true;
-            probe.run();
+            probe.accept(this);
         }
     }
 

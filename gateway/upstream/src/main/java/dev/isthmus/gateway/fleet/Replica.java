@@ -1,11 +1,13 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /** One server of a cluster and its state. Thread-safe. */
 final class Replica {
@@ -26,7 +28,7 @@ final class Replica {
     /** @param label address and port: for logs and metrics, and the key of consistent hashing; never sent to clients */
     Replica(String label, Upstream server, LongSupplier nanoTime, Ejection ejection, SlowStart slowStart) {
         this.label = label;
-        this.hash = ConsistentHash.of(label);
+        this.hash = StickyHash.of(label);
         this.server = server;
         this.nanoTime = nanoTime;
         this.ejection = ejection;
@@ -100,7 +102,7 @@ final class Replica {
     /** @param nanos from the start to the first response message, or to the failure */
     void ended(CallOutcome outcome, long nanos) {
         load.ended();
-        counts.requested(outcome, nanos);
+        counts.requests(outcome).add(nanos);
         long now = nanoTime.getAsLong();
         latency.measure(nanos, outcome == CallOutcome.ANSWERED, now);
         switch (outcome) {
@@ -115,37 +117,38 @@ final class Replica {
         // A different server may replace it at this address.
         described = false;
         if (ejection.failed(now)) {
-            LOG.atWarn()
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .addKeyValue("upstream", server.name())
-                    .addKeyValue("server", label)
+            ejected()
                     .log(
                             "upstream '{}': {} is ejected for {} s because its calls fail; see why: GET /debug/errors",
                             server.name(),
                             label,
                             TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now));
-            slowStart.restart(ejection.until());
         }
     }
 
     /** Ejects it because of the share of its calls that failed in an interval, if one more server may be ejected. */
-    void ejectForErrors(ErrorShare share) {
+    void ejectForErrors(long failed, long calls) {
         long now = nanoTime.getAsLong();
         if (ejection.failedTooOften(now)) {
-            LOG.atWarn()
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .addKeyValue("upstream", server.name())
-                    .addKeyValue("server", label)
+            ejected()
                     .log(
                             "upstream '{}': {} is ejected for {} s because {} of its last {} calls failed or were"
                                     + " answered with 5xx, more than other servers'; see why: GET /debug/errors",
                             server.name(),
                             label,
                             TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now),
-                            share.failed(),
-                            share.calls());
-            slowStart.restart(ejection.until());
+                            failed,
+                            calls);
         }
+    }
+
+    /** It was ejected, and will slow-start. Returns the event to log. */
+    private LoggingEventBuilder ejected() {
+        slowStart.restart(ejection.until());
+        return LOG.atWarn()
+                .addMarker(RepeatingLogEvent.MARKER)
+                .addKeyValue("upstream", server.name())
+                .addKeyValue("server", label);
     }
 
     /** Records an interval with enough calls, of which not too many failed. */

@@ -26,7 +26,7 @@ final class ReplicaCounts {
         private final LongAdder count = new LongAdder();
         private final LongAdder nanos = new LongAdder();
 
-        private void add(long took) {
+        void add(long took) {
             count.increment();
             nanos.add(took);
         }
@@ -46,14 +46,6 @@ final class ReplicaCounts {
             sums[i] = new DurationSum();
         }
         return sums;
-    }
-
-    void requested(CallOutcome outcome, long nanos) {
-        requests(outcome).add(nanos);
-    }
-
-    void checked(CheckResult result, long nanos) {
-        checks(result).add(nanos);
     }
 
     @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum

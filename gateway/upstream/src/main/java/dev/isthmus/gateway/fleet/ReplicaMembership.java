@@ -7,6 +7,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -15,6 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +29,8 @@ final class ReplicaMembership implements AutoCloseable {
     /** Longer than the time between choosing a server and the start of the call. */
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    private static final Duration QUEUE_INTERVAL = Duration.ofMillis(500);
+
     /** Each costs memory and health checks, and discovery may find any number. */
     static final int MAX_SERVERS = 1000;
 
@@ -34,7 +38,7 @@ final class ReplicaMembership implements AutoCloseable {
 
     private final String upstream;
     private final UpstreamConfig config;
-    private final ReplicaFactory factory;
+    private final Function<DiscoveredServer, Upstream> factory;
     private final Supplier<Set<ModelRef>> models;
     private final ClusterResources resources;
     private final Object ejectionLock = new Object();
@@ -46,7 +50,7 @@ final class ReplicaMembership implements AutoCloseable {
     ReplicaMembership(
             String upstream,
             UpstreamConfig config,
-            ReplicaFactory factory,
+            Function<DiscoveredServer, Upstream> factory,
             Supplier<Set<ModelRef>> models,
             ClusterResources resources) {
         this.upstream = upstream;
@@ -87,7 +91,7 @@ final class ReplicaMembership implements AutoCloseable {
             if (existing != null) {
                 current.put(each.address(), existing);
             } else {
-                current.computeIfAbsent(each.address(), address -> open(address, each.authority(), joining));
+                current.computeIfAbsent(each.address(), address -> open(each, joining));
             }
         }
         members = current;
@@ -95,26 +99,35 @@ final class ReplicaMembership implements AutoCloseable {
         removed.values().forEach(this::leave);
     }
 
-    private WatchedAddress open(Endpoint address, String authority, boolean joining) {
-        Upstream server = factory.open(address, authority);
+    private WatchedAddress open(DiscoveredServer found, boolean joining) {
         long now = resources.nanoTime().getAsLong();
         var window = config.balance().slowStart();
         Replica replica = new Replica(
-                address.authority(),
-                server,
+                found.address().authority(),
+                factory.apply(found),
                 resources.nanoTime(),
                 new Ejection(config.outliers(), ejectionLock, this::canEject),
                 joining ? SlowStart.joining(window, now) : SlowStart.full(window, now));
         boolean queue = config.balance().policy() == BalancePolicy.QUEUE_AWARE;
         HealthChecker checker = new HealthChecker(upstream, replica, config.checks(), models, resources);
         checker.start();
-        QueueDepthProbe queueProbe = new QueueDepthProbe(
-                replica, new Endpoint(address.host(), config.balance().metricsPort()), authority, resources);
+        var queueProbe = new PeriodicProbe(QUEUE_INTERVAL, resources, probe -> readQueue(replica, found, probe));
         if (queue) {
             queueProbe.start();
         }
         var meters = new EndpointMeters(resources.meters(), upstream, replica, resources.nanoTime(), queue);
         return new WatchedAddress(replica, checker, queueProbe, meters);
+    }
+
+    private void readQueue(Replica replica, DiscoveredServer at, PeriodicProbe probe) {
+        long sentBefore = replica.load().sent();
+        Endpoint metrics = new Endpoint(at.address().host(), config.balance().metricsPort());
+        resources.pending().read(metrics, at.authority(), pending -> {
+            if (pending != QueueDepthSource.UNKNOWN) {
+                replica.load().read(pending, sentBefore, resources.nanoTime().getAsLong());
+            }
+            probe.completed();
+        });
     }
 
     private boolean canEject() {
@@ -159,8 +172,7 @@ final class ReplicaMembership implements AutoCloseable {
         leaving.clear();
     }
 
-    private record WatchedAddress(
-            Replica replica, HealthChecker checker, QueueDepthProbe queue, EndpointMeters meters) {
+    private record WatchedAddress(Replica replica, HealthChecker checker, PeriodicProbe queue, EndpointMeters meters) {
 
         void forget() {
             checker.close();

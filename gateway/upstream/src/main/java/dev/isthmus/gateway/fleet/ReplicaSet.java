@@ -2,32 +2,49 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Tags;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The servers of a cluster, and the choice among them. Thread-safe. */
 public final class ReplicaSet implements AutoCloseable {
+    private final String upstream;
     private final ReplicaMembership membership;
     private final ReplicaSelection selection;
     private final Balancer balancer;
     private final ClusterResources resources;
     private final List<DiscoveredServer> literalAddresses = new ArrayList<>();
     private final Discovery.@Nullable Registration registration;
-    private final MembershipMeters meters;
-    private final OutlierDetector outliers;
+    private final ReplaceableMeters meters;
+    private final PeriodicProbe outliers;
 
-    private ReplicaSet(
-            String upstream, ReplicaMembership membership, UpstreamConfig config, ClusterResources resources) {
-        this.membership = membership;
+    /**
+     * A set whose servers are resolved, checked and measured until {@link #close()}.
+     *
+     * @param factory creates the client of a server, which has not connected yet; may be called on an event loop
+     * @param models the models checked on each server; read again for each round of checks, on the loop
+     */
+    public ReplicaSet(
+            String upstream,
+            UpstreamConfig config,
+            Function<DiscoveredServer, Upstream> factory,
+            Supplier<Set<ModelRef>> models,
+            ClusterResources resources) {
+        this.upstream = upstream;
+        this.membership = new ReplicaMembership(upstream, config, factory, models, resources);
         this.selection = new ReplicaSelection(config.outliers().panicThreshold(), resources.random());
         this.balancer = Balancer.of(config.balance().policy(), resources.random());
         this.resources = resources;
@@ -43,24 +60,26 @@ public final class ReplicaSet implements AutoCloseable {
         }
         membership.update(literalAddresses, false);
         registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
-        outliers = new OutlierDetector(config.outliers().errorRate(), membership::replicas, resources);
-        outliers.start();
-        meters = new MembershipMeters(resources.meters(), upstream, membership, registration);
+        outliers = new OutlierDetector(config.outliers().errorRate(), membership::replicas).start(resources);
+        meters = meters();
     }
 
-    /**
-     * A set whose servers are resolved, checked and measured until {@link #close()}.
-     *
-     * @param models the models checked on each server; read again for each round of checks, on the loop
-     */
-    public static ReplicaSet start(
-            String upstream,
-            UpstreamConfig config,
-            ReplicaFactory factory,
-            Supplier<Set<ModelRef>> models,
-            ClusterResources resources) {
-        ReplicaMembership membership = new ReplicaMembership(upstream, config, factory, models, resources);
-        return new ReplicaSet(upstream, membership, config, resources);
+    private ReplaceableMeters meters() {
+        ReplaceableMeters added = new ReplaceableMeters(resources.meters());
+        Tags tags = Tags.of("upstream", upstream);
+        added.add(
+                Gauge.builder("isthmus.upstream.endpoints", this, it -> it.all().size())
+                        .description("Servers of the upstream")
+                        .tags(tags)::register);
+        if (registration != null) {
+            for (boolean success : new boolean[] {true, false}) {
+                added.add(FunctionCounter.builder("isthmus.dns.lookups", registration, it -> it.lookUps(success))
+                        .description("Look-ups of the host names of an upstream's servers; after a failure the last"
+                                + " result stays")
+                        .tags(tags.and("result", success ? "ok" : "failed"))::register);
+            }
+        }
+        return added;
     }
 
     /** Servers found by the first look-ups start at full share; later ones slow-start. */
@@ -79,9 +98,8 @@ public final class ReplicaSet implements AutoCloseable {
         return registration == null ? CompletableFuture.completedFuture(null) : registration.first();
     }
 
-    /** Whether the gateway is shutting down. */
-    BooleanSupplier ending() {
-        return resources.ending();
+    ClusterResources resources() {
+        return resources;
     }
 
     List<Replica> all() {
@@ -89,12 +107,12 @@ public final class ReplicaSet implements AutoCloseable {
     }
 
     /** The servers and their current state. */
-    List<ReplicaStatus> members(String upstream) {
+    List<ReplicaStatus> members() {
         long now = resources.nanoTime().getAsLong();
-        return all().stream().map(replica -> member(upstream, replica, now)).toList();
+        return all().stream().map(replica -> member(replica, now)).toList();
     }
 
-    private static ReplicaStatus member(String upstream, Replica replica, long now) {
+    private ReplicaStatus member(Replica replica, long now) {
         ReplicaReadiness seen = replica.readiness();
         return new ReplicaStatus(
                 upstream,

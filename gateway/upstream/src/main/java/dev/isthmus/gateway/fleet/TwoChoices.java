@@ -17,29 +17,14 @@ final class TwoChoices implements Balancer {
 
     /** Compares two servers. */
     @FunctionalInterface
-    private interface ReplicaOrder {
+    interface ReplicaOrder {
         /** Negative if the first is better; 0 if they are equal, and the random order decides. */
         int compare(Replica a, Replica b, long now);
     }
 
-    private TwoChoices(RandomGenerator random, ReplicaOrder order) {
+    TwoChoices(RandomGenerator random, ReplicaOrder order) {
         this.random = random;
         this.order = order;
-    }
-
-    /** By calls in flight. */
-    static Balancer leastRequest(RandomGenerator random) {
-        return new TwoChoices(random, TwoChoices::byActiveRequests);
-    }
-
-    /** By latency and calls in flight. */
-    static Balancer peakEwma(RandomGenerator random) {
-        return new TwoChoices(random, (a, b, now) -> Double.compare(cost(a, now), cost(b, now)));
-    }
-
-    /** By queue depth; by calls in flight if that of one of the two is unknown. */
-    static Balancer queueAware(RandomGenerator random) {
-        return new TwoChoices(random, TwoChoices::byPending);
     }
 
     @Override
@@ -55,8 +40,13 @@ final class TwoChoices implements Balancer {
         return order.compare(a, b, now) <= 0 ? a : b;
     }
 
-    private static int byActiveRequests(Replica a, Replica b, long now) {
+    static int byActiveRequests(Replica a, Replica b, long now) {
         return Integer.compare(a.activeRequests(), b.activeRequests());
+    }
+
+    /** By latency and calls in flight. */
+    static int byCost(Replica a, Replica b, long now) {
+        return Double.compare(cost(a, now), cost(b, now));
     }
 
     private static double cost(Replica replica, long now) {
@@ -67,7 +57,8 @@ final class TwoChoices implements Balancer {
         return inFlight * UNKNOWN_LATENCY_COST;
     }
 
-    private static int byPending(Replica a, Replica b, long now) {
+    /** By queue depth; by calls in flight if that of one of the two is unknown. */
+    static int byPending(Replica a, Replica b, long now) {
         long pendingA = a.load().pending(now);
         long pendingB = b.load().pending(now);
         int byPending = pendingA < 0 || pendingB < 0 ? 0 : Long.compare(pendingA, pendingB);

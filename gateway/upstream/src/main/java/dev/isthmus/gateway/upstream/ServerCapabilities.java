@@ -19,9 +19,9 @@ public final class ServerCapabilities {
     private final @Nullable Dialect configured;
     private final BinaryTensorData binary;
     private final boolean sharedMemory;
-    private volatile LearnedCapabilities learned = new LearnedCapabilities(false, Dialect.GENERIC, false, List.of());
+    private volatile LearnedCapabilities learned = new LearnedCapabilities(Dialect.GENERIC, false, List.of());
 
-    private record LearnedCapabilities(boolean known, Dialect dialect, boolean binary, List<String> extensions) {}
+    private record LearnedCapabilities(Dialect dialect, boolean binary, List<String> extensions) {}
 
     /** Starts with what is configured. */
     public ServerCapabilities(ServerDialect dialect, BinaryTensorData binary, boolean sharedMemory) {
@@ -33,11 +33,6 @@ public final class ServerCapabilities {
     /** Nothing is configured. */
     public static ServerCapabilities unknown() {
         return new ServerCapabilities(ServerDialect.AUTO, BinaryTensorData.AUTO, false);
-    }
-
-    /** Whether a server's metadata were read. */
-    public boolean complete() {
-        return learned.known;
     }
 
     /** The dialect; {@link Dialect#GENERIC} while it is unknown. */
@@ -70,6 +65,6 @@ public final class ServerCapabilities {
     public void learn(ServerMetadata metadata) {
         Dialect reported = Dialect.ofServer(metadata.name());
         boolean knowsBinary = metadata.extensions().contains(BINARY) || reported.unannouncedBinary(metadata.version());
-        learned = new LearnedCapabilities(true, reported, knowsBinary, metadata.extensions());
+        learned = new LearnedCapabilities(reported, knowsBinary, metadata.extensions());
     }
 }

@@ -11,8 +11,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server behind the gateway, or the local backend. Methods are called on the call's event loop, and so are the
- * reply's callbacks. Failures are reported to the reply, never thrown. The upstream enforces the call's deadline.
+ * What serves calls: a server behind the gateway, all servers of one configured name, or the local backend. Methods
+ * are called on the call's event loop, and so are the reply's callbacks. Failures are reported to the reply, never
+ * thrown. The upstream enforces the call's deadline.
  */
 public interface Upstream extends AutoCloseable {
     /** The configured name. */
@@ -68,14 +69,22 @@ public interface Upstream extends AutoCloseable {
     void close();
 
     /**
-     * Fails a request of a kind that the upstream does not serve.
+     * The failure of a request of a kind that the upstream does not serve.
      *
-     * @param request taken
      * @param what follows the upstream's name in the message
      */
-    default Subscription unsupported(UpstreamRequest request, String what, Reply reply) {
+    default OipException unsupported(String what) {
+        return new OipException(ErrorCode.UNIMPLEMENTED, "upstream '" + name() + "' " + what).confidential();
+    }
+
+    /**
+     * Fails a request that was not sent.
+     *
+     * @param request taken
+     */
+    static Subscription refuse(UpstreamRequest request, OipException failure, Reply reply) {
         request.release();
-        reply.fail(new OipException(ErrorCode.UNIMPLEMENTED, "upstream '" + name() + "' " + what).confidential());
+        reply.fail(failure);
         return Subscription.NONE;
     }
 }

@@ -81,7 +81,7 @@ class BalancerTest {
     }
 
     @Test
-    void peakEwma_serverThatWasNeverAsked_getsOneCallFirst() {
+    void peakEwma_serverThatWasNeverCalled_getsOneCallFirst() {
         ReplicaFixture pool = ReplicaFixture.of(2);
         Replica known = pool.replicas.get(0);
         Replica unknown = pool.replicas.get(1);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -14,6 +15,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
@@ -28,6 +30,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -60,17 +63,17 @@ class ChecksTest {
                 (names, refresh, listener) -> {
                     throw new AssertionError("there are no names");
                 },
-                (metrics, authority, answer) -> answer.accept(QueueDepthSource.UNKNOWN),
+                (metrics, authority, response) -> response.accept(QueueDepthSource.UNKNOWN),
                 () -> false);
-        ReplicaFactory opening = (address, authority) -> {
-            var settings = UpstreamSettings.of("u", address, PATIENCE, Duration.ofSeconds(1), 1 << 20);
+        Function<DiscoveredServer, Upstream> opening = at -> {
+            var settings = UpstreamSettings.of("u", at.address(), PATIENCE, Duration.ofSeconds(1), 1 << 20);
             return config.protocol() == UpstreamProtocol.REST
                     ? new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator())
                     : new GrpcUpstream(settings, knowledge, bench.allocator());
         };
         Checks checks = new Checks(interval, PATIENCE, 2, 1);
         Outliers outliers = new Outliers(5, Duration.ofMinutes(5), 0.5, 0.5, ErrorRate.DEFAULT);
-        return ReplicaSet.start(
+        return new ReplicaSet(
                 "u",
                 TestConfigs.with(config, Map.of("checks", checks, "outliers", outliers)),
                 opening,
@@ -104,7 +107,7 @@ class ChecksTest {
     }
 
     private ReplicaStatus seen(int server) {
-        return set.members("u").get(server);
+        return set.members().get(server);
     }
 
     private List<String> picked(ModelRef model) {
@@ -122,7 +125,7 @@ class ChecksTest {
             watch(Set.of(), server);
 
             awaitReady(true);
-            assertThat(set.members("u"))
+            assertThat(set.members())
                     .containsExactly(new ReplicaStatus(
                             "u",
                             server.endpoint().authority(),
@@ -132,7 +135,7 @@ class ChecksTest {
                             "",
                             Map.of(),
                             false));
-            assertThat(server.asked("ServerMetadata")).isEqualTo(1);
+            assertThat(server.calls("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
         }
     }
@@ -161,7 +164,7 @@ class ChecksTest {
             watch(Set.of(A, B), one, two);
 
             await().atMost(PATIENCE)
-                    .untilAsserted(() -> assertThat(set.members("u"))
+                    .untilAsserted(() -> assertThat(set.members())
                             .extracting(ReplicaStatus::models)
                             .containsExactly(Map.of(A, false, B, true), Map.of(A, true, B, true)));
             assertThat(picked(A)).containsExactly(two.endpoint().authority());
@@ -174,7 +177,7 @@ class ChecksTest {
     }
 
     @Test
-    void serverThatIsReplaced_isAskedWhatItIs() throws Exception {
+    void serverThatIsReplaced_isDescribedAnew() throws Exception {
         FakeV2Server first = triton(0);
         watch(Set.of(), first);
         awaitReady(true);
@@ -185,7 +188,7 @@ class ChecksTest {
         try (FakeV2Server second =
                 FakeV2Server.on(UpstreamProtocol.REST, first.endpoint().port(), "mlserver")) {
             awaitReady(true);
-            assertThat(second.asked("ServerMetadata")).isEqualTo(1);
+            assertThat(second.calls("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.MLSERVER);
         }
     }
@@ -228,15 +231,15 @@ class ChecksTest {
     }
 
     @Test
-    void serverThatDoesNotAnswer_isAskedOneThingAtATime() throws Exception {
+    void serverThatDoesNotRespond_getsOneRequestAtATime() throws Exception {
         try (FakeV2Server good = triton(0);
                 FakeV2Server mute = triton(0)) {
             mute.mute = true;
             watch(Set.of(), good, mute);
 
-            await().atMost(PATIENCE).until(() -> good.asked("ServerReady") > 10);
+            await().atMost(PATIENCE).until(() -> good.calls("ServerReady") > 10);
 
-            assertThat(mute.asked("ServerMetadata") + mute.asked("ServerReady")).isEqualTo(1);
+            assertThat(mute.calls("ServerMetadata") + mute.calls("ServerReady")).isEqualTo(1);
         }
     }
 

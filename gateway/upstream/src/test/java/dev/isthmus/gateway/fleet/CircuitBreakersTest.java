@@ -46,7 +46,7 @@ class CircuitBreakersTest {
             assertThat(refused.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
             assertThat(refused.failure().processed()).isEqualTo(Processed.NO);
             assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(5));
-            assertThat(bench.one.asked).hasSize(4);
+            assertThat(bench.one.requests).hasSize(4);
             assertThat(bench.count("isthmus.upstream.rejected", "reason", "breaker"))
                     .isEqualTo(1);
         }
@@ -61,26 +61,26 @@ class CircuitBreakersTest {
     }
 
     @Test
-    void openBreaker_leavesQuestionsThrough() {
+    void openBreaker_leavesProbesThrough() {
         try (var bench = broken()) {
             bench.cluster().send(bench.call(), new UpstreamRequest.ServerReadyRequest(), new ClientReply());
-            assertThat(bench.one.asked).hasSize(5);
+            assertThat(bench.one.requests).hasSize(5);
             bench.one.last().reply.complete();
         }
     }
 
     @Test
-    void halfOpenBreaker_letsTenTry_andClosesWhereTheyAreAnswered() {
+    void halfOpenBreaker_letsTenTry_andClosesWhereTheySucceed() {
         try (var bench = broken()) {
             bench.advance(5001);
-            List<FakeUpstream.Asked> trials = new ArrayList<>();
+            List<FakeUpstream.ReceivedRequest> trials = new ArrayList<>();
             for (int i = 0; i < 10; i++) {
                 assertThat(bench.infer().ended()).isFalse();
                 trials.add(bench.one.last());
             }
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isEqualTo(1);
             assertThat(bench.infer().failure().retryAfter()).contains(Duration.ofSeconds(1));
-            trials.forEach(FakeUpstream.Asked::answer);
+            trials.forEach(FakeUpstream.ReceivedRequest::respond);
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isZero();
         }
     }
@@ -106,7 +106,7 @@ class CircuitBreakersTest {
                 streams.add(bench.cluster().inferStream(bench.call(), FleetBench.MODEL, new ClientReply()));
             }
             assertThat(bench.infer().ended()).isFalse();
-            bench.one.last().answer();
+            bench.one.last().respond();
             streams.forEach(UpstreamStream::cancel);
         }
     }
@@ -115,12 +115,12 @@ class CircuitBreakersTest {
     void callThatASecondTrySaves_isNoFailure() {
         try (var bench = FleetBench.of(FleetBench.breaking(BREAKER))) {
             for (int i = 0; i < 10; i++) {
-                List<FakeUpstream.Asked> before = bench.asked();
+                List<FakeUpstream.ReceivedRequest> before = bench.requests();
                 bench.infer();
-                FakeUpstream.Asked first = bench.onlyNew(before);
-                before = bench.asked();
+                FakeUpstream.ReceivedRequest first = bench.onlyNew(before);
+                before = bench.requests();
                 first.fail(ErrorCode.UNAVAILABLE, Processed.NO);
-                bench.onlyNew(before).answer();
+                bench.onlyNew(before).respond();
             }
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isZero();
         }
@@ -143,7 +143,7 @@ class CircuitBreakersTest {
             for (int i = 0; i < 20; i++) {
                 failing(bench);
             }
-            assertThat(bench.one.asked).hasSize(20);
+            assertThat(bench.one.requests).hasSize(20);
         }
     }
 
@@ -159,9 +159,9 @@ class CircuitBreakersTest {
             assertThat(refused.failure()).hasMessage("upstream 'triton' has too many concurrent calls (limit 1000)");
             assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(1));
             assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1000);
-            bench.one.last().answer();
+            bench.one.last().respond();
             assertThat(bench.infer().ended()).isFalse();
-            bench.one.last().answer();
+            bench.one.last().respond();
             inside.forEach(seen -> seen.cancellation.cancel());
         }
     }
@@ -177,7 +177,7 @@ class CircuitBreakersTest {
             assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1);
             bench.onlyNew(List.of()).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure).isNotNull();
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
             stream.cancel();
             assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }

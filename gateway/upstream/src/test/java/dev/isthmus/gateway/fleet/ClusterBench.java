@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -11,6 +12,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -30,6 +32,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Clusters of real servers on loopback; closing fails if a request or buffer is still held. */
@@ -54,14 +57,14 @@ final class ClusterBench implements AutoCloseable {
         changes.put("breaker", new Breaker(1, 100, 20, MINUTE));
         UpstreamConfig config = TestConfigs.with(TestConfigs.upstream(protocol, endpoints), changes);
         ServerCapabilities knowledge = ServerCapabilities.unknown();
-        ReplicaFactory opening = (at, authority) -> {
-            var settings = UpstreamSettings.of("triton", at, MINUTE, Duration.ofSeconds(2), 1 << 20);
+        Function<DiscoveredServer, Upstream> opening = at -> {
+            var settings = UpstreamSettings.of("triton", at.address(), MINUTE, Duration.ofSeconds(2), 1 << 20);
             return protocol == UpstreamProtocol.GRPC
                     ? new GrpcUpstream(settings, knowledge, bench.allocator())
                     : new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator());
         };
-        ReplicaSet replicas = UncheckedReplicas.replicas(opening, System::nanoTime, endpoints);
-        Cluster cluster = new Cluster("triton", config, knowledge, replicas, meters, System::nanoTime);
+        ReplicaSet replicas = UncheckedReplicas.replicas(opening, meters, System::nanoTime, endpoints);
+        Cluster cluster = new Cluster("triton", config, knowledge, replicas, () -> {});
         clusters.add(cluster);
         return cluster;
     }

@@ -18,7 +18,7 @@ class EjectionTest {
         return replica.ejection().ejected(pool.now());
     }
 
-    private static void answer(Replica replica, int times) {
+    private static void respond(Replica replica, int times) {
         for (int i = 0; i < times; i++) {
             ReplicaFixture.call(replica, CallOutcome.ANSWERED, QUICK);
         }
@@ -37,12 +37,12 @@ class EjectionTest {
     }
 
     @Test
-    void answerAmongFailures_startsTheCountAgain() {
+    void responseAmongFailures_startsTheCountAgain() {
         ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
 
         ReplicaFixture.fail(failing, 4);
-        answer(failing, 1);
+        respond(failing, 1);
         ReplicaFixture.fail(failing, 4);
 
         assertThat(ejected(pool, failing)).isFalse();
@@ -87,12 +87,12 @@ class EjectionTest {
     }
 
     @Test
-    void answersInARow_makeUpForAnEjection() {
+    void responsesInARow_makeUpForAnEjection() {
         ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
         ReplicaFixture.fail(failing, 5);
         pool.pass(EJECTION);
-        answer(failing, 5);
+        respond(failing, 5);
 
         ReplicaFixture.fail(failing, 5);
 
@@ -100,12 +100,12 @@ class EjectionTest {
     }
 
     @Test
-    void answersInARow_endTheEjection() {
+    void responsesInARow_endTheEjection() {
         ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
         ReplicaFixture.fail(failing, 5);
 
-        answer(failing, 5);
+        respond(failing, 5);
 
         assertThat(ejected(pool, failing)).isFalse();
     }

@@ -69,9 +69,9 @@ final class FleetBench implements AutoCloseable {
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            messages.add(answer);
-            answer.release();
+        public void message(ReplyMessage response) {
+            messages.add(response);
+            response.release();
         }
 
         @Override
@@ -117,8 +117,8 @@ final class FleetBench implements AutoCloseable {
                 .limit(servers)
                 .toArray(Endpoint[]::new);
         ReplicaSet replicas =
-                UncheckedReplicas.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
-        cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, meters, () -> now);
+                UncheckedReplicas.replicas(at -> at.address().port() == 1 ? one : two, meters, () -> now, endpoints);
+        cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, () -> {});
         channel.freezeTime();
     }
 
@@ -151,14 +151,15 @@ final class FleetBench implements AutoCloseable {
     }
 
     /** All requests to both servers, in no order. */
-    List<FakeUpstream.Asked> asked() {
-        return Stream.concat(one.asked.stream(), two.asked.stream()).toList();
+    List<FakeUpstream.ReceivedRequest> requests() {
+        return Stream.concat(one.requests.stream(), two.requests.stream()).toList();
     }
 
     /** The only pending request, which must be the latest. */
-    FakeUpstream.Asked onlyNew(List<FakeUpstream.Asked> before) {
-        List<FakeUpstream.Asked> fresh =
-                asked().stream().filter(asked -> !before.contains(asked)).toList();
+    FakeUpstream.ReceivedRequest onlyNew(List<FakeUpstream.ReceivedRequest> before) {
+        List<FakeUpstream.ReceivedRequest> fresh = requests().stream()
+                .filter(received -> !before.contains(received))
+                .toList();
         assertThat(fresh).hasSize(1);
         return fresh.getFirst();
     }

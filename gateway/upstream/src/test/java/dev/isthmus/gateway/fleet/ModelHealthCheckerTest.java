@@ -8,7 +8,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.upstream.FakeUpstream;
-import dev.isthmus.gateway.upstream.FakeUpstream.Asked;
+import dev.isthmus.gateway.upstream.FakeUpstream.ReceivedRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -59,7 +59,7 @@ class ModelHealthCheckerTest {
                     (addresses, refresh, listener) -> {
                         throw new AssertionError("no names are looked up");
                     },
-                    (metrics, authority, answer) -> {
+                    (metrics, authority, response) -> {
                         throw new AssertionError("no queues are looked at");
                     },
                     pace,
@@ -93,9 +93,9 @@ class ModelHealthCheckerTest {
         loop.runPendingTasks();
     }
 
-    private void answer(Asked asked, boolean ready) {
-        asked.reply.message(new ReplyMessage.ModelReadyState(A, ready));
-        asked.reply.complete();
+    private void respond(ReceivedRequest received, boolean ready) {
+        received.reply.message(new ReplyMessage.ModelReadyState(A, ready));
+        received.reply.complete();
         loop.runPendingTasks();
     }
 
@@ -105,10 +105,10 @@ class ModelHealthCheckerTest {
 
     /** One round of all models, all of them ready. */
     private void round() {
-        int before = server.asked.size();
+        int before = server.requests.size();
         probe();
         for (int i = 0; i < models.size(); i++) {
-            answer(server.asked.get(before + i), true);
+            respond(server.requests.get(before + i), true);
         }
         pass(1_000);
     }
@@ -118,13 +118,13 @@ class ModelHealthCheckerTest {
         pace.perSecond(10);
         probe();
 
-        assertThat(server.asked).hasSize(1);
-        answer(server.last(), true);
-        assertThat(server.asked).hasSize(2);
-        answer(server.last(), false);
+        assertThat(server.requests).hasSize(1);
+        respond(server.last(), true);
+        assertThat(server.requests).hasSize(2);
+        respond(server.last(), false);
         pass(20);
         assertThat(seen()).isEqualTo(Map.of(A, true, B, false));
-        assertThat(server.asked).hasSize(2);
+        assertThat(server.requests).hasSize(2);
     }
 
     @Test
@@ -134,10 +134,10 @@ class ModelHealthCheckerTest {
         IntStream.range(0, 10).forEach(model -> models.add(ModelRef.of("m" + model)));
         probe();
 
-        assertThat(server.asked).hasSize(8);
-        List.copyOf(server.asked).forEach(asked -> answer(asked, true));
-        assertThat(server.asked).hasSize(10);
-        server.asked.subList(8, 10).forEach(asked -> answer(asked, true));
+        assertThat(server.requests).hasSize(8);
+        List.copyOf(server.requests).forEach(received -> respond(received, true));
+        assertThat(server.requests).hasSize(10);
+        server.requests.subList(8, 10).forEach(received -> respond(received, true));
         pass(20);
         assertThat(seen()).hasSize(10).doesNotContainValue(false);
     }
@@ -148,12 +148,12 @@ class ModelHealthCheckerTest {
         pace.perSecond(10);
         pass(5_000);
         probe();
-        answer(server.last(), true);
+        respond(server.last(), true);
         probe();
 
-        assertThat(server.asked).hasSize(3);
+        assertThat(server.requests).hasSize(3);
         pass(1_000);
-        assertThat(server.asked).hasSize(4);
+        assertThat(server.requests).hasSize(4);
     }
 
     @Test
@@ -162,12 +162,12 @@ class ModelHealthCheckerTest {
         pace.perSecond(10);
         pass(5_000);
         probe();
-        answer(server.last(), true);
+        respond(server.last(), true);
         models.add(C);
         probe();
 
-        assertThat(server.asked).hasSize(4);
-        answer(server.last(), true);
+        assertThat(server.requests).hasSize(4);
+        respond(server.last(), true);
         pass(20);
         assertThat(seen()).isEqualTo(Map.of(A, true, B, true, C, true));
     }
@@ -177,10 +177,10 @@ class ModelHealthCheckerTest {
         round();
         models.remove(A);
         probe();
-        answer(server.last(), true);
+        respond(server.last(), true);
         pass(1_000);
 
-        assertThat(server.asked).hasSize(3);
+        assertThat(server.requests).hasSize(3);
         assertThat(seen()).isEqualTo(Map.of(B, true));
     }
 
@@ -189,7 +189,7 @@ class ModelHealthCheckerTest {
         probe();
         server.last().reply.fail(new OipException(ErrorCode.UNAUTHENTICATED, "no key"));
         loop.runPendingTasks();
-        answer(server.last(), true);
+        respond(server.last(), true);
         pass(1_000);
         assertThat(seen()).isEqualTo(Map.of(B, true));
 
@@ -202,7 +202,7 @@ class ModelHealthCheckerTest {
         round();
         probe();
         checker.reset();
-        answer(server.last(), false);
+        respond(server.last(), false);
         pass(1_000);
 
         assertThat(seen()).isEmpty();
@@ -214,8 +214,8 @@ class ModelHealthCheckerTest {
     void closedChecker_asksNoMore() {
         probe();
         checker.close();
-        answer(server.last(), true);
+        respond(server.last(), true);
 
-        assertThat(server.asked).hasSize(1);
+        assertThat(server.requests).hasSize(1);
     }
 }

@@ -27,7 +27,7 @@ class OnDemandChecksTest {
     private final FakeUpstream one = new FakeUpstream();
     private final FakeUpstream two = new FakeUpstream();
     private final List<String> failed = new ArrayList<>();
-    private final List<LookupResult<CheckResults>> told = new ArrayList<>();
+    private final List<LookupResult<CheckResults>> results = new ArrayList<>();
     private final OnDemandChecks checks = new OnDemandChecks(
             new EmbeddedChannel().eventLoop(), UnpooledByteBufAllocator.DEFAULT, now::get, failed::add);
 
@@ -36,59 +36,59 @@ class OnDemandChecksTest {
                 List.of(servers).stream()
                         .map(server -> new ModelOnServer(server, MODEL))
                         .toList(),
-                told::add);
+                results::add);
     }
 
-    private static void answer(FakeUpstream server, boolean ready) {
+    private static void respond(FakeUpstream server, boolean ready) {
         server.last().reply.only(new ReplyMessage.ModelReadyState(MODEL, ready));
     }
 
     private CheckResults results() {
-        assertThat(told.getLast()).isInstanceOf(LookupResult.Value.class);
-        return ((LookupResult.Value<CheckResults>) told.getLast()).value();
+        assertThat(results.getLast()).isInstanceOf(LookupResult.Value.class);
+        return ((LookupResult.Value<CheckResults>) results.getLast()).value();
     }
 
     @Test
-    void everyServerIsAsked_andItsAnswerCounted() {
+    void everyServerIsCalled_andItsResponseCounted() {
         ask(one, two);
-        answer(one, true);
-        assertThat(told).isEmpty();
-        answer(two, false);
+        respond(one, true);
+        assertThat(results).isEmpty();
+        respond(two, false);
         assertThat(results()).isEqualTo(new CheckResults(1, 2, List.of()));
     }
 
     @Test
-    void manyWhoAskAtOnce_areOneQuestion_keptForASecond() {
+    void manyLookUpsAtOnce_areOneRequest_keptForASecond() {
         ask(one);
         ask(one);
-        assertThat(one.asked).hasSize(1);
-        answer(one, true);
-        assertThat(told).hasSize(2);
+        assertThat(one.requests).hasSize(1);
+        respond(one, true);
+        assertThat(results).hasSize(2);
         now.addAndGet(TimeUnit.MILLISECONDS.toNanos(900));
         ask(one);
-        assertThat(one.asked).hasSize(1);
-        assertThat(told).hasSize(3);
+        assertThat(one.requests).hasSize(1);
+        assertThat(results).hasSize(3);
         now.addAndGet(TimeUnit.MILLISECONDS.toNanos(200));
         ask(one);
-        assertThat(one.asked).hasSize(2);
+        assertThat(one.requests).hasSize(2);
     }
 
     @Test
-    void otherServers_areAskedThoughOneIsKnown() {
+    void otherServers_areCalledThoughOneIsKnown() {
         ask(one);
-        answer(one, true);
+        respond(one, true);
         ask(one, two);
-        assertThat(one.asked).hasSize(2);
-        assertThat(two.asked).hasSize(1);
+        assertThat(one.requests).hasSize(2);
+        assertThat(two.requests).hasSize(1);
     }
 
     @Test
-    void modelsWereLoaded_isAskedAnew() {
+    void modelsWereLoaded_isRequestedAnew() {
         ask(one);
-        answer(one, false);
+        respond(one, false);
         checks.forgetAll();
         ask(one);
-        assertThat(one.asked).hasSize(2);
+        assertThat(one.requests).hasSize(2);
     }
 
     @Test
@@ -120,7 +120,7 @@ class OnDemandChecksTest {
     }
 
     @Test
-    void answerWithoutAMessage_isAFailure() {
+    void responseWithoutAMessage_isAFailure() {
         ask(one);
         one.last().reply.complete();
         assertThat(results().failures())
@@ -129,15 +129,16 @@ class OnDemandChecksTest {
     }
 
     @Test
-    void manyQuestions_someWait() {
+    void manyChecks_someWait() {
         for (int i = 0; i < 40; i++) {
-            checks.check(List.of(new ModelOnServer(one, ModelRef.of("m" + i))), told::add);
+            checks.check(List.of(new ModelOnServer(one, ModelRef.of("m" + i))), results::add);
         }
-        assertThat(one.asked).hasSize(32);
-        List.copyOf(one.asked).forEach(asked -> asked.reply.only(new ReplyMessage.ModelReadyState(MODEL, true)));
-        assertThat(one.asked).hasSize(40);
+        assertThat(one.requests).hasSize(32);
+        List.copyOf(one.requests)
+                .forEach(received -> received.reply.only(new ReplyMessage.ModelReadyState(MODEL, true)));
+        assertThat(one.requests).hasSize(40);
         IntStream.range(32, 40)
-                .forEach(i -> one.asked.get(i).reply.only(new ReplyMessage.ModelReadyState(MODEL, true)));
-        assertThat(told).hasSize(40);
+                .forEach(i -> one.requests.get(i).reply.only(new ReplyMessage.ModelReadyState(MODEL, true)));
+        assertThat(results).hasSize(40);
     }
 }

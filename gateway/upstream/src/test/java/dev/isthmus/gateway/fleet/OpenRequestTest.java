@@ -43,7 +43,7 @@ class OpenRequestTest {
         }
     }
 
-    private static FakeUpstream.Asked only(FleetBench bench) {
+    private static FakeUpstream.ReceivedRequest only(FleetBench bench) {
         return bench.onlyNew(List.of());
     }
 
@@ -57,7 +57,7 @@ class OpenRequestTest {
             open.give(400).give(600).request.end();
             assertThat(only(bench).sent).isEqualTo(LENGTH);
             assertThat(only(bench).ended).isTrue();
-            only(bench).answer();
+            only(bench).respond();
             assertThat(open.seen.complete).isTrue();
             assertThat(bench.tries(CallOutcome.ANSWERED)).isEqualTo(1);
         }
@@ -67,14 +67,14 @@ class OpenRequestTest {
     void failureBeforeTheFirstPart_isRepeatedAtAnotherServer_withNothingLost() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             Open open = Open.at(bench);
-            FakeUpstream.Asked first = only(bench);
+            FakeUpstream.ReceivedRequest first = only(bench);
             first.fail(ErrorCode.UNAVAILABLE, Processed.NO);
-            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
-            assertThat(bench.one.asked).hasSize(1);
-            assertThat(bench.two.asked).hasSize(1);
+            FakeUpstream.ReceivedRequest second = bench.onlyNew(List.of(first));
+            assertThat(bench.one.requests).hasSize(1);
+            assertThat(bench.two.requests).hasSize(1);
             second.open();
             open.give(LENGTH).request.end();
-            second.answer();
+            second.respond();
             assertThat(open.seen.complete).isTrue();
             assertThat(first.sent).isZero();
             assertThat(second.sent).isEqualTo(LENGTH);
@@ -91,14 +91,14 @@ class OpenRequestTest {
             bench.one.refusing = true;
             bench.two.refusing = true;
             assertThat(Open.at(bench).seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
-            assertThat(bench.asked()).hasSize(2);
+            assertThat(bench.requests()).hasSize(2);
             bench.two.refusing = false;
             // Whichever of the two is tried first.
             for (int i = 0; i < 4; i++) {
                 Open open = Open.at(bench);
                 bench.two.last().open();
                 open.give(LENGTH).request.end();
-                bench.two.last().answer();
+                bench.two.last().respond();
                 assertThat(bench.two.last().sent).isEqualTo(LENGTH);
                 assertThat(open.seen.complete).isTrue();
             }
@@ -113,7 +113,7 @@ class OpenRequestTest {
             open.give(1);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(open.seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
             assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }
     }
@@ -124,7 +124,7 @@ class OpenRequestTest {
             Open open = Open.at(bench);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(open.seen.failure).isNotNull();
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
         }
     }
 
@@ -175,8 +175,8 @@ class OpenRequestTest {
         try (var bench = FleetBench.of(TestConfigs.with(
                 FleetBench.config(), Map.of("timeout", Duration.ofMillis(100), "tryTimeout", Duration.ofMillis(50))))) {
             Open open = Open.at(bench);
-            FakeUpstream.Asked asked = only(bench);
-            assertThat(asked.call.deadlineNanos())
+            FakeUpstream.ReceivedRequest received = only(bench);
+            assertThat(received.call.deadlineNanos())
                     .isEqualTo(1_000 + Duration.ofMillis(50).toNanos());
             open.seen.cancellation.cancel();
         }
@@ -206,16 +206,16 @@ class OpenRequestTest {
         try (var bench = FleetBench.of(TestConfigs.with(FleetBench.breaking(breaker), Map.of("retry", noRetries())))) {
             for (int i = 0; i < 2; i++) {
                 Open open = Open.at(bench);
-                FakeUpstream.Asked asked = bench.asked().stream()
+                FakeUpstream.ReceivedRequest received = bench.requests().stream()
                         .filter(each -> each.reply != null && !each.open)
                         .findFirst()
                         .orElseThrow();
-                asked.open();
+                received.open();
                 open.give(1);
-                asked.fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
+                received.fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             }
             assertThat(Open.at(bench).seen.failure().message()).contains("circuit breaker open");
-            assertThat(bench.asked()).hasSize(2);
+            assertThat(bench.requests()).hasSize(2);
         }
     }
 
@@ -232,7 +232,7 @@ class OpenRequestTest {
             bench.advance(500);
             open.give(LENGTH - 1).request.end();
             bench.advance(20);
-            only(bench).answer();
+            only(bench).respond();
             assertThat(bench.millis(CallOutcome.ANSWERED)).isEqualTo(20);
             Open gone = Open.at(bench);
             bench.advance(500);

@@ -35,7 +35,7 @@ class OutlierDetectorTest {
         detector = pool.detector(rules);
     }
 
-    /** Errors among the answers, never several in a row. */
+    /** Errors among the responses, never several in a row. */
     private void calls(int server, int answered, int errors) {
         calls(server, answered, errors, CallOutcome.ERROR);
     }

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ModelRef;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -66,21 +65,7 @@ final class ReplicaFixture {
 
     /** Evaluates nothing by itself. */
     OutlierDetector detector(ErrorRate errorRate) {
-        ClusterResources resources = new ClusterResources(
-                LOOP,
-                UnpooledByteBufAllocator.DEFAULT,
-                new SimpleMeterRegistry(),
-                () -> now,
-                random,
-                (addresses, refresh, listener) -> {
-                    throw new AssertionError("no names are looked up");
-                },
-                (metrics, authority, answer) -> {
-                    throw new AssertionError("no queues are looked at");
-                },
-                new CheckPace(LOOP, () -> now),
-                () -> false);
-        return new OutlierDetector(errorRate, () -> replicas, resources);
+        return new OutlierDetector(errorRate, () -> replicas);
     }
 
     private boolean room() {

@@ -62,7 +62,8 @@ class ReplicaMembershipTest {
                 () -> now,
                 new Random(5),
                 new ByHand(),
-                (metrics, authority, answer) -> answer.accept(pending.getOrDefault(metrics, QueueDepthSource.UNKNOWN)),
+                (metrics, authority, response) ->
+                        response.accept(pending.getOrDefault(metrics, QueueDepthSource.UNKNOWN)),
                 new CheckPace(loop.eventLoop(), () -> now),
                 () -> false);
         UpstreamConfig config = TestConfigs.with(
@@ -72,7 +73,7 @@ class ReplicaMembershipTest {
                         Duration.ofSeconds(30),
                         "balance",
                         new Balance(policy, Duration.ofSeconds(10), 8002)));
-        return ReplicaSet.start("u", config, (address, authority) -> new FakeUpstream(), Set::of, around);
+        return new ReplicaSet("u", config, at -> new FakeUpstream(), Set::of, around);
     }
 
     private void find(Endpoint... servers) {
@@ -281,9 +282,8 @@ class ReplicaMembershipTest {
 
     private final class ByHand implements Discovery {
         @Override
-        public Registration watch(
-                List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> toTell) {
-            listener = toTell;
+        public Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> found) {
+            listener = found;
             return new Registration() {
                 @Override
                 public CompletableFuture<Void> first() {

@@ -25,7 +25,7 @@ class ReplicaSelectionTest {
     }
 
     @Test
-    void unaskedServers_areAllUsable() {
+    void uncheckedServers_areAllUsable() {
         assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
     }
 
@@ -37,7 +37,7 @@ class ReplicaSelectionTest {
     }
 
     @Test
-    void modelNotReadyOnOneServer_isAskedOnTheOthers() {
+    void modelNotReadyOnOneServer_isRequestedOnTheOthers() {
         ready(a, ReplicaFixture.MODEL, false);
 
         assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(b, c);
@@ -45,7 +45,7 @@ class ReplicaSelectionTest {
     }
 
     @Test
-    void modelReadyNowhere_isAskedAnywhere() {
+    void modelReadyNowhere_isRequestedAnywhere() {
         pool.replicas.forEach(replica -> ready(replica, ReplicaFixture.MODEL, false));
 
         assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
@@ -59,7 +59,7 @@ class ReplicaSelectionTest {
     }
 
     @Test
-    void onlyServerOfAModel_isAskedThoughItIsNotReady() {
+    void onlyServerOfAModel_isCalledThoughItIsNotReady() {
         ready(a, ReplicaFixture.MODEL, false);
         ready(b, ReplicaFixture.MODEL, false);
         c.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));

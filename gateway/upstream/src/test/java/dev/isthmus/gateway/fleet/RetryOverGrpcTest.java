@@ -32,13 +32,13 @@ class RetryOverGrpcTest {
     private static final Set<RetryOn> ALL = EnumSet.allOf(RetryOn.class);
 
     /** What a server does to every stream. */
-    private enum Fault implements RawHttp2Server.Answering {
+    private enum Fault implements RawHttp2Server.Responder {
         REFUSED_STREAM,
         GOAWAY,
         RESET_CONNECTION;
 
         @Override
-        public void answer(RawHttp2Connection connection, int streamId) throws IOException {
+        public void respond(RawHttp2Connection connection, int streamId) throws IOException {
             switch (this) {
                 case REFUSED_STREAM ->
                     connection.words(Http2FrameTypes.RST_STREAM, streamId, (int) Http2Error.REFUSED_STREAM.code());
@@ -59,7 +59,7 @@ class RetryOverGrpcTest {
         return fleet.cluster(UpstreamProtocol.GRPC, on, null, servers);
     }
 
-    private void answersFour(Cluster cluster) throws Exception {
+    private void infersFour(Cluster cluster) throws Exception {
         for (int i = 0; i < 4; i++) {
             assertThat(fleet.infer(cluster).protobuf()).hasSize(200_000);
         }
@@ -68,7 +68,7 @@ class RetryOverGrpcTest {
     @Test
     void refusedConnection_isPassedOver() throws Exception {
         try (var other = FakeGrpcServer.echo()) {
-            answersFour(cluster(DEFAULT, TestConfigs.unusedEndpoint(), other.endpoint()));
+            infersFour(cluster(DEFAULT, TestConfigs.unusedEndpoint(), other.endpoint()));
         }
     }
 
@@ -85,9 +85,9 @@ class RetryOverGrpcTest {
             value = Fault.class,
             names = {"REFUSED_STREAM", "GOAWAY"})
     void streamThatTheServerHasNotBegun_isSentToAnother(Fault kind) throws Exception {
-        try (var bad = RawHttp2Server.answering(kind);
+        try (var bad = RawHttp2Server.responding(kind);
                 var other = FakeGrpcServer.echo()) {
-            answersFour(cluster(DEFAULT, loopback(bad.port()), other.endpoint()));
+            infersFour(cluster(DEFAULT, loopback(bad.port()), other.endpoint()));
         }
     }
 
@@ -96,8 +96,8 @@ class RetryOverGrpcTest {
             value = Fault.class,
             names = {"REFUSED_STREAM", "GOAWAY"})
     void streamThatNoServerBegins_failsAfterAFewMore(Fault kind) throws Exception {
-        try (var one = RawHttp2Server.answering(kind);
-                var two = RawHttp2Server.answering(kind)) {
+        try (var one = RawHttp2Server.responding(kind);
+                var two = RawHttp2Server.responding(kind)) {
             OipException failure = fleet.infer(cluster(DEFAULT, loopback(one.port()), loopback(two.port())))
                     .failure();
             assertThat(failure).hasMessage("upstream 'triton' accepts no more requests");
@@ -108,8 +108,8 @@ class RetryOverGrpcTest {
 
     @Test
     void lostConnection_isNotTriedAgain_withoutOptIn() throws Exception {
-        try (var one = RawHttp2Server.answering(Fault.RESET_CONNECTION);
-                var two = RawHttp2Server.answering(Fault.RESET_CONNECTION)) {
+        try (var one = RawHttp2Server.responding(Fault.RESET_CONNECTION);
+                var two = RawHttp2Server.responding(Fault.RESET_CONNECTION)) {
             OipException failure = fleet.infer(cluster(DEFAULT, loopback(one.port()), loopback(two.port())))
                     .failure();
             assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
@@ -119,9 +119,9 @@ class RetryOverGrpcTest {
 
     @Test
     void lostConnection_isPassedOver_withOptIn() throws Exception {
-        try (var bad = RawHttp2Server.answering(Fault.RESET_CONNECTION);
+        try (var bad = RawHttp2Server.responding(Fault.RESET_CONNECTION);
                 var other = FakeGrpcServer.echo()) {
-            answersFour(cluster(ALL, loopback(bad.port()), other.endpoint()));
+            infersFour(cluster(ALL, loopback(bad.port()), other.endpoint()));
         }
     }
 
@@ -165,7 +165,7 @@ class RetryOverGrpcTest {
     void slowTry_isPassedOver_withOptIn() throws Exception {
         try (var slow = FakeGrpcServer.silent();
                 var other = FakeGrpcServer.echo()) {
-            answersFour(fleet.cluster(
+            infersFour(fleet.cluster(
                     UpstreamProtocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }
     }

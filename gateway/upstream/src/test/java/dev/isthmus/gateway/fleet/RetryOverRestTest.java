@@ -58,16 +58,16 @@ class RetryOverRestTest {
         return fleet.cluster(UpstreamProtocol.REST, on, null, one.endpoint(), two.endpoint());
     }
 
-    private void answersFour(Cluster cluster) throws Exception {
+    private void infersFour(Cluster cluster) throws Exception {
         for (int i = 0; i < 4; i++) {
-            fleet.infer(cluster).answer().release();
+            fleet.infer(cluster).response().release();
         }
     }
 
     @Test
     void refusedConnection_isPassedOver() throws Exception {
         try (var other = FakeRestServer.sending(ok("{}"))) {
-            answersFour(fleet.cluster(
+            infersFour(fleet.cluster(
                     UpstreamProtocol.REST, DEFAULT, null, TestConfigs.unusedEndpoint(), other.endpoint()));
         }
     }
@@ -87,7 +87,7 @@ class RetryOverRestTest {
     void lostConnection_isPassedOver_withOptIn() throws Exception {
         try (var bad = closing();
                 var other = FakeRestServer.sending(ok("{}"))) {
-            answersFour(cluster(ALL, bad, other));
+            infersFour(cluster(ALL, bad, other));
         }
     }
 
@@ -105,7 +105,7 @@ class RetryOverRestTest {
     void unavailable_isPassedOver() throws Exception {
         try (var bad = full();
                 var other = FakeRestServer.sending(ok("{}"))) {
-            answersFour(cluster(DEFAULT, bad, other));
+            infersFour(cluster(DEFAULT, bad, other));
         }
     }
 
@@ -140,7 +140,7 @@ class RetryOverRestTest {
     void slowTry_isPassedOver_withOptIn() throws Exception {
         try (var slow = silent();
                 var other = FakeRestServer.sending(ok("{}"))) {
-            answersFour(fleet.cluster(
+            infersFour(fleet.cluster(
                     UpstreamProtocol.REST, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }
     }

@@ -70,7 +70,7 @@ class ServersThatLeaveTest {
         int last = 0;
         for (int i = 0; i < calls; i++) {
             last = peer.request();
-            peer.answer(last);
+            peer.respond(last);
         }
         return last;
     }
@@ -99,7 +99,7 @@ class ServersThatLeaveTest {
             peer.awaitEnd();
         };
         try (var one = new RawHttp2Server(script);
-                var two = RawHttp2Server.answering(RawHttp2Connection::answer)) {
+                var two = RawHttp2Server.responding(RawHttp2Connection::respond)) {
             Cluster cluster = grpc(loopback(one.port()), loopback(two.port()));
             for (int i = 0; i < 100; i++) {
                 assertThat(fleet.infer(cluster, 10).protobuf()).containsExactly(7);
@@ -110,11 +110,11 @@ class ServersThatLeaveTest {
 
     @Test
     void everyOtherStreamRefused_failsNone() throws Exception {
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             if (stream % 4 == 1) {
                 peer.words(Http2FrameTypes.RST_STREAM, stream, REFUSED_STREAM);
             } else {
-                peer.answer(stream);
+                peer.respond(stream);
             }
         })) {
             Cluster cluster = grpc(loopback(server.port()));
@@ -127,8 +127,8 @@ class ServersThatLeaveTest {
     }
 
     @Test
-    void interimResponsesWithoutEnd_areABadAnswer() throws Exception {
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+    void interimResponsesWithoutEnd_areABadResponse() throws Exception {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             while (true) {
                 peer.headers(stream, false, ":status", "103");
             }
@@ -140,10 +140,10 @@ class ServersThatLeaveTest {
     }
 
     @Test
-    void closeAfterEveryAnswerOverRest_failsNone() throws Exception {
-        String answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{\"outputs\":[]}";
+    void closeAfterEveryResponseOverRest_failsNone() throws Exception {
+        String response = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{\"outputs\":[]}";
         try (var server = FakeRestServer.that((request, out) -> {
-            FakeRestServer.write(out, answer);
+            FakeRestServer.write(out, response);
             return false;
         })) {
             Cluster cluster = fleet.cluster(UpstreamProtocol.REST, Retry.DEFAULT.on(), null, server.endpoint());

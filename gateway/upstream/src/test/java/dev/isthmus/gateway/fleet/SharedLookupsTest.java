@@ -16,7 +16,7 @@ class SharedLookupsTest {
     private final AtomicLong now = new AtomicLong();
     private final SharedLookups<String, Integer> shared = new SharedLookups<>(now::get);
     private final List<Consumer<LookupResult<Integer>>> searches = new ArrayList<>();
-    private final List<LookupResult<Integer>> told = new ArrayList<>();
+    private final List<LookupResult<Integer>> results = new ArrayList<>();
 
     private static LookupResult<Integer> seven() {
         return new LookupResult.Value<>(7, Duration.ofSeconds(2));
@@ -24,16 +24,16 @@ class SharedLookupsTest {
 
     @Test
     void lookUp_wantedByTwo_isOne() {
-        shared.lookUp("a", searches::add, told::add);
-        shared.lookUp("a", searches::add, told::add);
+        shared.lookUp("a", searches::add, results::add);
+        shared.lookUp("a", searches::add, results::add);
         assertThat(searches).hasSize(1);
         searches.getFirst().accept(seven());
-        assertThat(told).containsExactly(seven(), seven());
+        assertThat(results).containsExactly(seven(), seven());
     }
 
     @Test
     void outcome_isKeptAsLongAsItSays() {
-        shared.lookUp("a", searches::add, told::add);
+        shared.lookUp("a", searches::add, results::add);
         searches.getFirst().accept(seven());
         now.addAndGet(TimeUnit.MILLISECONDS.toNanos(1_900));
         assertThat(shared.known("a")).contains(seven());
@@ -44,11 +44,11 @@ class SharedLookupsTest {
     @Test
     void lookUps_tooMany_areRefused() {
         for (int i = 0; i < SharedLookups.MAX_LOOK_UPS; i++) {
-            shared.lookUp("model " + i, searches::add, told::add);
+            shared.lookUp("model " + i, searches::add, results::add);
         }
-        assertThat(told).isEmpty();
-        shared.lookUp("one more", searches::add, told::add);
-        assertThat(told)
+        assertThat(results).isEmpty();
+        shared.lookUp("one more", searches::add, results::add);
+        assertThat(results)
                 .singleElement()
                 .isInstanceOfSatisfying(
                         LookupResult.Failure.class,

@@ -21,17 +21,13 @@ class StreamServersTest {
     private final FakeUpstream one = new FakeUpstream();
     private final FakeUpstream two = new FakeUpstream();
     private final ReplicaSet replicas = UncheckedReplicas.replicas(
-            (at, authority) -> at.port() == 1 ? one : two,
+            at -> at.address().port() == 1 ? one : two,
+            new SimpleMeterRegistry(),
             () -> 0,
             new Endpoint("127.0.0.1", 1),
             new Endpoint("127.0.0.1", 2));
     private final Cluster cluster = new Cluster(
-            "triton",
-            TestConfigs.upstream(UpstreamProtocol.GRPC),
-            ServerCapabilities.unknown(),
-            replicas,
-            new SimpleMeterRegistry(),
-            () -> 0);
+            "triton", TestConfigs.upstream(UpstreamProtocol.GRPC), ServerCapabilities.unknown(), replicas, () -> {});
 
     @AfterEach
     void close() {
@@ -49,8 +45,8 @@ class StreamServersTest {
     @Test
     void modelReadyOnAll_takesStreamsOnAll() {
         openStreams();
-        assertThat(one.asked).hasSize(2);
-        assertThat(two.asked).hasSize(2);
+        assertThat(one.requests).hasSize(2);
+        assertThat(two.requests).hasSize(2);
     }
 
     @Test
@@ -58,7 +54,7 @@ class StreamServersTest {
         Replica first = replicas.all().getFirst();
         first.readiness(first.readiness().with(Map.of(ReplicaFixture.MODEL, false)));
         openStreams();
-        assertThat(one.asked).isEmpty();
-        assertThat(two.asked).hasSize(4);
+        assertThat(one.requests).isEmpty();
+        assertThat(two.requests).hasSize(4);
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -8,20 +9,26 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Balance;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import dev.isthmus.gateway.upstream.Upstream;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /** Servers chosen in turn, without health checks or ejection. */
 final class UncheckedReplicas {
     private UncheckedReplicas() {}
 
-    static ReplicaSet replicas(ReplicaFactory opening, LongSupplier nanoTime, Endpoint... endpoints) {
+    static ReplicaSet replicas(
+            Function<DiscoveredServer, Upstream> opening,
+            MeterRegistry meters,
+            LongSupplier nanoTime,
+            Endpoint... endpoints) {
         UpstreamConfig turns = TestConfigs.with(
                 TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),
                 Map.of(
@@ -34,17 +41,17 @@ final class UncheckedReplicas {
         ClusterResources around = new ClusterResources(
                 stillness.eventLoop(),
                 UnpooledByteBufAllocator.DEFAULT,
-                new SimpleMeterRegistry(),
+                meters,
                 nanoTime,
                 new Random(1),
                 (addresses, refresh, listener) -> {
                     throw new AssertionError("no names are looked up");
                 },
-                (metrics, authority, answer) -> {
+                (metrics, authority, response) -> {
                     throw new AssertionError("no queues are looked at");
                 },
                 new CheckPace(stillness.eventLoop(), nanoTime),
                 () -> false);
-        return ReplicaSet.start("triton", turns, opening, Set::of, around);
+        return new ReplicaSet("triton", turns, opening, Set::of, around);
     }
 }

@@ -26,13 +26,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class UpstreamCallTest {
 
-    private static FakeUpstream.Asked only(FleetBench bench) {
+    private static FakeUpstream.ReceivedRequest only(FleetBench bench) {
         return bench.onlyNew(List.of());
     }
 
     /** Fails the only request so far. */
-    private static FakeUpstream.Asked failFirst(FleetBench bench, ErrorCode code, Processed processed) {
-        FakeUpstream.Asked first = only(bench);
+    private static FakeUpstream.ReceivedRequest failFirst(FleetBench bench, ErrorCode code, Processed processed) {
+        FakeUpstream.ReceivedRequest first = only(bench);
         first.fail(code, processed);
         return first;
     }
@@ -41,10 +41,10 @@ class UpstreamCallTest {
     void unsent_isSentToAnotherServerAtOnce() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
-            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
-            assertThat(bench.one.asked).hasSize(1);
-            assertThat(bench.two.asked).hasSize(1);
-            bench.onlyNew(List.of(first)).answer();
+            FakeUpstream.ReceivedRequest first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(bench.one.requests).hasSize(1);
+            assertThat(bench.two.requests).hasSize(1);
+            bench.onlyNew(List.of(first)).respond();
             assertThat(seen.complete).isTrue();
             assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
             assertThat(bench.tries(CallOutcome.ANSWERED)).isEqualTo(1);
@@ -82,10 +82,10 @@ class UpstreamCallTest {
     void secondFailure_isTheClients_whereOneFurtherTryIsConfigured() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
-            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            FakeUpstream.ReceivedRequest first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
             bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure().processed()).isEqualTo(Processed.NO);
-            assertThat(bench.asked()).hasSize(2);
+            assertThat(bench.requests()).hasSize(2);
         }
     }
 
@@ -101,7 +101,7 @@ class UpstreamCallTest {
                     case LOST -> only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
                     case TIMEOUT -> only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
                 }
-                assertThat(bench.asked()).hasSize(on ? 2 : 1);
+                assertThat(bench.requests()).hasSize(on ? 2 : 1);
                 assertThat(seen.ended()).isEqualTo(!on);
                 seen.cancellation.cancel();
             }
@@ -113,12 +113,12 @@ class UpstreamCallTest {
             value = ErrorCode.class,
             mode = EnumSource.Mode.EXCLUDE,
             names = {"UNAVAILABLE", "DEADLINE_EXCEEDED"})
-    void answerOfTheServer_isNeverRepeated(ErrorCode code) {
+    void responseOfTheServer_isNeverRepeated(ErrorCode code) {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
             ClientReply seen = bench.infer();
             only(bench).fail(code, Processed.YES);
             assertThat(seen.failure().code()).isEqualTo(code);
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
         }
     }
 
@@ -127,7 +127,7 @@ class UpstreamCallTest {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
             only(bench).reply.fail(OipException.invalid("[request id: 1] Exceeds maximum queue size"));
-            assertThat(bench.asked()).hasSize(2);
+            assertThat(bench.requests()).hasSize(2);
             seen.cancellation.cancel();
         }
     }
@@ -136,23 +136,23 @@ class UpstreamCallTest {
     void errorAsFirstMessageOfAStream_isRepeatedLikeAStatus() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.events(bench.call());
-            FakeUpstream.Asked first = only(bench);
+            FakeUpstream.ReceivedRequest first = only(bench);
             first.reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNAVAILABLE, "full"), ""));
             assertThat(first.cancelled).isTrue();
-            bench.onlyNew(List.of(first)).answer();
+            bench.onlyNew(List.of(first)).respond();
             assertThat(seen.complete).isTrue();
         }
     }
 
     @Test
-    void failureAfterAnAnswer_isNotRepeated() {
+    void failureAfterAResponse_isNotRepeated() {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
             ClientReply seen = bench.events(bench.call());
             only(bench).message();
             assertThat(bench.held()).isZero();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure).isNotNull();
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
         }
     }
 
@@ -163,7 +163,7 @@ class UpstreamCallTest {
             assertThat(bench.held()).isZero();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure).isNotNull();
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
         }
     }
 
@@ -184,14 +184,14 @@ class UpstreamCallTest {
     @Test
     void requestsThatWereNeverSent_goToTheOtherServer_whateverTheBudget() {
         try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0.001, 100)))) {
-            List<FakeUpstream.Asked> before = new ArrayList<>();
+            List<FakeUpstream.ReceivedRequest> before = new ArrayList<>();
             for (int i = 0; i < 200; i++) {
                 ClientReply seen = bench.infer();
-                FakeUpstream.Asked first = bench.onlyNew(before);
+                FakeUpstream.ReceivedRequest first = bench.onlyNew(before);
                 first.fail(ErrorCode.UNAVAILABLE, Processed.NO);
                 before.add(first);
-                FakeUpstream.Asked second = bench.onlyNew(before);
-                second.answer();
+                FakeUpstream.ReceivedRequest second = bench.onlyNew(before);
+                second.respond();
                 before.add(second);
                 assertThat(seen.complete).isTrue();
             }
@@ -204,10 +204,10 @@ class UpstreamCallTest {
             ClientReply seen = bench.infer();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             bench.advance(12);
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
             bench.advance(26);
-            assertThat(bench.asked()).hasSize(2);
-            bench.one.last().answer();
+            assertThat(bench.requests()).hasSize(2);
+            bench.one.last().respond();
             assertThat(seen.complete).isTrue();
         }
     }
@@ -231,7 +231,7 @@ class UpstreamCallTest {
             assertThat(bench.held()).isZero();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.ended()).isFalse();
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
             assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
             assertThat(bench.tries(CallOutcome.FAILED)).isZero();
         }
@@ -244,7 +244,7 @@ class UpstreamCallTest {
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             seen.cancellation.cancel();
             bench.advance(1000);
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
             assertThat(seen.ended()).isFalse();
         }
     }
@@ -253,7 +253,7 @@ class UpstreamCallTest {
     void cancelOfTheSecondTry_reachesItsServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
-            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            FakeUpstream.ReceivedRequest first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
             seen.cancellation.cancel();
             assertThat(first.cancelled).isFalse();
             assertThat(bench.onlyNew(List.of(first)).cancelled).isTrue();
@@ -264,12 +264,12 @@ class UpstreamCallTest {
     void headersOfAFailedTry_areNotShown() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
-            FakeUpstream.Asked first = only(bench);
+            FakeUpstream.ReceivedRequest first = only(bench);
             first.reply.headers(Map.of("retry-after", "3"));
             first.fail(ErrorCode.UNAVAILABLE, Processed.YES);
-            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
+            FakeUpstream.ReceivedRequest second = bench.onlyNew(List.of(first));
             second.reply.headers(Map.of("x-second", "1"));
-            second.answer();
+            second.respond();
             assertThat(seen.headers).containsOnly(Map.entry("x-second", "1"));
         }
     }
@@ -285,11 +285,11 @@ class UpstreamCallTest {
     }
 
     @Test
-    void question_isRepeatedOnLossWithoutOptIn() {
+    void probe_isRepeatedOnLossWithoutOptIn() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = new ClientReply();
             bench.cluster().send(bench.call(), new UpstreamRequest.ModelReadyRequest(FleetBench.MODEL), seen);
-            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            FakeUpstream.ReceivedRequest first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
             bench.onlyNew(List.of(first)).reply.only(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
             assertThat(seen.messages).containsExactly(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
         }
@@ -306,7 +306,7 @@ class UpstreamCallTest {
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             boolean repeated = Set.of(Extension.REPOSITORY_INDEX, Extension.MODEL_CONFIG, Extension.MODEL_STATISTICS)
                     .contains(extension);
-            assertThat(bench.asked()).hasSize(repeated ? 2 : 1);
+            assertThat(bench.requests()).hasSize(repeated ? 2 : 1);
             seen.cancellation.cancel();
         }
     }
@@ -319,7 +319,7 @@ class UpstreamCallTest {
             bench.cluster().send(bench.call(), new UpstreamRequest.GenerateRequest(generate, bench.body()), seen);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure).isNotNull();
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
         }
     }
 
@@ -329,12 +329,12 @@ class UpstreamCallTest {
                 TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(config)) {
             ClientReply seen = bench.infer(bench.callWithin(3000), 10);
-            FakeUpstream.Asked first = only(bench);
+            FakeUpstream.ReceivedRequest first = only(bench);
             assertThat(first.call.deadlineNanos())
                     .isEqualTo(bench.callWithin(2000).deadlineNanos());
             bench.advance(2000);
             first.fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
-            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
+            FakeUpstream.ReceivedRequest second = bench.onlyNew(List.of(first));
             assertThat(second.call.deadlineNanos())
                     .isEqualTo(bench.callWithin(1000).deadlineNanos());
             bench.advance(1000);
@@ -346,16 +346,16 @@ class UpstreamCallTest {
     }
 
     @Test
-    void tryTimeoutOfAStreamedAnswer_endsWithTheFirstAnswer() {
+    void tryTimeoutOfAStreamedResponse_endsWithTheFirstResponse() {
         var config =
                 TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(config)) {
             ClientReply seen = bench.events(bench.call());
-            FakeUpstream.Asked first = only(bench);
+            FakeUpstream.ReceivedRequest first = only(bench);
             assertThat(first.call.hasDeadline()).isFalse();
             bench.advance(2000);
             assertThat(first.cancelled).isTrue();
-            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
+            FakeUpstream.ReceivedRequest second = bench.onlyNew(List.of(first));
             second.message();
             bench.advance(100_000);
             second.reply.complete();
@@ -365,7 +365,7 @@ class UpstreamCallTest {
 
     @ParameterizedTest
     @EnumSource(value = Processed.class, mode = EnumSource.Mode.EXCLUDE, names = "REFUSED")
-    void failureAfterTheClientsDeadline_isToldAsItsDeadline(Processed processed) {
+    void failureAfterTheClientsDeadline_isReportedAsItsDeadline(Processed processed) {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer(bench.callWithin(5), 10);
             bench.advance(5);
@@ -378,7 +378,7 @@ class UpstreamCallTest {
     }
 
     @Test
-    void failureAfterTheConfiguredTimeout_isToldAsItIs() {
+    void failureAfterTheConfiguredTimeout_isReportedAsItIs() {
         try (var bench = FleetBench.of(FleetBench.retryingOn())) {
             ClientReply seen = bench.infer();
             bench.advance(3_600_000);
@@ -397,8 +397,8 @@ class UpstreamCallTest {
                             new UpstreamRequest.GenerateRequest(
                                     new Operation.Generate(FleetBench.MODEL, false), bench.body()),
                             seen);
-            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
-            bench.onlyNew(List.of(first)).answer();
+            FakeUpstream.ReceivedRequest first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
+            bench.onlyNew(List.of(first)).respond();
             assertThat(seen.complete).isTrue();
             assertThat(bench.tries(CallOutcome.FAILED)).isZero();
         }
@@ -408,10 +408,10 @@ class UpstreamCallTest {
     void requestOfASequence_thatIsHandedBackUnread_staysAtItsServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer(bench.call().withAffinity(7, true), 10);
-            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
-            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
-            assertThat(bench.one.asked.contains(first)).isEqualTo(bench.one.asked.contains(second));
-            second.answer();
+            FakeUpstream.ReceivedRequest first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
+            FakeUpstream.ReceivedRequest second = bench.onlyNew(List.of(first));
+            assertThat(bench.one.requests.contains(first)).isEqualTo(bench.one.requests.contains(second));
+            second.respond();
             assertThat(seen.complete).isTrue();
         }
     }
@@ -421,14 +421,14 @@ class UpstreamCallTest {
         try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0, 100)))) {
             ClientReply seen = bench.infer();
             for (int i = 0; i < 4; i++) {
-                bench.asked().forEach(asked -> {
-                    if (!asked.cancelled) {
-                        asked.cancelled = true;
-                        asked.fail(ErrorCode.UNAVAILABLE, Processed.REFUSED);
+                bench.requests().forEach(received -> {
+                    if (!received.cancelled) {
+                        received.cancelled = true;
+                        received.fail(ErrorCode.UNAVAILABLE, Processed.REFUSED);
                     }
                 });
             }
-            assertThat(bench.asked()).hasSizeGreaterThanOrEqualTo(5);
+            assertThat(bench.requests()).hasSizeGreaterThanOrEqualTo(5);
             assertThat(seen.ended()).isFalse();
             seen.cancellation.cancel();
             assertThat(bench.tries(CallOutcome.FAILED)).isZero();
@@ -440,10 +440,10 @@ class UpstreamCallTest {
         var retry = new Retry(3, Set.of(RetryOn.LOST), 0.2, 100);
         try (var bench = FleetBench.of(FleetBench.retrying(retry))) {
             ClientReply seen = bench.infer();
-            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            FakeUpstream.ReceivedRequest first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
             bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             assertThat(seen.failure().processed()).isEqualTo(Processed.MAYBE);
-            assertThat(bench.asked()).hasSize(2);
+            assertThat(bench.requests()).hasSize(2);
         }
     }
 

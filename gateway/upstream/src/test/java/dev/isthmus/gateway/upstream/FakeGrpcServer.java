@@ -63,7 +63,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         }
 
         /** Whether the response headers are sent before the first message is handled. */
-        default boolean answersAtOnce() {
+        default boolean respondsAtOnce() {
             return true;
         }
 
@@ -97,7 +97,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         }
 
         @Override
-        public boolean answersAtOnce() {
+        public boolean respondsAtOnce() {
             return false;
         }
 
@@ -109,7 +109,7 @@ public final class FakeGrpcServer implements AutoCloseable {
     private final Script script;
     private final Endpoint endpoint;
     /** Sent before the first response of each call. */
-    public Metadata answerHeaders = new Metadata();
+    public Metadata responseHeaders = new Metadata();
 
     public final BlockingQueue<ReceivedCall> opened = new LinkedBlockingQueue<>();
     public final BlockingQueue<byte[]> messages = new LinkedBlockingQueue<>();
@@ -130,7 +130,7 @@ public final class FakeGrpcServer implements AutoCloseable {
     }
 
     /**
-     * A server that answers single messages.
+     * A server that responds to single messages.
      *
      * @param port 0 for any
      */
@@ -144,12 +144,12 @@ public final class FakeGrpcServer implements AutoCloseable {
         return unary(0, behaviour);
     }
 
-    public static FakeGrpcServer answering(byte[] message) throws IOException {
-        return unary((request, call) -> answer(call, message));
+    public static FakeGrpcServer responding(byte[] message) throws IOException {
+        return unary((request, call) -> respond(call, message));
     }
 
     public static FakeGrpcServer echo() throws IOException {
-        return unary((request, call) -> answer(call, request));
+        return unary((request, call) -> respond(call, request));
     }
 
     public static FakeGrpcServer failing(Status status) throws IOException {
@@ -161,7 +161,7 @@ public final class FakeGrpcServer implements AutoCloseable {
     }
 
     /** Sends a complete successful response. */
-    public static void answer(ServerCall<byte[], byte[]> call, byte[] message) {
+    public static void respond(ServerCall<byte[], byte[]> call, byte[] message) {
         call.sendHeaders(new Metadata());
         call.sendMessage(message);
         call.close(Status.OK, new Metadata());
@@ -202,17 +202,17 @@ public final class FakeGrpcServer implements AutoCloseable {
         opened.add(new ReceivedCall(method, headers, deadline));
         call.request(1);
         return new ServerCall.Listener<>() {
-            private boolean answering;
+            private boolean responding;
 
             @Override
             public void onMessage(byte[] message) {
                 messages.add(message);
-                if (!answering && script.answersAtOnce()) {
-                    answering = true;
+                if (!responding && script.respondsAtOnce()) {
+                    responding = true;
                     // gRPC modifies what it sends, and calls arrive on several threads.
-                    Metadata answer = new Metadata();
-                    answer.merge(answerHeaders);
-                    call.sendHeaders(answer);
+                    Metadata response = new Metadata();
+                    response.merge(responseHeaders);
+                    call.sendHeaders(response);
                 }
                 script.message(call, message);
                 if (script.eager()) {

@@ -27,7 +27,7 @@ public final class FakeRestServer implements AutoCloseable {
     /** Handles a request. Throwing or returning false closes the connection. */
     @FunctionalInterface
     public interface Script {
-        boolean answer(RestRequest request, OutputStream out) throws IOException;
+        boolean respond(RestRequest request, OutputStream out) throws IOException;
     }
 
     private final ServerSocket socket;
@@ -67,6 +67,12 @@ public final class FakeRestServer implements AutoCloseable {
             write(out, response);
             return true;
         });
+    }
+
+    /** Responds to everything with this status and error text. */
+    public static FakeRestServer refusing(int status, String text) throws IOException {
+        String body = "{\"error\":\"" + text + "\"}";
+        return sending("HTTP/1.1 " + status + " No\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
     }
 
     public static void write(OutputStream out, String text) throws IOException {
@@ -141,7 +147,7 @@ public final class FakeRestServer implements AutoCloseable {
                 RestRequest seen = new RestRequest(
                         number, head, new String(in.readNBytes(length(head)), StandardCharsets.ISO_8859_1));
                 requests.add(seen);
-                more = script.answer(seen, accepted.getOutputStream());
+                more = script.respond(seen, accepted.getOutputStream());
             }
         } catch (IOException e) {
             // The client has disconnected, which many tests are about.

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /** An upstream that records its requests, so that a test responds when it wants. Bodies are released at once. */
 public final class FakeUpstream implements Upstream {
-    public final List<Asked> asked = new ArrayList<>();
+    public final List<ReceivedRequest> requests = new ArrayList<>();
 
     /** Its features. */
     public ServerFeatures features = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, false, false);
@@ -36,13 +36,13 @@ public final class FakeUpstream implements Upstream {
     public boolean broken;
 
     /** Runs before the method that starts a request returns. */
-    public Consumer<Asked> beforeReturn = question -> {};
+    public Consumer<ReceivedRequest> beforeReturn = received -> {};
 
     /** How often it was closed. */
     public int closed;
 
     /** One request, and how it ended. */
-    public static final class Asked implements UpstreamStream, RequestSink {
+    public static final class ReceivedRequest implements UpstreamStream, RequestSink {
         public final Call call;
 
         /** Null unless it is an inference. */
@@ -56,13 +56,13 @@ public final class FakeUpstream implements Upstream {
         public boolean ended;
         public int sent;
 
-        Asked(Call call, @Nullable ModelRef model, Reply reply) {
+        ReceivedRequest(Call call, @Nullable ModelRef model, Reply reply) {
             this.call = call;
             this.model = model;
             this.reply = reply;
         }
 
-        public void answer() {
+        public void respond() {
             message();
             reply.complete();
         }
@@ -118,20 +118,20 @@ public final class FakeUpstream implements Upstream {
         public void onReady() {}
     }
 
-    public Asked last() {
-        return asked.getLast();
+    public ReceivedRequest last() {
+        return requests.getLast();
     }
 
     /** The only request it received. */
-    public Asked only() {
-        assertThat(asked).hasSize(1);
-        return asked.getFirst();
+    public ReceivedRequest only() {
+        assertThat(requests).hasSize(1);
+        return requests.getFirst();
     }
 
-    private Asked keep(Asked question) {
-        asked.add(question);
-        beforeReturn.accept(question);
-        return question;
+    private ReceivedRequest keep(ReceivedRequest received) {
+        requests.add(received);
+        beforeReturn.accept(received);
+        return received;
     }
 
     @Override
@@ -150,21 +150,21 @@ public final class FakeUpstream implements Upstream {
         if (broken && request instanceof UpstreamRequest.InferenceRequest) {
             throw new IllegalStateException("broken");
         }
-        Asked question = new Asked(
+        ReceivedRequest received = new ReceivedRequest(
                 call, request instanceof UpstreamRequest.InferenceRequest infer ? infer.model() : null, reply);
         if (request instanceof UpstreamRequest.InferenceInParts parts) {
-            parts.open(question);
+            parts.open(received);
         }
-        keep(question);
+        keep(received);
         if (refusing && request instanceof UpstreamRequest.InferenceInParts) {
-            question.fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            received.fail(ErrorCode.UNAVAILABLE, Processed.NO);
         }
-        return question;
+        return received;
     }
 
     @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
-        return keep(new Asked(call, null, reply));
+        return keep(new ReceivedRequest(call, null, reply));
     }
 
     @Override

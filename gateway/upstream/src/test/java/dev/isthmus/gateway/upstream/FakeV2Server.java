@@ -40,7 +40,7 @@ public final class FakeV2Server implements AutoCloseable {
     private final String name;
     private final Closeable server;
     private final Endpoint endpoint;
-    private final Map<String, AtomicInteger> asked = new ConcurrentHashMap<>();
+    private final Map<String, AtomicInteger> calls = new ConcurrentHashMap<>();
     private final List<ServerCall<byte[], byte[]>> held = new CopyOnWriteArrayList<>();
     /** Its models by name, with the datatype of their single input. */
     public final Map<String, String> models = new ConcurrentHashMap<>();
@@ -121,13 +121,13 @@ public final class FakeV2Server implements AutoCloseable {
     }
 
     /** How often it was called: the method of gRPC, and the model if it concerns one. */
-    public int asked(String question) {
-        AtomicInteger count = asked.get(question);
+    public int calls(String method) {
+        AtomicInteger count = calls.get(method);
         return count == null ? 0 : count.get();
     }
 
-    private void count(String question) {
-        asked.computeIfAbsent(question, unknown -> new AtomicInteger()).incrementAndGet();
+    private void count(String method) {
+        calls.computeIfAbsent(method, unknown -> new AtomicInteger()).incrementAndGet();
     }
 
     /** Responds to the requests held back. */
@@ -158,11 +158,11 @@ public final class FakeV2Server implements AutoCloseable {
     private void grpc(ServerCall<byte[], byte[]> call, byte[] message) {
         String full = call.getMethodDescriptor().getFullMethodName();
         try {
-            Message answer = answer(full.substring(full.indexOf('/') + 1), message);
+            Message response = response(full.substring(full.indexOf('/') + 1), message);
             if (mute) {
                 held.add(call);
-            } else if (answer != null) {
-                call.sendMessage(answer.toByteArray());
+            } else if (response != null) {
+                call.sendMessage(response.toByteArray());
             } else if (holding) {
                 held.add(call);
             } else {
@@ -173,7 +173,7 @@ public final class FakeV2Server implements AutoCloseable {
         }
     }
 
-    private @Nullable Message answer(String method, byte[] message) throws InvalidProtocolBufferException {
+    private @Nullable Message response(String method, byte[] message) throws InvalidProtocolBufferException {
         return switch (method) {
             case "ServerReady" -> {
                 count(method);
@@ -251,9 +251,9 @@ public final class FakeV2Server implements AutoCloseable {
 
     private boolean rest(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
         String path = request.head().split(" ", -1)[1];
-        String answer = rest(path);
+        String response = rest(path);
         if (!mute) {
-            FakeRestServer.write(out, answer);
+            FakeRestServer.write(out, response);
         }
         return true;
     }

@@ -94,7 +94,7 @@ class ManagementResponseSizeTest {
     @ParameterizedTest
     @EnumSource
     void grpc_isRefusedByItsPrefix(ParsedResponse response) throws Exception {
-        try (var server = FakeGrpcServer.answering(new byte[response.limit + 1]);
+        try (var server = FakeGrpcServer.responding(new byte[response.limit + 1]);
                 var bench = new UpstreamBench();
                 var upstream = new GrpcUpstream(
                         settings(server.endpoint()), ServerCapabilities.unknown(), bench.allocator())) {

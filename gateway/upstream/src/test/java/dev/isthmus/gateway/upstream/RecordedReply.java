@@ -34,13 +34,13 @@ public final class RecordedReply implements Reply {
     }
 
     @Override
-    public void message(ReplyMessage answer) {
+    public void message(ReplyMessage response) {
         if (!loop.inEventLoop() || message != null || outcome.isDone()) {
-            answer.release();
-            outcome.obtrudeException(new AssertionError("a message out of place: " + answer));
+            response.release();
+            outcome.obtrudeException(new AssertionError("a message out of place: " + response));
             return;
         }
-        message = answer;
+        message = response;
     }
 
     @Override
@@ -62,15 +62,15 @@ public final class RecordedReply implements Reply {
     }
 
     /** The response, owned by the caller. */
-    public ReplyMessage answer() throws Exception {
+    public ReplyMessage response() throws Exception {
         return outcome.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
 
     public OipException failure() throws Exception {
         try {
-            ReplyMessage answer = answer();
-            answer.release();
-            throw new AssertionError("no failure but " + answer);
+            ReplyMessage response = response();
+            response.release();
+            throw new AssertionError("no failure but " + response);
         } catch (ExecutionException e) {
             assertThat(e.getCause()).isInstanceOf(OipException.class);
             return (OipException) requireNonNull(e.getCause());
@@ -79,7 +79,7 @@ public final class RecordedReply implements Reply {
 
     /** The message of an inference, owned by the caller. */
     public InferMessage inference() throws Exception {
-        return ((ReplyMessage.Inference) answer()).message();
+        return ((ReplyMessage.Inference) response()).message();
     }
 
     /** The bytes of an inference on the gRPC wire, whose buffer is released. */

@@ -3,8 +3,8 @@ package dev.isthmus.gateway.upstream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.DiscardingReply;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBufAllocator;
@@ -23,7 +23,7 @@ class UnaryStreamTest {
                     Map.of(),
                     new EmbeddedChannel().eventLoop(),
                     ByteBufAllocator.DEFAULT),
-            new DiscardingReply());
+            Reply.DISCARDING);
 
     private void send() {
         stream.send(ModelRef.of("m"), "", false, new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));
@@ -31,16 +31,16 @@ class UnaryStreamTest {
 
     @Test
     void cancelledWhileACallIsStarted_cancelsThatCall() {
-        upstream.beforeReturn = question -> stream.cancel();
+        upstream.beforeReturn = received -> stream.cancel();
         send();
         assertThat(upstream.only().cancelled).isTrue();
     }
 
     @Test
     void endedBeforeTheCallReturns_sendsTheNextRequest() {
-        upstream.beforeReturn = FakeUpstream.Asked::answer;
+        upstream.beforeReturn = FakeUpstream.ReceivedRequest::respond;
         send();
         send();
-        assertThat(upstream.asked).hasSize(2).allMatch(question -> !question.cancelled);
+        assertThat(upstream.requests).hasSize(2).allMatch(received -> !received.cancelled);
     }
 }

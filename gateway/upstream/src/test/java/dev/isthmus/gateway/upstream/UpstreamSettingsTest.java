@@ -20,7 +20,7 @@ class UpstreamSettingsTest {
 
     @ParameterizedTest
     @CsvSource({"60000,60 s", "2500,2.5 s", "2000,2 s", "250,250 ms", "-5,0 ms", "59998,60 s"})
-    void timeout_isToldInWords(long millis, String words) {
+    void timeout_isReportedInWords(long millis, String words) {
         assertThat(new UpstreamFailures("x", () -> false).timedOut(millis * 1_000_000, null))
                 .hasMessage("upstream 'x' did not respond within " + words);
     }

@@ -23,7 +23,8 @@ public final class DnsDiscovery implements Discovery {
     private final DnsServerAddressStreamProvider servers;
     private final List<String> searchDomains;
 
-    private DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains) {
+    /** @param searchDomains appended to names; if empty, those of this machine */
+    DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains) {
         this.loop = loop;
         this.servers = servers;
         this.searchDomains = searchDomains;
@@ -35,11 +36,6 @@ public final class DnsDiscovery implements Discovery {
      */
     public static DnsDiscovery ofMachine(EventLoop loop) {
         return new DnsDiscovery(loop, DnsServerAddressStreamProviders.platformDefault(), List.of());
-    }
-
-    /** @param searchDomains appended to names; if empty, those of this machine */
-    static DnsDiscovery using(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains) {
-        return new DnsDiscovery(loop, servers, searchDomains);
     }
 
     @Override

@@ -13,10 +13,7 @@ final class PrometheusText {
                 .filter(line -> isOf(line, metric))
                 .mapToDouble(PrometheusText::value)
                 .filter(Double::isFinite)
-                .boxed()
-                .reduce(Double::sum)
-                .map(OptionalDouble::of)
-                .orElse(OptionalDouble.empty());
+                .reduce(Double::sum);
     }
 
     private static boolean isOf(String line, String metric) {

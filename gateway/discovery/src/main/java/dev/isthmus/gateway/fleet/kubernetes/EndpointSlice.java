@@ -14,7 +14,7 @@ import java.util.Set;
  * @param addressType IPv4, IPv6 or FQDN
  * @param ports TCP ports by name; a Service's only port may have an empty name
  */
-record EndpointSlice(String name, String addressType, Map<String, Integer> ports, List<SliceEndpoint> endpoints) {
+record EndpointSlice(String addressType, Map<String, Integer> ports, List<SliceEndpoint> endpoints) {
 
     /**
      * One endpoint.
@@ -40,11 +40,7 @@ record EndpointSlice(String name, String addressType, Map<String, Integer> ports
                 endpoints.add(new SliceEndpoint(address, usable(endpoint.path("conditions")), zones(endpoint)));
             }
         }
-        return new EndpointSlice(
-                slice.path("metadata").path("name").asText(),
-                slice.path("addressType").asText(),
-                ports,
-                endpoints);
+        return new EndpointSlice(slice.path("addressType").asText(), ports, endpoints);
     }
 
     /** A condition that is not given is unknown; "ready" is then to be taken as true. */

@@ -35,7 +35,7 @@ class DnsDiscoveryTest {
     }
 
     private void watch(Duration refresh, List<String> searchDomains, ServerAddress... addresses) throws Exception {
-        DnsDiscovery discovery = DnsDiscovery.using(
+        DnsDiscovery discovery = new DnsDiscovery(
                 loops.next(), new SingletonDnsServerAddressStreamProvider(names.address()), searchDomains);
         Registration watch = discovery.watch(List.of(addresses), refresh, now -> found = List.copyOf(now));
         watches.add(watch);

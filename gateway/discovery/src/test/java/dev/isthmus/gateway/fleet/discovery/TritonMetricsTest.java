@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 class TritonMetricsTest {
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
-    private final BlockingQueue<Long> answers = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Long> depths = new LinkedBlockingQueue<>();
 
     @TempDir
     Path folder = Path.of("");
@@ -38,14 +38,14 @@ class TritonMetricsTest {
     }
 
     private long ask(Endpoint server) throws Exception {
-        new TritonMetrics(loops.next(), null).read(server, server.authority(), answers::add);
-        Long answer = answers.poll(20, TimeUnit.SECONDS);
+        new TritonMetrics(loops.next(), null).read(server, server.authority(), depths::add);
+        Long depth = depths.poll(20, TimeUnit.SECONDS);
         loops.next().submit(() -> {}).get();
-        assertThat(answers).as("more than one answer").isEmpty();
-        return answer == null ? Long.MIN_VALUE : answer;
+        assertThat(depths).as("more than one result").isEmpty();
+        return depth == null ? Long.MIN_VALUE : depth;
     }
 
-    private long answered(String response) throws Exception {
+    private long depthIn(String response) throws Exception {
         try (FakeRestServer server = FakeRestServer.sending(response)) {
             return ask(server.endpoint());
         }
@@ -78,25 +78,25 @@ class TritonMetricsTest {
                     return true;
                 })) {
             for (String host : List.of("triton.example:8001", "other.example:8001")) {
-                new TritonMetrics(loops.next(), tls).read(server.endpoint(), host, answers::add);
-                assertThat(answers.poll(20, TimeUnit.SECONDS)).isEqualTo(host.startsWith("triton") ? 5 : UNKNOWN);
+                new TritonMetrics(loops.next(), tls).read(server.endpoint(), host, depths::add);
+                assertThat(depths.poll(20, TimeUnit.SECONDS)).isEqualTo(host.startsWith("triton") ? 5 : UNKNOWN);
             }
         }
     }
 
     @Test
     void metricsWithoutTheMetric_areUnknown() throws Exception {
-        assertThat(answered(FakeRestServer.ok("up 1\n"))).isEqualTo(UNKNOWN);
+        assertThat(depthIn(FakeRestServer.ok("up 1\n"))).isEqualTo(UNKNOWN);
     }
 
     @Test
     void failure_isUnknown() throws Exception {
-        assertThat(answered("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")).isEqualTo(UNKNOWN);
+        assertThat(depthIn("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")).isEqualTo(UNKNOWN);
     }
 
     @Test
     void nonsense_isUnknown() throws Exception {
-        assertThat(answered("SSH-2.0\r\n\r\n")).isEqualTo(UNKNOWN);
+        assertThat(depthIn("SSH-2.0\r\n\r\n")).isEqualTo(UNKNOWN);
     }
 
     @Test

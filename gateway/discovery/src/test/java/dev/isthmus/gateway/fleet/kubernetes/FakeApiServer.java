@@ -23,7 +23,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 
 /**
  * An API server that gives one scripted response to each request, in order; a request beyond the script waits. Where
- * several watches ask at once, a script in order has no meaning: {@link #slices} is a list for each Service.
+ * several watches begin at once, a script in order has no meaning: {@link #slices} is a list for each Service.
  */
 final class FakeApiServer implements AutoCloseable {
     private final Path folder;

@@ -47,7 +47,8 @@ final class GrpcConnectionPool {
     private int largeWindows;
     private boolean closed;
 
-    private GrpcConnectionPool(
+    /** A pool without connections. */
+    GrpcConnectionPool(
             StatusText texts,
             ConnectionRules rules,
             ConnectionCounts counts,
@@ -61,17 +62,6 @@ final class GrpcConnectionPool {
         this.allocator = allocator;
         this.settings = settings;
         this.bootstrap = UpstreamTransport.of(settings, loop, allocator);
-    }
-
-    /** A pool without connections. */
-    static GrpcConnectionPool open(
-            UpstreamSettings settings,
-            StatusText texts,
-            ConnectionRules rules,
-            ConnectionCounts counts,
-            EventLoop loop,
-            ByteBufAllocator allocator) {
-        return new GrpcConnectionPool(texts, rules, counts, loop, allocator, settings);
     }
 
     /** Acquires a permit for a large window, if one is free; {@link #largeWindowEnded} releases it. */

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.upstream.grpc;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
@@ -17,11 +16,6 @@ interface GrpcResponseReader {
      * @param message taken, unless this throws
      */
     ReplyMessage read(ByteBuf message) throws InvalidProtocolBufferException;
-
-    /** The largest message that is read. Unless they say otherwise, readers parse metadata. */
-    default long maxBytes(UpstreamSettings settings) {
-        return settings.maxMetadataBytes();
-    }
 
     /** Whether a large message may be forwarded unread, in parts. */
     default boolean passesParts() {

@@ -10,12 +10,10 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.http2.HeaderFieldList;
-import dev.isthmus.gateway.upstream.ConnectionCounts;
-import dev.isthmus.gateway.upstream.PerLoop;
+import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamStream;
@@ -31,34 +29,28 @@ import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.proto.metadata.RawModelMetadata;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
-import java.util.List;
+import io.netty.channel.EventLoop;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that speaks plaintext gRPC. Each event loop has its own connections, so that a call never leaves its loop.
- * An inference message names its model and version: the {@code model} argument is ignored. The reply may be called
- * before the method returns.
+ * A server that speaks gRPC. An inference message names its model and version: the {@code model} argument is ignored.
  */
-public final class GrpcUpstream implements Upstream {
+public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     private static final GrpcResponseReader INFERENCE = new InferenceReader();
-    private static final GrpcResponseReader DOCUMENT = new ManagementReader();
+    private static final GrpcResponseReader DOCUMENT = ReplyMessage.Document::new;
     private static final GrpcResponseReader SERVER_READY = message ->
             new ReplyMessage.Ready(parse(ServerReadyResponse.parser(), message).getReady());
     private static final GrpcResponseReader MODEL_METADATA =
             message -> new ReplyMessage.Model(MetadataReader.model(parse(RawModelMetadata.parser(), message)));
 
-    private final UpstreamSettings settings;
-    private final UpstreamFailures failures;
     private final StatusText texts;
     private final GrpcMethods methods;
-    private final ServerCapabilities capabilities;
-    private final ConnectionCounts connections = new ConnectionCounts();
-    private final PerLoop<GrpcConnectionPool> pools;
+    private final ConnectionRules rules;
+    private final ByteBufAllocator allocator;
 
     /**
      * Opens no connection: the first call of each event loop does.
@@ -75,94 +67,97 @@ public final class GrpcUpstream implements Upstream {
             ServerCapabilities capabilities,
             ConnectionRules rules,
             ByteBufAllocator allocator) {
-        this.settings = settings;
-        this.failures = new UpstreamFailures(settings.name(), settings.ending());
-        this.texts = new StatusText(failures, settings.maxMessageBytes());
+        super(Wire.PROTOBUF, settings, capabilities);
+        this.texts = new StatusText(failures(), settings.maxMessageBytes());
         this.methods =
                 GrpcMethods.of(settings.tls() == null ? "http" : "https", settings.authority(), settings.timeout());
-        this.capabilities = capabilities;
-        this.pools = new PerLoop<>(
-                loop -> GrpcConnectionPool.open(settings, texts, rules, connections, loop, allocator),
-                GrpcConnectionPool::close,
-                failures::closed);
+        this.rules = rules;
+        this.allocator = allocator;
     }
 
     @Override
-    public String name() {
-        return settings.name();
+    protected GrpcConnectionPool createPool(EventLoop loop) {
+        return new GrpcConnectionPool(texts, rules, connections(), loop, allocator, settings());
     }
 
     @Override
-    public ConnectionCounts connections() {
-        return connections;
-    }
-
-    @Override
-    public List<String> extensions() {
-        return capabilities.extensions();
-    }
-
-    @Override
-    public ServerFeatures peer() {
-        return capabilities.peer(Wire.PROTOBUF);
+    protected void closePool(GrpcConnectionPool pool) {
+        pool.close();
     }
 
     @Override
     public Subscription send(Call call, UpstreamRequest request, Reply reply) {
-        return switch (request) {
-            case UpstreamRequest.InferenceRequest infer -> infer(call, infer, reply);
-            case UpstreamRequest.InferenceInParts parts -> infer(call, parts, reply);
-            case UpstreamRequest.ManageRequest manage ->
-                send(
-                        call,
-                        methods.extension(manage.operation().extension()),
-                        named(manage.operation(), manage.body()),
-                        DOCUMENT,
-                        reply);
-            case UpstreamRequest.ServerReadyRequest _ ->
-                send(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), SERVER_READY, reply);
-            case UpstreamRequest.ServerMetadataRequest _ ->
-                send(
-                        call,
-                        methods.serverMetadata(),
-                        ServerMetadataRequest.getDefaultInstance(),
-                        this::serverMetadata,
-                        reply);
-            case UpstreamRequest.ModelReadyRequest ready -> modelReady(call, ready.model(), reply);
-            case UpstreamRequest.ModelMetadataRequest metadata -> modelMetadata(call, metadata.model(), reply);
-            case UpstreamRequest.GenerateRequest generate ->
-                unsupported(generate, "is not called over REST, which the generate extension requires", reply);
-            case UpstreamRequest.ModelNamesRequest names ->
-                unsupported(names, "does not support listing its models", reply);
-        };
-    }
-
-    private Subscription infer(Call call, UpstreamRequest.InferenceRequest infer, Reply reply) {
-        if (infer.events() && capabilities.dialect().streams()) {
+        if (request instanceof UpstreamRequest.InferenceRequest infer
+                && infer.events()
+                && capabilities().dialect().streams()) {
             UpstreamStream stream = inferStream(call, infer.model(), reply);
             stream.send(infer.model(), "", false, infer.message());
             stream.end();
             return stream;
         }
-        if (!(infer.message() instanceof InferMessage.ProtobufMessage protobuf)) {
-            infer.release();
-            reply.fail(failures.failure(
-                    ErrorCode.INTERNAL,
-                    "expects PROTOBUF, got " + infer.message().wire(),
-                    null));
-            return Subscription.NONE;
+        UnaryCall unary;
+        try {
+            unary = unary(call, request, reply);
+        } catch (OipException e) {
+            return Upstream.refuse(request, e, reply);
         }
-        return send(call, methods.modelInfer(), protobuf.message(), INFERENCE, reply);
-    }
-
-    private Subscription infer(Call call, UpstreamRequest.InferenceInParts parts, Reply reply) {
-        UnaryCall unary = open(call, methods.modelInfer(), null, INFERENCE, reply);
-        if (unary == null) {
-            return Subscription.NONE;
-        }
-        parts.open(unary.parts(parts.length()));
         unary.start();
         return unary;
+    }
+
+    /** A call that has not started. The request is taken, unless this throws. */
+    private UnaryCall unary(Call call, UpstreamRequest request, Reply reply) {
+        return switch (request) {
+            case UpstreamRequest.InferenceRequest infer ->
+                open(call, methods.modelInfer(), INFERENCE, settings().maxMessageBytes(), reply)
+                        .sending(protobuf(infer.message()));
+            case UpstreamRequest.InferenceInParts parts -> {
+                UnaryCall unary =
+                        open(call, methods.modelInfer(), INFERENCE, settings().maxMessageBytes(), reply);
+                parts.open(unary.parts(parts.length()));
+                yield unary;
+            }
+            case UpstreamRequest.ManageRequest(Operation.Manage manage, ByteBuf body) ->
+                open(
+                                call,
+                                methods.extension(manage.extension()),
+                                DOCUMENT,
+                                settings().maxDocumentBytes(),
+                                reply)
+                        .sending(named(manage, body));
+            case UpstreamRequest.ServerReadyRequest _ ->
+                metadata(call, methods.serverReady(), SERVER_READY, reply)
+                        .sending(encoded(ServerReadyRequest.getDefaultInstance()));
+            case UpstreamRequest.ServerMetadataRequest _ ->
+                metadata(call, methods.serverMetadata(), this::serverMetadata, reply)
+                        .sending(encoded(ServerMetadataRequest.getDefaultInstance()));
+            case UpstreamRequest.ModelReadyRequest(ModelRef model) ->
+                metadata(call, methods.modelReady(), new ModelReadyReader(model), reply)
+                        .sending(encoded(ModelReadyRequest.newBuilder()
+                                .setName(model.name())
+                                .setVersion(model.version())
+                                .build()));
+            case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
+                metadata(call, methods.modelMetadata(), MODEL_METADATA, reply)
+                        .sending(encoded(ModelMetadataRequest.newBuilder()
+                                .setName(model.name())
+                                .setVersion(model.version())
+                                .build()));
+            case UpstreamRequest.GenerateRequest _ ->
+                throw unsupported("is not called over REST, which the generate extension requires");
+            case UpstreamRequest.ModelNamesRequest _ -> throw unsupported("does not support listing its models");
+        };
+    }
+
+    private ByteBuf protobuf(InferMessage message) {
+        if (message instanceof InferMessage.ProtobufMessage protobuf) {
+            return protobuf.message();
+        }
+        throw failures().failure(ErrorCode.INTERNAL, "expects PROTOBUF, got " + message.wire(), null);
+    }
+
+    private static ByteBuf encoded(MessageLite message) {
+        return Unpooled.wrappedBuffer(message.toByteArray());
     }
 
     private record InferenceReader() implements GrpcResponseReader {
@@ -175,23 +170,6 @@ public final class GrpcUpstream implements Upstream {
         public boolean passesParts() {
             return true;
         }
-
-        @Override
-        public long maxBytes(UpstreamSettings settings) {
-            return settings.maxMessageBytes();
-        }
-    }
-
-    private record ManagementReader() implements GrpcResponseReader {
-        @Override
-        public ReplyMessage read(ByteBuf message) {
-            return new ReplyMessage.Document(message);
-        }
-
-        @Override
-        public long maxBytes(UpstreamSettings settings) {
-            return settings.maxDocumentBytes();
-        }
     }
 
     @Override
@@ -201,13 +179,14 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
-        if (!capabilities.dialect().streams()) {
+        if (!capabilities().dialect().streams()) {
             return new UnaryStream(this, call, reply);
         }
         try {
-            CallTimeout timeout = new CallTimeout(settings.nanosLeftOfStream(call), false);
+            CallTimeout timeout = new CallTimeout(settings().nanosLeftOfStream(call), false);
             HeaderFieldList head = head(call, methods.modelStreamInfer().plain());
-            StreamCall stream = new StreamCall(pool(call), head, timeout, capabilities.dialect(), reply);
+            StreamCall stream = new StreamCall(
+                    pool(call.loop()), head, timeout, capabilities().dialect(), reply);
             stream.start();
             return stream;
         } catch (OipException e) {
@@ -219,7 +198,7 @@ public final class GrpcUpstream implements Upstream {
     /** With the names in the fields in which the server expects them. The body is taken. */
     private ByteBuf named(Operation.Manage manage, ByteBuf body) {
         boolean modelFirst =
-                capabilities.dialect().modelIsFirst() && manage.extension().changesRepository();
+                capabilities().dialect().modelIsFirst() && manage.extension().changesRepository();
         if (!modelFirst && !manage.modelFirst()) {
             return body;
         }
@@ -231,24 +210,8 @@ public final class GrpcUpstream implements Upstream {
 
     private ReplyMessage serverMetadata(ByteBuf message) throws InvalidProtocolBufferException {
         var metadata = MetadataReader.server(parse(ServerMetadataResponse.parser(), message));
-        capabilities.learn(metadata);
+        capabilities().learn(metadata);
         return new ReplyMessage.Server(metadata);
-    }
-
-    private Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        var request = ModelReadyRequest.newBuilder()
-                .setName(model.name())
-                .setVersion(model.version())
-                .build();
-        return send(call, methods.modelReady(), request, new ModelReadyReader(model), reply);
-    }
-
-    private Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        var request = ModelMetadataRequest.newBuilder()
-                .setName(model.name())
-                .setVersion(model.version())
-                .build();
-        return send(call, methods.modelMetadata(), request, MODEL_METADATA, reply);
     }
 
     /** Servers disagree about an unknown model: Triton answers "not ready", KServe NOT_FOUND, MLServer UNKNOWN. */
@@ -276,44 +239,16 @@ public final class GrpcUpstream implements Upstream {
         return parsed;
     }
 
-    private Subscription send(
-            Call call, GrpcMethods.MethodHead method, MessageLite request, GrpcResponseReader reader, Reply reply) {
-        return send(call, method, Unpooled.wrappedBuffer(request.toByteArray()), reader, reply);
+    private UnaryCall metadata(Call call, GrpcMethods.MethodHead method, GrpcResponseReader reader, Reply reply) {
+        return open(call, method, reader, settings().maxMetadataBytes(), reply);
     }
 
-    /** Sends a unary request. The message is taken. */
-    private Subscription send(
-            Call call, GrpcMethods.MethodHead method, ByteBuf message, GrpcResponseReader reader, Reply reply) {
-        UnaryCall unary = open(call, method, message, reader, reply);
-        if (unary == null) {
-            message.release();
-            return Subscription.NONE;
-        }
-        unary.start();
-        return unary;
-    }
-
-    /** A call that has not started. The message is taken; null if it has failed. */
-    private @Nullable UnaryCall open(
-            Call call,
-            GrpcMethods.MethodHead method,
-            @Nullable ByteBuf message,
-            GrpcResponseReader reader,
-            Reply reply) {
+    private UnaryCall open(
+            Call call, GrpcMethods.MethodHead method, GrpcResponseReader reader, long maxBytes, Reply reply) {
         boolean ownDeadline = call.hasDeadline();
-        try {
-            HeaderFieldList head = head(call, ownDeadline ? method.plain() : method.timed());
-            GrpcConnectionPool pool = pool(call);
-            CallTimeout timeout = new CallTimeout(settings.nanosLeft(call), !ownDeadline);
-            return new UnaryCall(pool, head, timeout, message, reader, call.memory(), reply);
-        } catch (OipException e) {
-            reply.fail(e);
-            return null;
-        }
-    }
-
-    private GrpcConnectionPool pool(Call call) {
-        return pools.of(call.loop());
+        HeaderFieldList head = head(call, ownDeadline ? method.plain() : method.timed());
+        CallTimeout timeout = new CallTimeout(settings().nanosLeft(call), !ownDeadline);
+        return new UnaryCall(pool(call.loop()), head, timeout, reader, maxBytes, call.memory(), reply);
     }
 
     private static HeaderFieldList head(Call call, HeaderFieldList method) {
@@ -322,10 +257,5 @@ public final class GrpcUpstream implements Upstream {
         } catch (IllegalArgumentException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be sent as gRPC metadata", e);
         }
-    }
-
-    @Override
-    public void close() {
-        pools.close();
     }
 }

@@ -28,20 +28,33 @@ final class UnaryCall extends GrpcCall {
     /** Bytes of it that were not forwarded yet. */
     private long remaining;
 
-    /** @param request taken; null if it is written with {@link #parts} */
+    /**
+     * A call whose request is to be {@link #sending} or {@link #parts}.
+     *
+     * @param maxBytes of the response
+     */
     UnaryCall(
             GrpcConnectionPool pool,
             HeaderFieldList head,
             CallTimeout timeout,
-            @Nullable ByteBuf request,
             GrpcResponseReader reader,
+            long maxBytes,
             MemoryBudget.MemoryReservation memory,
             Reply reply) {
         super(pool, head, timeout, reply);
-        this.request = request;
         this.reader = reader;
-        this.maxBytes = reader.maxBytes(pool.settings());
+        this.maxBytes = maxBytes;
         this.memory = memory;
+    }
+
+    /**
+     * Sets the request, which is sent in one piece.
+     *
+     * @param message taken
+     */
+    UnaryCall sending(ByteBuf message) {
+        request = message;
+        return this;
     }
 
     /**

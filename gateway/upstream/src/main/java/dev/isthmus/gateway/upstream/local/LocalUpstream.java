@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.InProcessServer;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.call.Cancellable;
@@ -80,11 +81,12 @@ public final class LocalUpstream implements InProcessServer {
                                 metadata -> reply.only(new ReplyMessage.Model(metadata)),
                                 () -> reply.fail(backend.notServed(model)));
             case UpstreamRequest.InferenceInParts parts ->
-                unsupported(parts, "does not support requests in parts", reply);
+                Upstream.refuse(parts, unsupported("does not support requests in parts"), reply);
             case UpstreamRequest.GenerateRequest generate ->
-                unsupported(generate, "is not called over REST, which the generate extension requires", reply);
+                Upstream.refuse(
+                        generate, unsupported("is not called over REST, which the generate extension requires"), reply);
             case UpstreamRequest.ModelNamesRequest names ->
-                unsupported(names, "does not support listing its models", reply);
+                Upstream.refuse(names, unsupported("does not support listing its models"), reply);
         }
         return Subscription.NONE;
     }

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.upstream.rest;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +12,9 @@ import org.jspecify.annotations.Nullable;
  * and other fields.
  */
 final class EventParser {
-    private static final byte[] DATA = {'d', 'a', 't', 'a'};
+    private static final ByteBuf DATA =
+            Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[] {'d', 'a', 't', 'a'}));
+    private static final int NAME = DATA.readableBytes();
 
     private final ByteBufAllocator allocator;
     private final long maxBytes;
@@ -85,8 +89,7 @@ final class EventParser {
             return;
         }
         if (isData(ended)) {
-            int skip = ended.readableBytes() > DATA.length ? DATA.length + 1 : DATA.length;
-            ended.skipBytes(skip);
+            ended.skipBytes(ended.readableBytes() > NAME ? NAME + 1 : NAME);
             if (ended.isReadable() && ended.getByte(ended.readerIndex()) == ' ') {
                 ended.skipBytes(1);
             }
@@ -101,15 +104,8 @@ final class EventParser {
     }
 
     private static boolean isData(ByteBuf line) {
-        if (line.readableBytes() < DATA.length) {
-            return false;
-        }
-        for (int i = 0; i < DATA.length; i++) {
-            if (line.getByte(line.readerIndex() + i) != DATA[i]) {
-                return false;
-            }
-        }
-        return line.readableBytes() == DATA.length || line.getByte(line.readerIndex() + DATA.length) == ':';
+        return ByteBufUtil.equals(line, line.readerIndex(), DATA, 0, NAME)
+                && (line.readableBytes() == NAME || line.getByte(line.readerIndex() + NAME) == ':');
     }
 
     /** Releases the incomplete event; later input is ignored. */

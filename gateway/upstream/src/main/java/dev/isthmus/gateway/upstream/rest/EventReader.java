@@ -11,13 +11,16 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /** Reads server-sent events, each an inference response or an error. */
 final class EventReader implements PartReader {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final byte[] ERROR = "{\"error\"".getBytes(StandardCharsets.US_ASCII);
+    private static final ByteBuf ERROR =
+            Unpooled.unreleasableBuffer(Unpooled.copiedBuffer("{\"error\"", StandardCharsets.US_ASCII));
 
     private final Reply reply;
     private final UpstreamFailures failures;
@@ -41,7 +44,7 @@ final class EventReader implements PartReader {
     }
 
     private void event(ByteBuf data) {
-        if (!isError(data)) {
+        if (!ByteBufUtil.equals(data, data.readerIndex(), ERROR, 0, ERROR.readableBytes())) {
             reply.message(
                     new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(data, RestBody.ALL_JSON))));
             return;
@@ -56,18 +59,6 @@ final class EventReader implements PartReader {
         } finally {
             data.release();
         }
-    }
-
-    private static boolean isError(ByteBuf data) {
-        if (data.readableBytes() < ERROR.length) {
-            return false;
-        }
-        for (int i = 0; i < ERROR.length; i++) {
-            if (data.getByte(data.readerIndex() + i) != ERROR[i]) {
-                return false;
-            }
-        }
-        return true;
     }
 
     @Override

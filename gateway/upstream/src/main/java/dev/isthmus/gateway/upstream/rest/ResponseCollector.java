@@ -40,35 +40,20 @@ final class ResponseCollector {
 
     private boolean informational;
     private int interim;
-    private final Readers readers;
+    private final RestCall call;
     private @Nullable PartReader parts;
-    /** Whether the readers were asked to forward the body. */
+    /** Whether the call was asked to forward the body. */
     private boolean passOffered;
-
-    /** Selects the receiver of a response's body in parts; null to buffer the body. */
-    interface Readers {
-        /** For a response with these headers. */
-        @Nullable
-        PartReader parts(HttpResponse head);
-
-        /**
-         * For a large response that is still arriving.
-         *
-         * @param length {@link ReplyMessage.Part#UNKNOWN} if unknown
-         */
-        @Nullable
-        PartReader passed(HttpResponse head, long length);
-    }
 
     /**
      * An empty response.
      *
      * @param memory reserves memory for the buffered body
+     * @param call selects the receiver of a body in parts
      */
-    ResponseCollector(
-            UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, Readers readers) {
+    ResponseCollector(UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, RestCall call) {
         this.failures = failures;
-        this.readers = readers;
+        this.call = call;
         this.maxBytes = maxBytes;
         this.memory = memory;
     }
@@ -105,7 +90,7 @@ final class ResponseCollector {
             return;
         }
         head = response;
-        parts = readers.parts(response);
+        parts = call.parts(response);
         long announced = HttpUtil.getContentLength(response, -1L);
         if (parts == null && announced > maxBytes) {
             throw failures.responseTooLarge(maxBytes, announced);
@@ -152,13 +137,13 @@ final class ResponseCollector {
         return last;
     }
 
-    /** Offers a large body to the readers, to be forwarded from here on. */
+    /** Offers a large body to the call, to be forwarded from here on. */
     private void pass() {
         HttpResponse response = head();
         long announced = HttpUtil.getContentLength(response, ReplyMessage.Part.UNKNOWN);
         if (!passOffered && Math.max(announced, length) > LARGE) {
             passOffered = true;
-            parts = readers.passed(response, announced);
+            parts = call.passed(response, announced);
             if (parts != null) {
                 parts.part(takeBody());
             } else {

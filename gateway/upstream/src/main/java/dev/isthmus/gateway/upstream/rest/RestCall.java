@@ -7,15 +7,18 @@ import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.util.ReferenceCountUtil;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -40,21 +43,23 @@ final class RestCall implements Subscription {
     private boolean retried;
     private boolean ended;
 
+    /** @param maxBytes of a response that is buffered */
     RestCall(
             RestConnectionPool pool,
             RestRequestSpec request,
             RestResponseHandler handler,
+            long maxBytes,
             Reply reply,
             UpstreamFailures failures,
-            UpstreamSettings settings,
+            HeaderAllowList returnedHeaders,
             MemoryBudget.MemoryReservation memory) {
         this.pool = pool;
         this.request = request;
         this.handler = handler;
         this.reply = reply;
         this.failures = failures;
-        this.returnedHeaders = settings.returnedHeaders();
-        this.response = new ResponseCollector(failures, handler.maxBytes(settings), memory, new ResponseReaders());
+        this.returnedHeaders = returnedHeaders;
+        this.response = new ResponseCollector(failures, maxBytes, memory, this);
     }
 
     /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
@@ -125,27 +130,44 @@ final class RestCall implements Subscription {
         }
     }
 
-    private final class ResponseReaders implements ResponseCollector.Readers {
-        @Override
-        public @Nullable PartReader parts(HttpResponse head) {
-            return begun(head, handler.parts(head.status().code(), head.headers(), reply));
-        }
+    /** The receiver of a response's body in parts; null to buffer the body. */
+    @Nullable
+    PartReader parts(HttpResponse head) {
+        return begun(head, handler.parts(head.status().code(), head.headers(), reply));
+    }
 
-        @Override
-        public @Nullable PartReader passed(HttpResponse head, long length) {
-            PartReader parts = begun(head, handler.passed(head.status().code(), head.headers(), length, reply));
-            if (parts != null && connection != null) {
-                connection.limitReads();
-            }
-            return parts;
+    /**
+     * The same for a large response that is still arriving.
+     *
+     * @param length {@link ReplyMessage.Part#UNKNOWN} if unknown
+     */
+    @Nullable
+    PartReader passed(HttpResponse head, long length) {
+        PartReader parts = begun(head, handler.passed(head.status().code(), head.headers(), length, reply));
+        if (parts != null && connection != null) {
+            connection.limitReads();
         }
+        return parts;
+    }
 
-        private @Nullable PartReader begun(HttpResponse head, @Nullable PartReader parts) {
-            if (parts != null) {
-                reply.headers(ReturnedHeaders.of(head.headers(), returnedHeaders));
-            }
-            return parts;
+    private @Nullable PartReader begun(HttpResponse head, @Nullable PartReader parts) {
+        if (parts != null) {
+            reply.headers(returned(head.headers()));
         }
+        return parts;
+    }
+
+    /** The response headers that may be passed to the client. */
+    private Map<String, String> returned(HttpHeaders headers) {
+        Map<String, String> found = Map.of();
+        for (Map.Entry<String, String> header : headers) {
+            String name = header.getKey().toLowerCase(Locale.ROOT);
+            if (returnedHeaders.contains(name)) {
+                found = found.isEmpty() ? new LinkedHashMap<>() : found;
+                found.merge(name, header.getValue(), (first, next) -> first + "," + next);
+            }
+        }
+        return found;
     }
 
     /** Stops reading until the client is ready. */
@@ -174,7 +196,7 @@ final class RestCall implements Subscription {
             reply.complete();
             return;
         }
-        reply.headers(ReturnedHeaders.of(head.headers(), returnedHeaders));
+        reply.headers(returned(head.headers()));
         ReplyMessage message;
         try {
             message = handler.read(head.status().code(), head.headers(), response.takeBody());

@@ -48,24 +48,8 @@ final class RestConnectionPool {
     private int connecting;
     private boolean closed;
 
-    /** @param bootstrap complete except for the handler */
-    private RestConnectionPool(
-            UpstreamSettings settings,
-            Bootstrap bootstrap,
-            PoolLimits limits,
-            UpstreamFailures failures,
-            ConnectionCounts counts,
-            LongSupplier nanoTime) {
-        this.settings = settings;
-        this.bootstrap = bootstrap;
-        this.limits = limits;
-        this.failures = failures;
-        this.counts = counts;
-        this.nanoTime = nanoTime;
-    }
-
     /** A pool without connections. */
-    static RestConnectionPool open(
+    RestConnectionPool(
             UpstreamSettings settings,
             PoolLimits limits,
             UpstreamFailures failures,
@@ -73,8 +57,12 @@ final class RestConnectionPool {
             EventLoop loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
-        Bootstrap bootstrap = UpstreamTransport.of(settings, loop, allocator);
-        return new RestConnectionPool(settings, bootstrap, limits, failures, counts, nanoTime);
+        this.settings = settings;
+        this.bootstrap = UpstreamTransport.of(settings, loop, allocator);
+        this.limits = limits;
+        this.failures = failures;
+        this.counts = counts;
+        this.nanoTime = nanoTime;
     }
 
     String authority() {

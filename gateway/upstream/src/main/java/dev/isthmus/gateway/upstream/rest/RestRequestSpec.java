@@ -92,18 +92,16 @@ final class RestRequestSpec {
     }
 
     /**
-     * A request with a JSON document, or without a body.
+     * A request with a JSON document.
      *
      * @param body taken, unless this throws
      * @throws OipException if a header cannot be sent
      */
-    static RestRequestSpec json(HttpMethod method, String path, Map<String, String> forwarded, ByteBuf body) {
-        HttpHeaders headers = headers(forwarded);
-        if (method.equals(HttpMethod.POST)) {
-            headers.set(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes())
-                    .set(HttpHeaderNames.CONTENT_TYPE, "application/json");
-        }
-        return new RestRequestSpec(method, path, headers, body);
+    static RestRequestSpec json(String path, Map<String, String> forwarded, ByteBuf body) {
+        HttpHeaders headers = headers(forwarded)
+                .set(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes())
+                .set(HttpHeaderNames.CONTENT_TYPE, "application/json");
+        return new RestRequestSpec(HttpMethod.POST, path, headers, body);
     }
 
     /** Whether the request's method is safe (RFC 9110, section 9.2.1). */

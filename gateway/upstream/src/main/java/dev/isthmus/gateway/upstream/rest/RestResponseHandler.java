@@ -2,7 +2,6 @@ package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
@@ -18,11 +17,6 @@ interface RestResponseHandler {
      * @throws dev.isthmus.oip.OipException if the response is an error or violates the protocol
      */
     ReplyMessage read(int status, HttpHeaders headers, ByteBuf body);
-
-    /** The largest body that is read. Unless they say otherwise, handlers parse metadata. */
-    default long maxBytes(UpstreamSettings settings) {
-        return settings.maxMetadataBytes();
-    }
 
     /**
      * The receiver of a large body that is still arriving; null to buffer the body. Called at most once.

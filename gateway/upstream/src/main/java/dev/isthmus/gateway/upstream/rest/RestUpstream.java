@@ -7,44 +7,39 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.upstream.ConnectionCounts;
-import dev.isthmus.gateway.upstream.PerLoop;
+import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that speaks REST over plaintext HTTP/1.1. Each event loop has its own connections, so that a call never
- * leaves its loop. Cancelling closes the connection, since HTTP/1.1 has no other way. The reply may be called before
- * the method returns.
+ * A server that speaks REST over HTTP/1.1. Cancelling closes the connection, since HTTP/1.1 has no other way.
  */
-public final class RestUpstream implements Upstream {
-    private final UpstreamSettings settings;
-    private final UpstreamFailures failures;
+public final class RestUpstream extends RemoteServer<RestConnectionPool> {
+    /** MLServer requires a body, Triton does not. */
+    private static final ByteBuf EMPTY_OBJECT =
+            Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[] {'{', '}'}));
+
+    private final PoolLimits limits;
+    private final ByteBufAllocator allocator;
+    private final LongSupplier nanoTime;
     private final RestResponses responses;
-    private final ServerCapabilities capabilities;
-    private final ConnectionCounts connections = new ConnectionCounts();
-    private final PerLoop<RestConnectionPool> pools;
+    private final RestResponseHandler inference = new InferenceReader();
 
     public RestUpstream(
             UpstreamSettings settings, ServerCapabilities capabilities, PoolLimits limits, ByteBufAllocator allocator) {
@@ -58,61 +53,70 @@ public final class RestUpstream implements Upstream {
             PoolLimits limits,
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
-        this.settings = settings;
-        this.failures = new UpstreamFailures(settings.name(), settings.ending());
-        this.responses = new RestResponses(failures);
-        this.capabilities = capabilities;
-        this.pools = new PerLoop<>(
-                loop -> RestConnectionPool.open(settings, limits, failures, connections, loop, allocator, nanoTime),
-                RestConnectionPool::close,
-                failures::closed);
+        super(Wire.REST, settings, capabilities);
+        this.limits = limits;
+        this.allocator = allocator;
+        this.nanoTime = nanoTime;
+        this.responses = new RestResponses(failures());
     }
 
     @Override
-    public String name() {
-        return settings.name();
+    protected RestConnectionPool createPool(EventLoop loop) {
+        return new RestConnectionPool(settings(), limits, failures(), connections(), loop, allocator, nanoTime);
     }
 
     @Override
-    public ConnectionCounts connections() {
-        return connections;
-    }
-
-    @Override
-    public List<String> extensions() {
-        return capabilities.extensions();
-    }
-
-    @Override
-    public ServerFeatures peer() {
-        return capabilities.peer(Wire.REST);
+    protected void closePool(RestConnectionPool pool) {
+        pool.close();
     }
 
     @Override
     public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        boolean events = request.endless()
+                && (request instanceof UpstreamRequest.GenerateRequest
+                        || capabilities().dialect().eventsOverRest());
+        RestCall exchange;
+        try {
+            exchange = exchange(call, request, events, reply);
+        } catch (OipException e) {
+            return Upstream.refuse(request, e, reply);
+        }
+        exchange.start(
+                call.loop(),
+                events ? settings().nanosLeftOfStream(call) : settings().nanosLeft(call));
+        return exchange;
+    }
+
+    /**
+     * A call that has not started. The request is taken, unless this throws.
+     *
+     * @param events whether the response is a stream of server-sent events
+     */
+    private RestCall exchange(Call call, UpstreamRequest request, boolean events, Reply reply) {
         return switch (request) {
-            case UpstreamRequest.InferenceRequest infer -> infer(call, infer, reply);
-            case UpstreamRequest.GenerateRequest generate -> generate(call, generate, reply);
+            case UpstreamRequest.InferenceRequest infer -> infer(call, infer, events, reply);
+            case UpstreamRequest.GenerateRequest generate -> generate(call, generate, events, reply);
             case UpstreamRequest.ManageRequest manage -> manage(call, manage, reply);
             case UpstreamRequest.ServerReadyRequest _ ->
-                get(call, ServerPath.READY::path, (status, _, body) -> responses.serverReady(status, body), reply);
+                metadata(
+                        call, ServerPath.READY.path(), (status, _, body) -> responses.serverReady(status, body), reply);
             case UpstreamRequest.ServerMetadataRequest _ ->
-                get(call, ServerPath.METADATA::path, this::serverMetadata, reply);
+                metadata(call, ServerPath.METADATA.path(), this::serverMetadata, reply);
             case UpstreamRequest.ModelReadyRequest(ModelRef model) ->
-                get(
+                metadata(
                         call,
-                        () -> path(model, ModelAction.READY.suffix()),
+                        path(model, ModelAction.READY.suffix()),
                         (status, _, body) -> responses.modelReady(model, status, body),
                         reply);
             case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
-                get(call, () -> path(model, ""), (status, _, body) -> responses.modelMetadata(status, body), reply);
-            case UpstreamRequest.ModelNamesRequest _ -> get(call, () -> "/v2/models", new DocumentHandler(), reply);
-            case UpstreamRequest.InferenceInParts parts ->
-                unsupported(parts, "does not support requests in parts", reply);
+                metadata(call, path(model, ""), (status, _, body) -> responses.modelMetadata(status, body), reply);
+            case UpstreamRequest.ModelNamesRequest _ ->
+                document(call, RestRequestSpec.get("/v2/models", call.headers()), reply);
+            case UpstreamRequest.InferenceInParts _ -> throw unsupported("does not support requests in parts");
         };
     }
 
-    private final class InferenceReaders implements RestResponseHandler {
+    private final class InferenceReader implements RestResponseHandler {
         @Override
         public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
             return responses.inference(status, headers, body);
@@ -122,68 +126,49 @@ public final class RestUpstream implements Upstream {
         public @Nullable PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
             return responses.passed(status, headers, length, reply);
         }
-
-        @Override
-        public long maxBytes(UpstreamSettings server) {
-            return server.maxMessageBytes();
-        }
     }
 
-    private final class GeneratedReader implements RestResponseHandler {
-        @Override
-        public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
-            return responses.generated(status, body);
+    private RestCall infer(Call call, UpstreamRequest.InferenceRequest infer, boolean events, Reply reply) {
+        if (!(infer.message() instanceof InferMessage.RestMessage rest)) {
+            throw failures()
+                    .failure(
+                            ErrorCode.INTERNAL,
+                            "expects REST, got " + infer.message().wire(),
+                            null);
         }
-
-        @Override
-        public long maxBytes(UpstreamSettings server) {
-            return server.maxMessageBytes();
-        }
+        String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
+        RestRequestSpec request = RestRequestSpec.infer(path, call.headers(), rest.body());
+        RestResponseHandler reader = events ? new EventStreamReader(call, inference, false) : inference;
+        return exchange(call, request, reader, settings().maxMessageBytes(), reply);
     }
 
-    private final class DocumentHandler implements RestResponseHandler {
-        @Override
-        public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
-            return responses.document(status, body);
-        }
-
-        @Override
-        public long maxBytes(UpstreamSettings server) {
-            return server.maxDocumentBytes();
-        }
+    private RestCall generate(Call call, UpstreamRequest.GenerateRequest generate, boolean events, Reply reply) {
+        RestResponseHandler document = (status, _, body) -> responses.generated(status, body);
+        RestResponseHandler reader = events ? new EventStreamReader(call, document, true) : document;
+        String path = path(generate.model(), (events ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE).suffix());
+        RestRequestSpec request = RestRequestSpec.json(path, call.headers(), generate.body());
+        return exchange(call, request, reader, settings().maxMessageBytes(), reply);
     }
 
-    private Subscription generate(Call call, UpstreamRequest.GenerateRequest generate, Reply reply) {
-        boolean stream = generate.operation().stream();
-        RestResponseHandler document = new GeneratedReader();
-        RestResponseHandler reader = stream ? new EventStreamReader(call, document, true) : document;
-        ModelAction action = stream ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE;
-        return post(call, () -> path(generate.model(), action.suffix()), generate.body(), reader, reply);
-    }
-
-    private Subscription manage(Call call, UpstreamRequest.ManageRequest manage, Reply reply) {
+    private RestCall manage(Call call, UpstreamRequest.ManageRequest manage, Reply reply) {
         Operation.Manage operation = manage.operation();
-        RestResponseHandler reader = new DocumentHandler();
-        if (!operation.change()) {
-            manage.release();
-            return get(call, () -> path(operation), reader, reply);
+        String path = operation.extension().path(operation.model(), operation.resource(), ModelPath::segment);
+        if (operation.change() && manage.body().isReadable()) {
+            return document(call, RestRequestSpec.json(path, call.headers(), manage.body()), reply);
         }
-        // MLServer requires a body, Triton does not.
-        ByteBuf json = manage.body();
-        if (!json.isReadable()) {
-            json.release();
-            json = Unpooled.copiedBuffer("{}", StandardCharsets.US_ASCII);
-        }
-        return post(call, () -> path(operation), json, reader, reply);
-    }
-
-    private static String path(Operation.Manage manage) {
-        return manage.extension().path(manage.model(), manage.resource(), ModelPath::segment);
+        RestCall exchange = document(
+                call,
+                operation.change()
+                        ? RestRequestSpec.json(path, call.headers(), EMPTY_OBJECT.duplicate())
+                        : RestRequestSpec.get(path, call.headers()),
+                reply);
+        manage.release();
+        return exchange;
     }
 
     /** KServe's server rejects every path with a version. */
     private String path(ModelRef model, String action) {
-        return ModelPath.of(capabilities.dialect().versions() ? model : ModelRef.of(model.name())) + action;
+        return ModelPath.of(capabilities().dialect().versions() ? model : ModelRef.of(model.name())) + action;
     }
 
     /** Reads server-sent events, raw or each as a response; any other response as a whole. */
@@ -204,94 +189,42 @@ public final class RestUpstream implements Upstream {
         }
 
         @Override
-        public long maxBytes(UpstreamSettings server) {
-            return server.maxMessageBytes();
-        }
-
-        @Override
         public @Nullable PartReader parts(int status, HttpHeaders headers, Reply reply) {
             String type = headers.get(HttpHeaderNames.CONTENT_TYPE);
             if (status != HttpResponseStatus.OK.code() || type == null || !type.startsWith("text/event-stream")) {
                 return null;
             }
+            long maxBytes = settings().maxMessageBytes();
             return raw
-                    ? new CheckedEvents(call, reply, failures, settings.maxMessageBytes())
-                    : new EventReader(reply, failures, call.allocator(), settings.maxMessageBytes());
+                    ? new CheckedEvents(call, reply, failures(), maxBytes)
+                    : new EventReader(reply, failures(), call.allocator(), maxBytes);
         }
-    }
-
-    private Subscription infer(Call call, UpstreamRequest.InferenceRequest infer, Reply reply) {
-        boolean events = infer.events() && capabilities.dialect().eventsOverRest();
-        RestResponseHandler whole = new InferenceReaders();
-        RestRequestSpec request;
-        try {
-            if (!(infer.message() instanceof InferMessage.RestMessage rest)) {
-                throw failures.failure(
-                        ErrorCode.INTERNAL,
-                        "expects REST, got " + infer.message().wire(),
-                        null);
-            }
-            String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
-            request = RestRequestSpec.infer(path, call.headers(), rest.body());
-        } catch (OipException e) {
-            infer.release();
-            reply.fail(e);
-            return Subscription.NONE;
-        }
-        return send(call, request, events ? new EventStreamReader(call, whole, false) : whole, reply);
     }
 
     private ReplyMessage serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
         ReplyMessage.Server server = responses.serverMetadata(status, body);
-        capabilities.learn(server.metadata());
+        capabilities().learn(server.metadata());
         return server;
     }
 
-    /** The body is taken. */
-    private Subscription post(Call call, Supplier<String> path, ByteBuf body, RestResponseHandler reader, Reply reply) {
-        RestRequestSpec request;
-        try {
-            request = RestRequestSpec.json(HttpMethod.POST, path.get(), call.headers(), body);
-        } catch (OipException e) {
-            body.release();
-            reply.fail(e);
-            return Subscription.NONE;
-        }
-        return send(call, request, reader, reply);
+    private RestCall metadata(Call call, String path, RestResponseHandler reader, Reply reply) {
+        RestRequestSpec request = RestRequestSpec.get(path, call.headers());
+        return exchange(call, request, reader, settings().maxMetadataBytes(), reply);
     }
 
-    private Subscription get(Call call, Supplier<String> path, RestResponseHandler reader, Reply reply) {
-        RestRequestSpec request;
-        try {
-            request = RestRequestSpec.get(path.get(), call.headers());
-        } catch (OipException e) {
-            reply.fail(e);
-            return Subscription.NONE;
-        }
-        return send(call, request, reader, reply);
+    private RestCall document(Call call, RestRequestSpec request, Reply reply) {
+        RestResponseHandler reader = (status, _, body) -> responses.document(status, body);
+        return exchange(call, request, reader, settings().maxDocumentBytes(), reply);
     }
 
-    /** The request is taken. */
-    private Subscription send(Call call, RestRequestSpec request, RestResponseHandler reader, Reply reply) {
+    /** The request is taken, unless this throws. */
+    private RestCall exchange(
+            Call call, RestRequestSpec request, RestResponseHandler reader, long maxBytes, Reply reply) {
+        RestConnectionPool pool = pool(call.loop());
         if (call.hasDeadline()) {
-            request.withTimeout(settings.nanosLeft(call));
+            request.withTimeout(settings().nanosLeft(call));
         }
-        RestConnectionPool pool;
-        try {
-            pool = pools.of(call.loop());
-        } catch (OipException e) {
-            request.release();
-            reply.fail(e);
-            return Subscription.NONE;
-        }
-        RestCall exchange = new RestCall(pool, request, reader, reply, failures, settings, call.memory());
-        boolean stream = reader instanceof EventStreamReader;
-        exchange.start(call.loop(), stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
-        return exchange;
-    }
-
-    @Override
-    public void close() {
-        pools.close();
+        return new RestCall(
+                pool, request, reader, maxBytes, reply, failures(), settings().returnedHeaders(), call.memory());
     }
 }

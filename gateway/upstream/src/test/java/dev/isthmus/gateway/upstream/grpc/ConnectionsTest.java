@@ -74,7 +74,7 @@ class ConnectionsTest {
     }
 
     @Test
-    void server_thatGoesAwayAtOnce_isNotAskedInACircle() throws Exception {
+    void server_thatGoesAwayAtOnce_isNotCalledInACircle() throws Exception {
         RawHttp2Server.Script script = peer -> {
             peer.hello(MAX_CONCURRENT_STREAMS, 0);
             peer.words(Http2FrameTypes.GO_AWAY, 0, 0, 0);
@@ -100,17 +100,17 @@ class ConnectionsTest {
 
     @Test
     void reset_ofAServerThatMindsTheDeadline_isTheDeadline() throws Exception {
-        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch requested = new CountDownLatch(1);
         CountDownLatch reset = new CountDownLatch(1);
         Call call = calls.bench.callWithin(SHORT);
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
-            asked.countDown();
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
+            requested.countDown();
             await().until(() -> System.nanoTime() - call.deadlineNanos() > 0);
             peer.words(Http2FrameTypes.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
             reset.countDown();
         })) {
             RecordedReply reply = calls.infer(calls.to(loopback(server.port())), call, 1);
-            asked.await();
+            requested.await();
             // The loop is late, as on a busy machine: it handles the reset before the expired timeout.
             calls.bench.loop().submit(() -> reset.await(30, TimeUnit.SECONDS));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
@@ -119,7 +119,7 @@ class ConnectionsTest {
 
     @Test
     void garbage_amidCalls_isALostConnection() throws Exception {
-        try (var server = RawHttp2Server.answering((peer, stream) -> peer.raw("HTTP/1.1 200 OK\r\n\r\n"))) {
+        try (var server = RawHttp2Server.responding((peer, stream) -> peer.raw("HTTP/1.1 200 OK\r\n\r\n"))) {
             OipException failure =
                     calls.infer(calls.to(loopback(server.port()))).failure();
             assertThat(failure).hasMessage("upstream 'triton' violated HTTP/2, and its connection was closed");
@@ -128,9 +128,9 @@ class ConnectionsTest {
     }
 
     @Test
-    void server_thatAnswersNoPing_losesItsCalls() throws Exception {
+    void server_thatAcknowledgesNoPing_losesItsCalls() throws Exception {
         RawHttp2Server.Script script = peer -> {
-            peer.answersPings = false;
+            peer.acknowledgesPings = false;
             peer.hello();
             peer.await(Http2FrameTypes.GO_AWAY);
         };
@@ -143,11 +143,11 @@ class ConnectionsTest {
     }
 
     @Test
-    void server_thatAnswersPings_keepsItsCalls() throws Exception {
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+    void server_thatAcknowledgesPings_keepsItsCalls() throws Exception {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             peer.await(Http2FrameTypes.PING);
             peer.await(Http2FrameTypes.PING);
-            peer.answer(stream);
+            peer.respond(stream);
         })) {
             RecordedReply reply = calls.infer(calls.to(loopback(server.port()), impatient()));
             assertThat(reply.protobuf()).containsExactly(7);
@@ -157,7 +157,7 @@ class ConnectionsTest {
 
     @Test
     void goAway_letsCallsEnd_andTheNextGoElsewhere() throws Exception {
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             peer.head(stream);
             peer.words(Http2FrameTypes.GO_AWAY, 0, stream, 0);
             peer.message(stream);
@@ -175,7 +175,7 @@ class ConnectionsTest {
     void connection_closedWhileNobodyUsesIt_isMadeAnew() throws Exception {
         RawHttp2Server.Script once = peer -> {
             peer.hello();
-            peer.answer(peer.request());
+            peer.respond(peer.request());
         };
         try (var server = new RawHttp2Server(once)) {
             GrpcUpstream upstream = calls.to(loopback(server.port()));
@@ -195,7 +195,7 @@ class ConnectionsTest {
             int stream = peer.request();
             three.countDown();
             awaited(three);
-            peer.answer(stream);
+            peer.respond(stream);
             peer.awaitEnd();
         };
         try (var server = new RawHttp2Server(script)) {
@@ -220,7 +220,7 @@ class ConnectionsTest {
     /** A server that accepts one call on one connection, and a queue for one more, both used. */
     private final class FullServer implements AutoCloseable {
         private final Semaphore goOn = new Semaphore(0);
-        private final Semaphore asked = new Semaphore(0);
+        private final Semaphore requested = new Semaphore(0);
         private final RawHttp2Server server;
         final GrpcUpstream upstream;
         final RecordedReply carried;
@@ -231,15 +231,15 @@ class ConnectionsTest {
                 peer.hello(MAX_CONCURRENT_STREAMS, 1);
                 while (true) {
                     int stream = peer.request();
-                    asked.release();
+                    requested.release();
                     goOn.acquireUninterruptibly();
-                    peer.answer(stream);
+                    peer.respond(stream);
                 }
             });
             upstream = calls.to(
                     loopback(server.port()), new ConnectionRules(1, 1, GrpcUpstreamCalls.LONG, GrpcUpstreamCalls.LONG));
             carried = calls.infer(upstream);
-            assertThat(asked.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(requested.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
             waiting = calls.infer(upstream, calls.bench.callWithin(patience), 1);
             calls.bench.settle();
         }

@@ -56,23 +56,23 @@ class GrpcJavaPeerTest extends PeerContract {
     }
 
     private static ServerCall.Listener<byte[]> call(ServerCall<byte[], byte[]> call, Metadata metadata) {
-        String asked = metadata.get(DO);
-        String what = asked == null ? "echo" : asked;
+        String requested = metadata.get(DO);
+        String what = requested == null ? "echo" : requested;
         if (what.equals("gzip")) {
             call.setCompression("gzip");
             call.setMessageCompression(true);
         }
         call.sendHeaders(new Metadata());
         call.request(1);
-        return new Answering(call, what);
+        return new Responder(call, what);
     }
 
-    private static final class Answering extends ServerCall.Listener<byte[]> {
+    private static final class Responder extends ServerCall.Listener<byte[]> {
         private final ServerCall<byte[], byte[]> call;
         private final String what;
         private int flooded = FLOOD;
 
-        Answering(ServerCall<byte[], byte[]> call, String what) {
+        Responder(ServerCall<byte[], byte[]> call, String what) {
             this.call = call;
             this.what = what;
         }

@@ -55,7 +55,7 @@ class GrpcMetadataTest {
             try (var upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), bench.allocator())) {
                 RecordedReply reply = bench.send(how.apply(upstream, bench));
                 try {
-                    reply.answer();
+                    reply.response();
                 } catch (ExecutionException e) {
                     assertThat(reply.ended()).isTrue();
                 }
@@ -64,19 +64,19 @@ class GrpcMetadataTest {
         }
     }
 
-    private static FakeGrpcServer answering(MessageLite message) throws Exception {
-        return FakeGrpcServer.answering(message.toByteArray());
+    private static FakeGrpcServer responding(MessageLite message) throws Exception {
+        return FakeGrpcServer.responding(message.toByteArray());
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void serverReady_isWhatTheServerSays(boolean ready) throws Exception {
         try (var server =
-                answering(ServerReadyResponse.newBuilder().setReady(ready).build())) {
+                responding(ServerReadyResponse.newBuilder().setReady(ready).build())) {
             var reply = ask(
                     server,
                     (upstream, bench) -> r -> upstream.send(bench.call(), new UpstreamRequest.ServerReadyRequest(), r));
-            assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(ready));
+            assertThat(reply.response()).isEqualTo(new ReplyMessage.Ready(ready));
         }
     }
 
@@ -94,12 +94,12 @@ class GrpcMetadataTest {
     @ValueSource(booleans = {true, false})
     void modelReady_isWhatTheServerSays(boolean ready) throws Exception {
         try (var server =
-                answering(ModelReadyResponse.newBuilder().setReady(ready).build())) {
+                responding(ModelReadyResponse.newBuilder().setReady(ready).build())) {
             var reply = ask(
                     server,
                     (upstream, bench) ->
                             r -> upstream.send(bench.call(), new UpstreamRequest.ModelReadyRequest(MODEL), r));
-            assertThat(reply.answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
+            assertThat(reply.response()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
             assertThat(ModelReadyRequest.parseFrom(server.request()))
                     .isEqualTo(ModelReadyRequest.newBuilder()
                             .setName("simple")
@@ -118,7 +118,7 @@ class GrpcMetadataTest {
                     server,
                     (upstream, bench) ->
                             r -> upstream.send(bench.call(), new UpstreamRequest.ModelReadyRequest(MODEL), r));
-            assertThat(reply.answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, false));
+            assertThat(reply.response()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, false));
         }
     }
 
@@ -141,12 +141,12 @@ class GrpcMetadataTest {
                 .addExtensions("classification")
                 .addExtensions("binary_tensor_data")
                 .build();
-        try (var server = answering(message)) {
+        try (var server = responding(message)) {
             var reply = ask(
                     server,
                     (upstream, bench) ->
                             r -> upstream.send(bench.call(), new UpstreamRequest.ServerMetadataRequest(), r));
-            assertThat(reply.answer())
+            assertThat(reply.response())
                     .isEqualTo(new ReplyMessage.Server(
                             new ServerMetadata("triton", "2.51.0", List.of("classification", "binary_tensor_data"))));
         }
@@ -181,12 +181,12 @@ class GrpcMetadataTest {
                         "small", InferParameter.newBuilder().setUint64Param(1).build())
                 .putParameters("none", InferParameter.getDefaultInstance())
                 .build();
-        try (var server = answering(message)) {
+        try (var server = responding(message)) {
             var reply = ask(
                     server,
                     (upstream, bench) ->
                             r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r));
-            assertThat(reply.answer()).isEqualTo(new ReplyMessage.Model(iris()));
+            assertThat(reply.response()).isEqualTo(new ReplyMessage.Model(iris()));
             assertThat(ModelMetadataRequest.parseFrom(server.request()).getVersion())
                     .isEqualTo("2");
         }
@@ -216,12 +216,12 @@ class GrpcMetadataTest {
     @Test
     void parametersOfMlserver_areRead() throws Exception {
         String recorded = "CglkZXNjcmliZWQyFAoMY29udGVudF90eXBlEgQaAm5w";
-        try (var server = FakeGrpcServer.answering(Base64.getDecoder().decode(recorded))) {
+        try (var server = FakeGrpcServer.responding(Base64.getDecoder().decode(recorded))) {
             var reply = ask(
                     server,
                     (upstream, bench) ->
                             r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r));
-            assertThat(reply.answer())
+            assertThat(reply.response())
                     .isEqualTo(new ReplyMessage.Model(new ModelMetadata(
                             "described",
                             List.of(),
@@ -237,12 +237,12 @@ class GrpcMetadataTest {
         RawModelMetadata.Builder message = RawModelMetadata.newBuilder().setName("iris");
         latin1.forEach(
                 (name, value) -> message.putExtension(name, ByteString.copyFrom(value, StandardCharsets.ISO_8859_1)));
-        try (var server = answering(message.build())) {
+        try (var server = responding(message.build())) {
             var reply = ask(
                     server,
                     (upstream, bench) ->
                             r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r));
-            return ((ReplyMessage.Model) reply.answer()).metadata();
+            return ((ReplyMessage.Model) reply.response()).metadata();
         }
     }
 
@@ -281,8 +281,8 @@ class GrpcMetadataTest {
     }
 
     @Test
-    void message_thatIsNotProtobuf_isABadAnswer() throws Exception {
-        try (var server = FakeGrpcServer.answering(new byte[] {(byte) 0xff, (byte) 0xff, (byte) 0xff})) {
+    void message_thatIsNotProtobuf_isABadResponse() throws Exception {
+        try (var server = FakeGrpcServer.responding(new byte[] {(byte) 0xff, (byte) 0xff, (byte) 0xff})) {
             var reply = ask(
                     server,
                     (upstream, bench) ->

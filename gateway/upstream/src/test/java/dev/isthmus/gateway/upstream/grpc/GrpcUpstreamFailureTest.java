@@ -85,7 +85,7 @@ class GrpcUpstreamFailureTest {
     }
 
     @Test
-    void status_afterAMessage_isTheAnswer() throws Exception {
+    void status_afterAMessage_isTheResponse() throws Exception {
         try (var server = FakeGrpcServer.unary((request, call) -> {
             call.sendHeaders(new Metadata());
             call.sendMessage(new byte[10]);
@@ -96,7 +96,7 @@ class GrpcUpstreamFailureTest {
     }
 
     @Test
-    void answer_withoutMessage_isBad() throws Exception {
+    void response_withoutMessage_isBad() throws Exception {
         try (var server = FakeGrpcServer.failing(Status.OK)) {
             OipException failure = failure(server);
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
@@ -105,7 +105,7 @@ class GrpcUpstreamFailureTest {
     }
 
     @Test
-    void answer_withTwoMessages_isBad() throws Exception {
+    void response_withTwoMessages_isBad() throws Exception {
         try (var server = FakeGrpcServer.unary((request, call) -> {
             call.sendHeaders(new Metadata());
             call.sendMessage(new byte[10]);
@@ -117,8 +117,8 @@ class GrpcUpstreamFailureTest {
     }
 
     @Test
-    void answer_aboveTheLimit_isBad() throws Exception {
-        try (var server = FakeGrpcServer.answering(new byte[LIMIT + 1])) {
+    void response_aboveTheLimit_isBad() throws Exception {
+        try (var server = FakeGrpcServer.responding(new byte[LIMIT + 1])) {
             OipException failure = failure(server);
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
             assertThat(failure).hasMessageStartingWith("upstream 'triton' sent a response of more than 1000 bytes: ");
@@ -126,8 +126,8 @@ class GrpcUpstreamFailureTest {
     }
 
     @Test
-    void answer_atTheLimit_isTaken() throws Exception {
-        try (var server = FakeGrpcServer.answering(new byte[LIMIT])) {
+    void response_atTheLimit_isTaken() throws Exception {
+        try (var server = FakeGrpcServer.responding(new byte[LIMIT])) {
             assertThat(infer(upstream(server), bench.call()).protobuf()).hasSize(LIMIT);
         }
     }

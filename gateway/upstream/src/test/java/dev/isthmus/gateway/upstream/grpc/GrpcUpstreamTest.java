@@ -110,7 +110,7 @@ class GrpcUpstreamTest {
     }
 
     @Test
-    void answers_heldAtTheSameTime_keepTheirBytes() throws Exception {
+    void responses_heldAtTheSameTime_keepTheirBytes() throws Exception {
         try (var server = FakeGrpcServer.echo()) {
             GrpcUpstream upstream = upstream(server.endpoint());
             List<byte[]> sent = new ArrayList<>();
@@ -120,7 +120,7 @@ class GrpcUpstreamTest {
                 replies.add(infer(upstream, direct(sent.get(i))));
             }
             for (RecordedReply reply : replies) {
-                reply.answer();
+                reply.response();
             }
             for (int i = 0; i < 8; i++) {
                 assertThat(replies.get(i).protobuf()).isEqualTo(sent.get(i));
@@ -129,9 +129,9 @@ class GrpcUpstreamTest {
     }
 
     @Test
-    void answer_slicedAndReleased_livesAsLongAsItsSlice() throws Exception {
+    void response_slicedAndReleased_livesAsLongAsItsSlice() throws Exception {
         byte[] bytes = random(602_112, 5);
-        try (var server = FakeGrpcServer.answering(bytes)) {
+        try (var server = FakeGrpcServer.responding(bytes)) {
             GrpcUpstream upstream = upstream(server.endpoint());
             ByteBuf message = ((InferMessage.ProtobufMessage)
                             infer(upstream, direct(new byte[1])).inference())
@@ -146,9 +146,9 @@ class GrpcUpstreamTest {
     }
 
     @Test
-    void answer_flattenedIntoAnother_keepsItsMemory() throws Exception {
+    void response_flattenedIntoAnother_keepsItsMemory() throws Exception {
         byte[] bytes = random(100_000, 6);
-        try (var server = FakeGrpcServer.answering(bytes)) {
+        try (var server = FakeGrpcServer.responding(bytes)) {
             ByteBuf message = ((InferMessage.ProtobufMessage) infer(upstream(server.endpoint()), direct(new byte[1]))
                             .inference())
                     .message();
@@ -159,12 +159,12 @@ class GrpcUpstreamTest {
     }
 
     @Test
-    void answer_compressed_isInflated() throws Exception {
+    void response_compressed_isInflated() throws Exception {
         byte[] bytes = new byte[300_000];
         try (var server = FakeGrpcServer.unary((request, call) -> {
             call.setCompression("gzip");
             call.setMessageCompression(true);
-            FakeGrpcServer.answer(call, bytes);
+            FakeGrpcServer.respond(call, bytes);
         })) {
             assertThat(infer(upstream(server.endpoint()), direct(new byte[1])).protobuf())
                     .isEqualTo(bytes);
@@ -204,7 +204,8 @@ class GrpcUpstreamTest {
         assertThat(infer(upstream, direct(new byte[1])).protobuf()).hasSize(1);
         server.stop();
         infer(upstream, direct(new byte[1])).failure();
-        try (var again = FakeGrpcServer.unary(server.port(), (request, call) -> FakeGrpcServer.answer(call, request))) {
+        try (var again =
+                FakeGrpcServer.unary(server.port(), (request, call) -> FakeGrpcServer.respond(call, request))) {
             await().atMost(Duration.ofSeconds(20)).ignoreExceptions().until(() -> {
                 return infer(upstream, direct(new byte[1])).protobuf().length == 1;
             });
@@ -214,7 +215,7 @@ class GrpcUpstreamTest {
 
     @ParameterizedTest
     @EnumSource(Transport.class)
-    void upstream_onEveryTransport_answers(Transport transport) throws Exception {
+    void upstream_onEveryTransport_responds(Transport transport) throws Exception {
         try (var server = FakeGrpcServer.echo();
                 var other = new UpstreamBench(transport);
                 var upstream = new GrpcUpstream(

@@ -104,7 +104,7 @@ public abstract class PeerContract {
     }
 
     @Test
-    void unary_thousandAtOnce_areAllAnswered() throws Exception {
+    void unary_thousandAtOnce_allGetResponses() throws Exception {
         List<RecordedReply> replies = new ArrayList<>();
         for (int i = 0; i < 1000; i++) {
             replies.add(infer(bench.call(), random(100 + i, i)));
@@ -137,7 +137,7 @@ public abstract class PeerContract {
     }
 
     @Test
-    void answer_compressed_isInflated() throws Exception {
+    void response_compressed_isInflated() throws Exception {
         byte[] bytes = new byte[100_000];
         assertThat(infer(call("gzip"), bytes).protobuf()).isEqualTo(bytes);
     }

@@ -85,8 +85,8 @@ class RequestPartsTest {
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            reply.message(answer);
+        public void message(ReplyMessage response) {
+            reply.message(response);
         }
 
         @Override

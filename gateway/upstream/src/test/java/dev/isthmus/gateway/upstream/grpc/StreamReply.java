@@ -34,8 +34,8 @@ final class StreamReply implements Reply {
     }
 
     @Override
-    public void message(ReplyMessage answer) {
-        ByteBuf message = ((InferMessage.ProtobufMessage) ((ReplyMessage.Inference) answer).message()).message();
+    public void message(ReplyMessage response) {
+        ByteBuf message = ((InferMessage.ProtobufMessage) ((ReplyMessage.Inference) response).message()).message();
         messages.add(ByteBufUtil.getBytes(message));
         message.release();
         room--;

@@ -82,7 +82,7 @@ class RestConnectionTest {
     }
 
     @Test
-    void interimResponsesWithoutEnd_areABadAnswer_andEndTheConnection() throws Exception {
+    void interimResponsesWithoutEnd_areABadResponse_andEndTheConnection() throws Exception {
         try (var server = FakeRestServer.that((request, out) -> {
             while (true) {
                 write(out, "HTTP/1.1 102 Processing\r\n\r\n");
@@ -171,13 +171,13 @@ class RestConnectionTest {
     }
 
     /** Responds to the first request of each connection and closes it at the second. */
-    private static FakeRestServer answeringOnce() throws Exception {
-        var answered = new ArrayList<Integer>();
+    private static FakeRestServer respondingOnce() throws Exception {
+        var served = new ArrayList<Integer>();
         return FakeRestServer.that((request, out) -> {
-            if (answered.contains(request.connection())) {
+            if (served.contains(request.connection())) {
                 return false;
             }
-            answered.add(request.connection());
+            served.add(request.connection());
             write(out, ok("{\"c\":" + request.connection() + "}"));
             return true;
         });
@@ -185,8 +185,8 @@ class RestConnectionTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, 1, 60})
-    void inference_onAKeptConnectionThatIsClosedUnanswered_isNotSentAgain(long idleSeconds) throws Exception {
-        try (var server = answeringOnce()) {
+    void inference_onAKeptConnectionThatIsClosedWithoutResponse_isNotSentAgain(long idleSeconds) throws Exception {
+        try (var server = respondingOnce()) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
@@ -228,20 +228,20 @@ class RestConnectionTest {
     }
 
     @Test
-    void question_onAConnectionJustUsedThatIsClosedUnanswered_isSentOnceMore() throws Exception {
-        try (var server = answeringOnce()) {
+    void probe_onAConnectionJustUsedThatIsClosedWithoutResponse_isSentOnceMore() throws Exception {
+        try (var server = respondingOnce()) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
             var reply = rest.bench()
                     .send(r -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerReadyRequest(), r));
-            assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(true));
+            assertThat(reply.response()).isEqualTo(new ReplyMessage.Ready(true));
             assertThat(server.connections()).isEqualTo(2);
         }
     }
 
     @Test
-    void request_onANewConnectionThatIsClosedUnanswered_fails() throws Exception {
+    void request_onANewConnectionThatIsClosedWithoutResponse_fails() throws Exception {
         try (var server = FakeRestServer.that((request, out) -> false)) {
             OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
@@ -269,12 +269,12 @@ class RestConnectionTest {
     }
 
     @Test
-    void response_cutShortOnAKeptConnection_isNotAskedForAgain() throws Exception {
-        var answered = new ArrayList<Integer>();
+    void response_cutShortOnAKeptConnection_isNotRequestedAgain() throws Exception {
+        var served = new ArrayList<Integer>();
         try (var server = FakeRestServer.that((request, out) -> {
-            answered.add(1);
-            write(out, answered.size() == 1 ? ok("{}") : "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
-            return answered.size() == 1;
+            served.add(1);
+            write(out, served.size() == 1 ? ok("{}") : "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
+            return served.size() == 1;
         })) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
@@ -343,7 +343,7 @@ class RestConnectionTest {
                 "HTTP/1.1 101 Switching Protocols\r\n\r\n",
                 "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
             })
-    void response_thatCannotBeRead_isABadAnswer(String response) throws Exception {
+    void response_thatCannotBeRead_isABadResponse(String response) throws Exception {
         try (var server = FakeRestServer.sending(response)) {
             OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
@@ -379,7 +379,7 @@ class RestConnectionTest {
     }
 
     @Test
-    void answer_beforeTheRequestWasWritten_isTakenAndTheConnectionClosed() throws Exception {
+    void response_beforeTheRequestWasWritten_isTakenAndTheConnectionClosed() throws Exception {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             RestUpstream upstream = rest.upstream(new Endpoint("127.0.0.1", socket.getLocalPort()));
             RecordedReply reply = rest.infer(upstream, rest.bench().call(), rest.buffer(new byte[16 << 20]), -1);

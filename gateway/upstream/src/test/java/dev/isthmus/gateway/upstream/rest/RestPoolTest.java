@@ -42,7 +42,7 @@ class RestPoolTest {
 
     @ParameterizedTest
     @EnumSource(Transport.class)
-    void upstream_onEveryTransport_answers(Transport transport) throws Exception {
+    void upstream_onEveryTransport_responds(Transport transport) throws Exception {
         try (var server = FakeRestServer.sending(ok("{}"));
                 var other = new RestBench(transport)) {
             assertThat(RestBench.text(other.infer(other.upstream(server.endpoint()))))

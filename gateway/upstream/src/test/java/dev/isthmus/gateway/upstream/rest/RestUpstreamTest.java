@@ -111,11 +111,11 @@ class RestUpstreamTest {
         SERVER.stubFor(any(anyUrl()).willReturn(okJson("{\"outputs\":[]}")));
         var call = rest.bench().call(Map.of("x-request-id", "7", "content-type", "text/html", "connection", "close"));
         ByteBuf body = rest.buffer("{\"inputs\":[]}".getBytes(StandardCharsets.UTF_8));
-        RestBody answer =
+        RestBody response =
                 RestBench.body(rest.infer(upstream(), call, new ModelRef("a b:ü", "1.0+x"), body, RestBody.ALL_JSON));
-        assertThat(answer.binary()).isFalse();
-        assertThat(answer.content().toString(StandardCharsets.UTF_8)).isEqualTo("{\"outputs\":[]}");
-        answer.release();
+        assertThat(response.binary()).isFalse();
+        assertThat(response.content().toString(StandardCharsets.UTF_8)).isEqualTo("{\"outputs\":[]}");
+        response.release();
         SERVER.verify(postRequestedFor(urlEqualTo("/v2/models/a%20b%3A%C3%BC/versions/1.0%2Bx/infer"))
                 .withHeader("content-type", equalTo("application/json"))
                 .withHeader("content-length", equalTo("13"))
@@ -130,17 +130,17 @@ class RestUpstreamTest {
     @ValueSource(ints = {16, 602_112, 16 << 20})
     void infer_withBinaryTensors_passesTheBytesBothWays(int size) throws Exception {
         byte[] bytes = random(size);
-        byte[] answered = random(size + 1);
+        byte[] sent = random(size + 1);
         SERVER.stubFor(any(anyUrl())
                 .willReturn(aResponse()
                         .withHeader("Inference-Header-Content-Length", "5")
-                        .withBody(answered)));
-        RestBody answer = RestBench.body(rest.infer(upstream(), rest.bench().call(), rest.buffer(bytes), 7));
-        assertThat(answer.jsonLength()).isEqualTo(5);
-        assertThat(ByteBufUtil.getBytes(answer.content())).isEqualTo(answered);
-        answer.release();
+                        .withBody(sent)));
+        RestBody response = RestBench.body(rest.infer(upstream(), rest.bench().call(), rest.buffer(bytes), 7));
+        assertThat(response.jsonLength()).isEqualTo(5);
+        assertThat(ByteBufUtil.getBytes(response.content())).isEqualTo(sent);
+        response.release();
         // The loop may still hold what it has read.
-        await().untilAsserted(() -> assertThat(answer.content().refCnt()).isZero());
+        await().untilAsserted(() -> assertThat(response.content().refCnt()).isZero());
         SERVER.verify(postRequestedFor(urlEqualTo("/v2/models/simple/infer"))
                 .withHeader("content-type", equalTo("application/octet-stream"))
                 .withHeader("inference-header-content-length", equalTo("7"))
@@ -162,7 +162,7 @@ class RestUpstreamTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"3", "-1", "x", "99999999999", "+1", ""})
-    void infer_withWrongHeaderLength_isABadAnswer(String length) throws Exception {
+    void infer_withWrongHeaderLength_isABadResponse(String length) throws Exception {
         SERVER.stubFor(any(anyUrl())
                 .willReturn(aResponse()
                         .withHeader("Inference-Header-Content-Length", length)
@@ -249,14 +249,14 @@ class RestUpstreamTest {
         SERVER.stubFor(get("/v2/health/ready").willReturn(aResponse().withStatus(status)));
         var reply =
                 ask((upstream, r) -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerReadyRequest(), r));
-        assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(ready));
+        assertThat(reply.response()).isEqualTo(new ReplyMessage.Ready(ready));
     }
 
     @ParameterizedTest
     @CsvSource({"200,true", "400,false", "503,false", "404,false"})
     void modelReady_isTheStatus(int status, boolean ready) throws Exception {
         SERVER.stubFor(get("/v2/models/simple/ready").willReturn(aResponse().withStatus(status)));
-        assertThat(modelReady().answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
+        assertThat(modelReady().response()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
     }
 
     @Test
@@ -271,7 +271,7 @@ class RestUpstreamTest {
                 {"name":"mlserver","version":"1.7.1","extensions":[]}""")));
         var reply = ask(
                 (upstream, r) -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerMetadataRequest(), r));
-        assertThat(reply.answer())
+        assertThat(reply.response())
                 .isEqualTo(new ReplyMessage.Server(new ServerMetadata("mlserver", "1.7.1", List.of())));
     }
 
@@ -283,7 +283,7 @@ class RestUpstreamTest {
                  "outputs":[{"name":"y","datatype":"INT64","shape":["2"],"parameters":null}],
                  "parameters":{"b":true,"i":-7,"d":0.5,"u":18446744073709551615,"n":null,"o":{},
                                "big":18446744073709551616}}""")));
-        assertThat(modelMetadata().answer())
+        assertThat(modelMetadata().response())
                 .isEqualTo(new ReplyMessage.Model(new ModelMetadata(
                         "iris",
                         List.of("v1"),
@@ -302,14 +302,14 @@ class RestUpstreamTest {
     void modelMetadata_withNulls_isRead() throws Exception {
         SERVER.stubFor(get("/v2/models/simple").willReturn(okJson("""
                 {"name":"identity","versions":null,"platform":null,"inputs":[],"outputs":null,"parameters":{}}""")));
-        assertThat(modelMetadata().answer())
+        assertThat(modelMetadata().response())
                 .isEqualTo(new ReplyMessage.Model(
                         new ModelMetadata("identity", List.of(), "", List.of(), List.of(), Map.of())));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "[]", "{", "{\"inputs\":[{\"shape\":[1.5]}]}"})
-    void modelMetadata_thatIsNot_isABadAnswer(String body) throws Exception {
+    void modelMetadata_thatIsNot_isABadResponse(String body) throws Exception {
         SERVER.stubFor(get("/v2/models/simple").willReturn(okJson(body)));
         assertThat(modelMetadata().failure().code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
     }
@@ -341,7 +341,7 @@ class RestUpstreamTest {
         assertThat(upstream.peer().binaryTensorData()).isFalse();
         rest.bench()
                 .send(reply -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerMetadataRequest(), reply))
-                .answer();
+                .response();
         assertThat(upstream.peer().binaryTensorData()).isEqualTo(supported);
     }
 }

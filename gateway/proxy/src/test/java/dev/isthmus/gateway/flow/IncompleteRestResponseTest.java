@@ -23,14 +23,14 @@ import org.junit.jupiter.params.provider.EnumSource;
  * A large REST response whose last byte makes it invalid, or that ends before it is complete, with an honest length:
  * the client never takes it for a complete one.
  */
-class IncompleteRestAnswerTest {
+class IncompleteRestResponseTest {
     private static final String PATH = "/v2/models/m/infer";
     private static final String REQUEST = Infer.json("a", 1);
     private static final int SIZE = 500_000;
     private static final int PIECE = 64 << 10;
 
     private FakeRestServer server;
-    private volatile Written answer = new Written(new byte[0], 0, true, PIECE);
+    private volatile Written upstreamResponse = new Written(new byte[0], 0, true, PIECE);
 
     /**
      * What the server responds with.
@@ -72,7 +72,7 @@ class IncompleteRestAnswerTest {
     void start() throws Exception {
         server = FakeRestServer.that((request, out) -> {
             if (request.head().startsWith("POST")) {
-                answer.write(out);
+                upstreamResponse.write(out);
             } else {
                 FakeRestServer.write(out, FakeRestServer.ok("{}"));
             }
@@ -146,7 +146,7 @@ class IncompleteRestAnswerTest {
         assertThat(response.head().status()).hasToString("200");
         assertThat(response.reset()).isEqualTo(2);
         if (!way.chunked()) {
-            assertThat(response.received()).isLessThan(answer.body().length);
+            assertThat(response.received()).isLessThan(upstreamResponse.body().length);
         }
     }
 
@@ -163,7 +163,7 @@ class IncompleteRestAnswerTest {
         try (Stage stage = stage()) {
             for (int missing : List.of(1, 2, 3, 4, 9, 1000, SIZE / 4)) {
                 for (int last : List.of(1, 1000, PIECE)) {
-                    answer = new Written(Arrays.copyOf(json, json.length - missing), 0, way.chunked(), last);
+                    upstreamResponse = new Written(Arrays.copyOf(json, json.length - missing), 0, way.chunked(), last);
                     expectShort(stage, way);
                 }
             }
@@ -173,7 +173,7 @@ class IncompleteRestAnswerTest {
     @ParameterizedTest
     @EnumSource(Way.class)
     void jsonWithFewerElementsThanItsShape_endsShort(Way way) throws Exception {
-        answer = new Written(json(1), 0, way.chunked(), PIECE);
+        upstreamResponse = new Written(json(1), 0, way.chunked(), PIECE);
         try (Stage stage = stage()) {
             expectShort(stage, way);
         }
@@ -187,7 +187,7 @@ class IncompleteRestAnswerTest {
             for (int missing : List.of(1, 1000, SIZE / 2)) {
                 for (int last : List.of(1, 1000, PIECE)) {
                     byte[] body = Arrays.copyOf(head, head.length + SIZE - missing);
-                    answer = new Written(body, head.length, way.chunked(), last);
+                    upstreamResponse = new Written(body, head.length, way.chunked(), last);
                     expectShort(stage, way);
                 }
             }
@@ -198,7 +198,7 @@ class IncompleteRestAnswerTest {
     @EnumSource(Way.class)
     void binaryDataBeyondItsTensors_endsShort(Way way) throws Exception {
         byte[] head = binaryHead("");
-        answer = new Written(Arrays.copyOf(head, head.length + SIZE + 1), head.length, way.chunked(), 1);
+        upstreamResponse = new Written(Arrays.copyOf(head, head.length + SIZE + 1), head.length, way.chunked(), 1);
         try (Stage stage = stage()) {
             expectShort(stage, way);
         }
@@ -206,9 +206,9 @@ class IncompleteRestAnswerTest {
 
     /** Nothing is sent before all of the JSON is checked, so the client gets an ordinary error. */
     @Test
-    void binaryAnswerThatEndsInItsJson_isRefused() throws Exception {
+    void binaryResponseThatEndsInItsJson_isRefused() throws Exception {
         byte[] head = binaryHead("\"id\":\"" + "x".repeat(100_000) + "\",");
-        answer = new Written(Arrays.copyOf(head, head.length - 5), head.length, true, PIECE);
+        upstreamResponse = new Written(Arrays.copyOf(head, head.length - 5), head.length, true, PIECE);
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
             assertThat(client.post(PATH, REQUEST).response().status()).isEqualTo(502);
@@ -217,14 +217,17 @@ class IncompleteRestAnswerTest {
 
     @ParameterizedTest
     @EnumSource(Way.class)
-    void completeAnswer_arrives_whateverTheLastWrite(Way way) throws Exception {
+    void completeResponse_arrives_whateverTheLastWrite(Way way) throws Exception {
         try (Stage stage = stage()) {
             for (int last : List.of(1, 2, 1000, PIECE)) {
-                answer = new Written(json(0), 0, way.chunked(), last);
-                assertThat(received(stage, way)).isEqualTo(new String(answer.body(), StandardCharsets.ISO_8859_1));
+                upstreamResponse = new Written(json(0), 0, way.chunked(), last);
+                assertThat(received(stage, way))
+                        .isEqualTo(new String(upstreamResponse.body(), StandardCharsets.ISO_8859_1));
                 byte[] head = binaryHead("");
-                answer = new Written(Arrays.copyOf(head, head.length + SIZE), head.length, way.chunked(), last);
-                assertThat(received(stage, way)).isEqualTo(new String(answer.body(), StandardCharsets.ISO_8859_1));
+                upstreamResponse =
+                        new Written(Arrays.copyOf(head, head.length + SIZE), head.length, way.chunked(), last);
+                assertThat(received(stage, way))
+                        .isEqualTo(new String(upstreamResponse.body(), StandardCharsets.ISO_8859_1));
             }
         }
     }

@@ -19,12 +19,12 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** A REST server's response whose JSON expands on the heap counts at its expanded size. */
-class HeapOfAnswersTest {
+class HeapOfResponsesTest {
     private static final int BUDGET = 4 << 20;
     private static final int MEMBERS = 60_000;
     private static final String PATH = "/v2/models/m/infer";
     /** About 600 KB; its names take more than the budget. */
-    private static final String ANSWER = IntStream.range(0, MEMBERS)
+    private static final String RESPONSE = IntStream.range(0, MEMBERS)
             .mapToObj(i -> "\"" + i + "\":0,")
             .collect(Collectors.joining(
                     "",
@@ -43,14 +43,14 @@ class HeapOfAnswersTest {
 
     private static FakeRestServer server() throws Exception {
         return FakeRestServer.that((seen, out) -> {
-            FakeRestServer.write(out, FakeRestServer.ok(seen.head().startsWith("POST") ? ANSWER : "{}"));
+            FakeRestServer.write(out, FakeRestServer.ok(seen.head().startsWith("POST") ? RESPONSE : "{}"));
             return true;
         });
     }
 
     /** Transcoded for a gRPC client. */
     @Test
-    void gatheredAnswer() throws Exception {
+    void gatheredResponse() throws Exception {
         try (FakeRestServer server = server();
                 Stage stage = stage(server);
                 Http2Client client = new Http2Client(stage.port())) {
@@ -75,7 +75,7 @@ class HeapOfAnswersTest {
 
     /** Validated while it is forwarded to a REST client, whose response is truncated. */
     @Test
-    void passedAnswer() throws Exception {
+    void passedResponse() throws Exception {
         try (FakeRestServer server = server();
                 Stage stage = stage(server);
                 Http2Client client = new Http2Client(stage.port())) {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** An HTTP/2 request that gets its response before it has ended leaks nothing. */
-class EarlyAnswersTest {
+class EarlyResponsesTest {
     private static final int MOST_REQUESTS = 4;
     private static final String[] PATHS = {"/v2/models/m/trace/setting", "/v2/models/m/infer"};
 

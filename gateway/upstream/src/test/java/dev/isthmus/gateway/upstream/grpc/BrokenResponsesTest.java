@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Responses that violate gRPC over HTTP/2. */
-class BrokenAnswersTest {
+class BrokenResponsesTest {
     private static final String NOT_GRPC = "upstream 'triton' sent a response that is not gRPC";
     private static final String NO_STATUS = "upstream 'triton' ended its response without a status";
 
@@ -30,14 +30,14 @@ class BrokenAnswersTest {
         calls.close();
     }
 
-    private OipException failure(RawHttp2Server.Answering answering) throws Exception {
-        try (var server = RawHttp2Server.answering(answering)) {
+    private OipException failure(RawHttp2Server.Responder responder) throws Exception {
+        try (var server = RawHttp2Server.responding(responder)) {
             return calls.infer(calls.to(loopback(server.port()))).failure();
         }
     }
 
-    private void expectBad(String text, RawHttp2Server.Answering answering) throws Exception {
-        OipException failure = failure(answering);
+    private void expectBad(String text, RawHttp2Server.Responder responder) throws Exception {
+        OipException failure = failure(responder);
         assertThat(failure).hasMessage(text);
         assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
         assertThat(failure.processed()).isEqualTo(Processed.YES);
@@ -74,14 +74,14 @@ class BrokenAnswersTest {
     }
 
     @Test
-    void head_withoutStatusThatEndsTheAnswer_isBad() throws Exception {
+    void head_withoutStatusThatEndsTheResponse_isBad() throws Exception {
         expectBad(
                 NO_STATUS,
                 (peer, stream) -> peer.headers(stream, true, ":status", "200", "content-type", "application/grpc"));
     }
 
     @Test
-    void data_thatEndsTheAnswer_isBad() throws Exception {
+    void data_thatEndsTheResponse_isBad() throws Exception {
         expectBad(NO_STATUS, (peer, stream) -> {
             peer.head(stream);
             peer.send(
@@ -130,7 +130,7 @@ class BrokenAnswersTest {
     @Test
     void messages_withoutEnd_areRefusedAtTheSecond() throws Exception {
         CompletableFuture<Integer> reset = new CompletableFuture<>();
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             peer.head(stream);
             peer.message(stream);
             peer.message(stream);
@@ -169,7 +169,7 @@ class BrokenAnswersTest {
         "11, RESOURCE_EXHAUSTED, YES, refused the call",
         "4711, BAD_UPSTREAM_ANSWER, YES, sent a response that is not gRPC",
     })
-    void reset_ofAnAnswer_isWhatItsCodeSays(int reset, ErrorCode code, Processed processed, String text)
+    void reset_ofAResponse_isWhatItsCodeSays(int reset, ErrorCode code, Processed processed, String text)
             throws Exception {
         OipException failure = failure((peer, stream) -> {
             peer.head(stream);
@@ -181,9 +181,9 @@ class BrokenAnswersTest {
     }
 
     @Test
-    void answer_thenReset_isTheAnswer() throws Exception {
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
-            peer.answer(stream);
+    void response_thenReset_isTheResponse() throws Exception {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
+            peer.respond(stream);
             peer.words(Http2FrameTypes.RST_STREAM, stream, 0);
         })) {
             assertThat(calls.infer(calls.to(loopback(server.port()))).protobuf())
@@ -192,9 +192,9 @@ class BrokenAnswersTest {
     }
 
     @Test
-    void answer_beforeTheRequestIsAllSent_endsTheRequest() throws Exception {
+    void response_beforeTheRequestIsAllSent_endsTheRequest() throws Exception {
         CompletableFuture<Integer> reset = new CompletableFuture<>();
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             peer.headers(stream, true, ":status", "200", "grpc-status", "8", "grpc-message", "too large");
             reset.complete(peer.await(Http2FrameTypes.RST_STREAM));
         })) {

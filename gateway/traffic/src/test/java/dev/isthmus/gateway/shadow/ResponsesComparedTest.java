@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.shadow;
 
 import static dev.isthmus.gateway.shadow.ShadowStage.SHADOW;
-import static dev.isthmus.gateway.shadow.ShadowStage.answer;
 import static dev.isthmus.gateway.shadow.ShadowStage.bools;
 import static dev.isthmus.gateway.shadow.ShadowStage.floats;
 import static dev.isthmus.gateway.shadow.ShadowStage.garbage;
 import static dev.isthmus.gateway.shadow.ShadowStage.json;
+import static dev.isthmus.gateway.shadow.ShadowStage.respond;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The results of comparing shadow responses. */
-class AnswersComparedTest {
+class ResponsesComparedTest {
     private ShadowStage stage = new ShadowStage();
 
     @AfterEach
@@ -30,9 +30,9 @@ class AnswersComparedTest {
     }
 
     private void compare(InferMessage main, InferMessage shadow) {
-        PrimaryCallObserver observation = stage.sent();
-        answer(observation, main);
-        stage.upstream.asked.remove(0).reply.only(new ReplyMessage.Inference(shadow));
+        ShadowCopies observation = stage.sent();
+        respond(observation, main);
+        stage.upstream.requests.remove(0).reply.only(new ReplyMessage.Inference(shadow));
     }
 
     private DistributionSummary summary(String meter, String output) {
@@ -40,7 +40,7 @@ class AnswersComparedTest {
     }
 
     @Test
-    void equalAnswers_areEqual() {
+    void equalResponses_areEqual() {
         compare(floats("a", 1, 2, 3), floats("a", 1, 2, 3));
         stage.awaitComparison("equal");
         assertThat(summary("max.difference", "a").max()).isZero();
@@ -85,7 +85,7 @@ class AnswersComparedTest {
     }
 
     @Test
-    void answers_ofTwoWires_areCompared() {
+    void responses_ofTwoWires_areCompared() {
         compare(json("a", "1,2.5", 2), floats("a", 1, 2));
         stage.awaitComparison("different");
         assertThat(summary("max.difference", "a").max()).isEqualTo(0.5);
@@ -98,17 +98,17 @@ class AnswersComparedTest {
     }
 
     @Test
-    void shadowThatIsFirst_waitsForTheMainAnswer() {
-        PrimaryCallObserver observation = stage.sent();
+    void shadowThatIsFirst_waitsForTheMainResponse() {
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().reserved()).isPositive();
-        answer(observation, floats("a", 1));
+        respond(observation, floats("a", 1));
         stage.awaitComparison("equal");
     }
 
     @Test
     void shadowThatIsFirst_isReleasedWhenTheMainCallFails() {
-        PrimaryCallObserver observation = stage.sent();
+        ShadowCopies observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
         assertThat(stage.runtime.held().reserved()).isZero();
@@ -116,9 +116,9 @@ class AnswersComparedTest {
     }
 
     @Test
-    void endAfterTheMainAnswer_changesNothing() {
-        PrimaryCallObserver observation = stage.sent();
-        answer(observation, floats("a", 1));
+    void endAfterTheMainResponse_changesNothing() {
+        ShadowCopies observation = stage.sent();
+        respond(observation, floats("a", 1));
         observation.ended();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         stage.awaitComparison("equal");
@@ -160,7 +160,7 @@ class AnswersComparedTest {
     }
 
     @Test
-    void shadowsAnswer_thatCannotBeRead_isAMismatch() {
+    void shadowsResponse_thatCannotBeRead_isAMismatch() {
         compare(floats("a", 1), garbage());
         stage.awaitComparison("different");
         assertThat(stage.mismatches("unreadable")).isEqualTo(1);
@@ -168,14 +168,14 @@ class AnswersComparedTest {
     }
 
     @Test
-    void mainAnswer_thatCannotBeRead_isLeftOut() {
+    void mainResponse_thatCannotBeRead_isLeftOut() {
         compare(garbage(), floats("a", 1));
         stage.awaitComparison("left_out");
         assertThat(stage.differences).isEmpty();
     }
 
     @Test
-    void answerThatIsTooLarge_isLeftOut() {
+    void responseThatIsTooLarge_isLeftOut() {
         stage.close();
         stage = new ShadowStage(SHADOW, new ShadowLimits(10_000, 100, 10));
         compare(floats("a", new float[50]), floats("a", 1));
@@ -184,7 +184,7 @@ class AnswersComparedTest {
     }
 
     @Test
-    void shadowsAnswerThatIsTooLarge_isLeftOut() {
+    void shadowsResponseThatIsTooLarge_isLeftOut() {
         stage.close();
         stage = new ShadowStage(SHADOW, new ShadowLimits(10_000, 100, 10));
         compare(floats("a", 1), floats("a", new float[50]));
@@ -193,7 +193,7 @@ class AnswersComparedTest {
     }
 
     @Test
-    void answersBeyondTheBytesHeld_areDropped() {
+    void responsesBeyondTheBytesHeld_areDropped() {
         stage.close();
         stage = new ShadowStage(SHADOW, new ShadowLimits(130, 1000, 10));
         compare(floats("a", new float[50]), floats("a", 1));
@@ -213,7 +213,7 @@ class AnswersComparedTest {
     }
 
     @Test
-    void afterTheEnd_answersAreDropped() {
+    void afterTheEnd_responsesAreDropped() {
         stage.runtime.close();
         compare(floats("a", 1), floats("a", 1));
         stage.awaitComparison("dropped");

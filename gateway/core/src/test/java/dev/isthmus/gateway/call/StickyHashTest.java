@@ -1,8 +1,7 @@
-package dev.isthmus.gateway.routing;
+package dev.isthmus.gateway.call;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Call;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

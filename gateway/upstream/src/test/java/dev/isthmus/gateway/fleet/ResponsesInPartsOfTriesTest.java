@@ -15,27 +15,27 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Attempts whose response is forwarded in parts: the first part counts as the response. */
-class TriesAnsweredInPartsTest {
+class ResponsesInPartsOfTriesTest {
 
-    private static FakeUpstream.Asked only(FleetBench bench) {
+    private static FakeUpstream.ReceivedRequest only(FleetBench bench) {
         return bench.onlyNew(List.of());
     }
 
     @Test
-    void failureAfterAPartOfAnAnswer_isNotRepeated() {
+    void failureAfterAPartOfAResponse_isNotRepeated() {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
             ClientReply seen = bench.infer();
             only(bench).part();
             assertThat(bench.held()).isZero();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             assertThat(seen.failure).isNotNull();
-            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.requests()).hasSize(1);
             assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }
     }
 
     @Test
-    void timeoutOfAnAnswer_thatTheClientIsSlowToTake_isNoFailureOfTheServer() {
+    void timeoutOfAResponse_thatTheClientIsSlowToTake_isNoFailureOfTheServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
             only(bench).part();
@@ -47,7 +47,7 @@ class TriesAnsweredInPartsTest {
     }
 
     @Test
-    void timeoutOfAnAnswer_thatTheClientWouldTake_isAFailureOfTheServer() {
+    void timeoutOfAResponse_thatTheClientWouldTake_isAFailureOfTheServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             bench.infer();
             only(bench).part();
@@ -57,7 +57,7 @@ class TriesAnsweredInPartsTest {
     }
 
     @Test
-    void answerOfATry_isWantedWholeWhereItHasLessTimeThanTheCall() {
+    void responseOfATry_isWantedWholeWhereItHasLessTimeThanTheCall() {
         var hurried = TestConfigs.with(FleetBench.config(), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(FleetBench.config());
                 var fast = FleetBench.of(hurried)) {
@@ -65,8 +65,8 @@ class TriesAnsweredInPartsTest {
             fast.infer();
             assertThat(only(bench).reply.acceptsParts(Wire.PROTOBUF, 100)).isTrue();
             assertThat(only(fast).reply.acceptsParts(Wire.PROTOBUF, 100)).isFalse();
-            only(bench).answer();
-            only(fast).answer();
+            only(bench).respond();
+            only(fast).respond();
         }
     }
 }

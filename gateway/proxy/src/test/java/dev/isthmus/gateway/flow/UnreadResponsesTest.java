@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** How much servers may send of responses whose clients do not read. */
-class UnreadAnswersTest {
+class UnreadResponsesTest {
     /** The window of a stream at a server, for clients that do not read, except the first two. */
     private static final int WINDOW = 1 << 20;
 
@@ -59,7 +59,7 @@ class UnreadAnswersTest {
     @Test
     void clientsThatDoNotRead_haveSmallWindows_butForTheFirstFew() throws Exception {
         byte[] data = framed(
-                Infer.answer(REQUEST, ByteString.copyFrom(new byte[LARGE])).toByteArray());
+                Infer.responseTo(REQUEST, ByteString.copyFrom(new byte[LARGE])).toByteArray());
         try (PartsServer server = new PartsServer();
                 Stage stage = Stage.taking(
                         2 * LARGE,
@@ -77,9 +77,9 @@ class UnreadAnswersTest {
             AtomicInteger sent = new AtomicInteger();
             List<Http2Client.Response> unread = new ArrayList<>();
             for (int i = 0; i < MANY; i++) {
-                Http2Client.Response asked = ask(client);
-                asked.reading(false);
-                unread.add(asked);
+                Http2Client.Response response = ask(client);
+                response.reading(false);
+                unread.add(response);
                 server.next().head().data(data, 0, data.length, sent);
             }
             // The client's own window, and what is queued for it.

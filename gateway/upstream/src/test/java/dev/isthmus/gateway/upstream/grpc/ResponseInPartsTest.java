@@ -28,7 +28,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Large responses to a reply that accepts parts. */
-class AnswerInPartsTest {
+class ResponseInPartsTest {
     private static final int LENGTH = 300_000;
     private static final int PREFIX = 5;
 
@@ -57,8 +57,8 @@ class AnswerInPartsTest {
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            ReplyMessage.Part part = (ReplyMessage.Part) answer;
+        public void message(ReplyMessage response) {
+            ReplyMessage.Part part = (ReplyMessage.Part) response;
             assertThat(part.length()).isEqualTo(LENGTH);
             bytes.addAndGet(part.bytes().readableBytes());
             part.release();
@@ -105,9 +105,9 @@ class AnswerInPartsTest {
     }
 
     @Test
-    void answer_thatComesInParts_isGivenInParts() throws Exception {
+    void response_thatComesInParts_isGivenInParts() throws Exception {
         CompletableFuture<Boolean> go = new CompletableFuture<>();
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             begin(peer, stream, 1000);
             go.join();
             rest(peer, stream, 1000);
@@ -122,7 +122,7 @@ class AnswerInPartsTest {
 
     @Test
     void prefix_withoutAnyByte_isNoPart() throws Exception {
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             begin(peer, stream, PREFIX);
             peer.words(Http2FrameTypes.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
         })) {
@@ -135,7 +135,7 @@ class AnswerInPartsTest {
     @Test
     void reply_thatIsNotWritable_isGivenNothing_andTheRestWhenItIs() throws Exception {
         CompletableFuture<Boolean> sent = new CompletableFuture<>();
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             begin(peer, stream, 1000);
             rest(peer, stream, 1000);
             peer.send(Http2FrameTypes.PING, 0, 0, new byte[8]);
@@ -159,9 +159,9 @@ class AnswerInPartsTest {
     }
 
     @Test
-    void deadline_thatPassesWhenTheServerIsDone_isNotTheAnswers() throws Exception {
+    void deadline_thatPassesWhenTheServerIsDone_isNotTheResponses() throws Exception {
         CompletableFuture<Boolean> sent = new CompletableFuture<>();
-        try (var server = RawHttp2Server.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.responding((peer, stream) -> {
             begin(peer, stream, 1000);
             rest(peer, stream, 1000);
             sent.complete(true);
@@ -180,7 +180,7 @@ class AnswerInPartsTest {
 
     @Test
     void deadline_thatPassesBefore_endsTheCall() throws Exception {
-        try (var server = RawHttp2Server.answering((peer, stream) -> begin(peer, stream, 1000))) {
+        try (var server = RawHttp2Server.responding((peer, stream) -> begin(peer, stream, 1000))) {
             Parts parts = infer(server, calls.bench.callWithin(Duration.ofMillis(300)), false);
             assertThat(parts.end()).contains("did not respond within");
             assertThat(parts.bytes).hasValue(0);

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Large responses of a gRPC server are forwarded to a gRPC client as they arrive; if that is not possible, they are
  * buffered.
  */
-class PassedAnswerTest {
+class PassedResponseTest {
     private static final int LIMIT = 32 << 20;
     private static final int LARGE = 16 << 20;
     private static final int SOME = 3 << 20;
@@ -56,10 +56,10 @@ class PassedAnswerTest {
         server.close();
     }
 
-    private static byte[] answer(int bytes) {
+    private static byte[] response(int bytes) {
         byte[] content = new byte[bytes];
         new Random(bytes).nextBytes(content);
-        return Infer.answer(REQUEST, ByteString.copyFrom(content)).toByteArray();
+        return Infer.responseTo(REQUEST, ByteString.copyFrom(content)).toByteArray();
     }
 
     private static byte[] framed(byte[] message) {
@@ -89,7 +89,7 @@ class PassedAnswerTest {
     }
 
     /** Sends a request without reading the response. */
-    private static Http2Client.Response askWithoutReading(Http2Client client, String... headers) {
+    private static Http2Client.Response callWithoutReading(Http2Client client, String... headers) {
         String[] all = new String[headers.length + 4];
         System.arraycopy(headers, 0, all, 0, headers.length);
         System.arraycopy(
@@ -113,61 +113,61 @@ class PassedAnswerTest {
     }
 
     @Test
-    void largeAnswer_arrivesByteForByte() throws Exception {
-        byte[] answer = answer(LARGE);
-        byte[] data = framed(answer);
+    void largeResponse_arrivesByteForByte() throws Exception {
+        byte[] response = response(LARGE);
+        byte[] data = framed(response);
         try (Stage stage = stage()) {
             GrpcClient client = ask(stage);
             server.next().head().data(data, 0, data.length).end("0");
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(client.answer()).isEqualTo(answer);
+            assertThat(client.response()).isEqualTo(response);
         }
     }
 
     @Test
-    void largeAnswer_isCountedWhole() throws Exception {
-        byte[] answer = answer(SOME);
-        byte[] data = framed(answer);
+    void largeResponse_isCountedWhole() throws Exception {
+        byte[] response = response(SOME);
+        byte[] data = framed(response);
         try (Stage stage = stage()) {
             GrpcClient client = ask(stage);
             server.next().head().data(data, 0, data.length).end("0");
-            client.answer();
+            client.response();
             await().untilAsserted(() -> assertThat(stage.proxy()
                             .meters()
                             .get("isthmus.response.bytes")
                             .tag("model", "m")
                             .functionCounter()
                             .count())
-                    .isEqualTo(answer.length));
+                    .isEqualTo(response.length));
         }
     }
 
     @Test
     void firstBytes_arriveBeforeTheLastAreSent() throws Exception {
-        byte[] data = framed(answer(SOME));
+        byte[] data = framed(response(SOME));
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client);
+            Http2Client.Response response = callWithoutReading(client);
             response.reading(true);
-            PartsServer.Inference asked = server.next().head().data(data, 0, 100);
+            PartsServer.Inference inference = server.next().head().data(data, 0, 100);
             response.part();
-            asked.data(data, 100, data.length).end("0");
+            inference.data(data, 100, data.length).end("0");
             assertThat(grpcStatus(response)).isEqualTo("0");
         }
     }
 
     @Test
     void clientThatDoesNotRead_stopsTheServer() throws Exception {
-        byte[] data = framed(answer(LARGE));
+        byte[] data = framed(response(LARGE));
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client);
-            PartsServer.Inference asked = server.next().head().data(data, 0, data.length);
-            asked.end("0");
-            assertThat(settled(asked.sent)).isBetween(WINDOW, 2 * WINDOW);
+            Http2Client.Response response = callWithoutReading(client);
+            PartsServer.Inference inference = server.next().head().data(data, 0, data.length);
+            inference.end("0");
+            assertThat(settled(inference.sent)).isBetween(WINDOW, 2 * WINDOW);
             response.reading(true);
             assertThat(grpcStatus(response)).isEqualTo("0");
-            assertThat(asked.sent).hasValue(data.length);
+            assertThat(inference.sent).hasValue(data.length);
         }
     }
 
@@ -192,15 +192,15 @@ class PassedAnswerTest {
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void serverThatFailsHalfWay_failsTheCallAndIsNotAskedAgain(Fault fault) throws Exception {
-        byte[] data = framed(answer(SOME));
+    void serverThatFailsHalfWay_failsTheCallAndIsNotCalledAgain(Fault fault) throws Exception {
+        byte[] data = framed(response(SOME));
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client);
+            Http2Client.Response response = callWithoutReading(client);
             response.reading(true);
-            PartsServer.Inference asked = server.next().head().data(data, 0, SOME / 2);
+            PartsServer.Inference inference = server.next().head().data(data, 0, SOME / 2);
             response.part();
-            fault.happen(asked);
+            fault.happen(inference);
             assertThat(grpcStatus(response)).isNotEqualTo("0");
             assertThat(server.inferences).isEmpty();
         }
@@ -209,13 +209,13 @@ class PassedAnswerTest {
     @ParameterizedTest
     @EnumSource(Fault.class)
     void serverThatFails_whileTheClientDoesNotRead_failsTheCall(Fault fault) throws Exception {
-        byte[] data = framed(answer(LARGE));
+        byte[] data = framed(response(LARGE));
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client);
-            PartsServer.Inference asked = server.next().head().data(data, 0, WINDOW);
-            settled(asked.sent);
-            fault.happen(asked);
+            Http2Client.Response response = callWithoutReading(client);
+            PartsServer.Inference inference = server.next().head().data(data, 0, WINDOW);
+            settled(inference.sent);
+            fault.happen(inference);
             response.reading(true);
             assertThat(grpcStatus(response)).isNotEqualTo("0");
             assertThat(server.inferences).isEmpty();
@@ -224,7 +224,7 @@ class PassedAnswerTest {
 
     @Test
     void secondMessage_failsTheCall() throws Exception {
-        byte[] data = framed(answer(SOME));
+        byte[] data = framed(response(SOME));
         try (Stage stage = stage()) {
             GrpcClient client = ask(stage);
             server.next()
@@ -237,80 +237,80 @@ class PassedAnswerTest {
     }
 
     @Test
-    void answerThatIsAnnouncedTooLarge_isRefusedBeforeAnyOfIt() throws Exception {
+    void responseThatIsAnnouncedTooLarge_isRefusedBeforeAnyOfIt() throws Exception {
         byte[] data = ByteBuffer.allocate(100).put((byte) 0).putInt(LIMIT + 1).array();
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client);
+            Http2Client.Response response = callWithoutReading(client);
             response.reading(true);
-            PartsServer.Inference asked = server.next().head().data(data, 0, data.length);
+            PartsServer.Inference inference = server.next().head().data(data, 0, data.length);
             assertThat(grpcStatus(response)).isNotEqualTo("0");
             assertThat(response.body()).isEmpty();
-            assertThat(asked.reset.get(20, TimeUnit.SECONDS)).isNotNull();
+            assertThat(inference.reset.get(20, TimeUnit.SECONDS)).isNotNull();
         }
     }
 
     @Test
     void clientThatGoesHalfWay_resetsTheServersStream() throws Exception {
-        byte[] data = framed(answer(SOME));
+        byte[] data = framed(response(SOME));
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client);
+            Http2Client.Response response = callWithoutReading(client);
             response.reading(true);
-            PartsServer.Inference asked = server.next().head().data(data, 0, SOME / 2);
+            PartsServer.Inference inference = server.next().head().data(data, 0, SOME / 2);
             response.part();
             response.cancel();
-            assertThat(asked.reset.get(20, TimeUnit.SECONDS)).isNotNull();
+            assertThat(inference.reset.get(20, TimeUnit.SECONDS)).isNotNull();
         }
     }
 
     @Test
     void clientThatGoes_withoutHavingRead_resetsTheServersStream() throws Exception {
-        byte[] data = framed(answer(LARGE));
+        byte[] data = framed(response(LARGE));
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client);
-            PartsServer.Inference asked = server.next().head().data(data, 0, data.length);
-            settled(asked.sent);
+            Http2Client.Response response = callWithoutReading(client);
+            PartsServer.Inference inference = server.next().head().data(data, 0, data.length);
+            settled(inference.sent);
             response.cancel();
-            assertThat(asked.reset.get(20, TimeUnit.SECONDS)).isNotNull();
+            assertThat(inference.reset.get(20, TimeUnit.SECONDS)).isNotNull();
         }
     }
 
     /** Asserts that the complete response is read from the server although the client reads nothing. */
     private void expectGathered(Stage stage, String... headers) throws Exception {
-        byte[] data = framed(answer(SOME));
+        byte[] data = framed(response(SOME));
         try (Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client, headers);
-            PartsServer.Inference asked = server.next().head().data(data, 0, data.length);
-            await().atMost(Duration.ofSeconds(30)).until(() -> asked.sent.get() == data.length);
-            asked.end("0");
+            Http2Client.Response response = callWithoutReading(client, headers);
+            PartsServer.Inference inference = server.next().head().data(data, 0, data.length);
+            await().atMost(Duration.ofSeconds(30)).until(() -> inference.sent.get() == data.length);
+            inference.end("0");
             response.reading(true);
             assertThat(grpcStatus(response)).isEqualTo("0");
         }
     }
 
     @Test
-    void answerOfARenamedModel_isGathered() throws Exception {
-        byte[] data = framed(answer(SOME));
+    void responseOfARenamedModel_isGathered() throws Exception {
+        byte[] data = framed(response(SOME));
         ModelConfig renamed = TestConfigs.with(ModelConfig.of("server"), Map.of("model", "other"));
         try (Stage stage = stage(upstream(), renamed)) {
             expectGathered(stage);
             GrpcClient client = ask(stage);
             server.next().head().data(data, 0, data.length).end("0");
-            assertThat(Infer.response(client.answer()).getModelName()).isEqualTo("m");
+            assertThat(Infer.response(client.response()).getModelName()).isEqualTo("m");
         }
     }
 
     @Test
-    void answerThatIsCompressed_isGathered() throws Exception {
+    void responseThatIsCompressed_isGathered() throws Exception {
         try (Stage stage = stage()) {
             expectGathered(stage, "grpc-encoding", "gzip");
         }
     }
 
     @Test
-    void answerOfATry_thatHasLessTime_isGathered() throws Exception {
+    void responseOfATry_thatHasLessTime_isGathered() throws Exception {
         UpstreamConfig impatient = TestConfigs.with(upstream(), Map.of("tryTimeout", Duration.ofSeconds(50)));
         try (Stage stage = stage(impatient, ModelConfig.of("server"))) {
             expectGathered(stage);
@@ -329,11 +329,11 @@ class PassedAnswerTest {
 
     private static FakeGrpcServer echo() throws Exception {
         return new FakeGrpcServer((call, message) ->
-                call.sendMessage(Infer.answer(Infer.request(message), 1).toByteArray()));
+                call.sendMessage(Infer.responseTo(Infer.request(message), 1).toByteArray()));
     }
 
     @Test
-    void answerThatIsCompared_isGathered() throws Exception {
+    void responseThatIsCompared_isGathered() throws Exception {
         try (FakeGrpcServer shadow = echo();
                 Stage stage = shadowed(shadow, true)) {
             expectGathered(stage);
@@ -348,25 +348,25 @@ class PassedAnswerTest {
     }
 
     @Test
-    void answerOfAShadowedModel_thatIsNotCompared_isPassedOn() throws Exception {
-        byte[] data = framed(answer(SOME));
+    void responseOfAShadowedModel_thatIsNotCompared_isPassedOn() throws Exception {
+        byte[] data = framed(response(SOME));
         try (FakeGrpcServer shadow = echo();
                 Stage stage = shadowed(shadow, false);
                 Http2Client client = new Http2Client(stage.port())) {
-            Http2Client.Response response = askWithoutReading(client);
+            Http2Client.Response response = callWithoutReading(client);
             response.reading(true);
-            PartsServer.Inference asked = server.next().head().data(data, 0, 100);
+            PartsServer.Inference inference = server.next().head().data(data, 0, 100);
             response.part();
             FakeGrpcServer.next(shadow.halfClosed);
-            asked.data(data, 100, data.length).end("0");
+            inference.data(data, 100, data.length).end("0");
             assertThat(grpcStatus(response)).isEqualTo("0");
         }
     }
 
     @Test
-    void answerToARestClient_isGathered() throws Exception {
-        byte[] data = framed(
-                Infer.answer(REQUEST, ByteString.copyFrom(new byte[400_000])).toByteArray());
+    void responseToARestClient_isGathered() throws Exception {
+        byte[] data = framed(Infer.responseTo(REQUEST, ByteString.copyFrom(new byte[400_000]))
+                .toByteArray());
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
             client.post("/v2/models/m/infer", Infer.json("a", 1));
@@ -379,15 +379,15 @@ class PassedAnswerTest {
 
     @Test
     void deadlineOfAClient_thatDoesNotRead_endsTheCall() throws Exception {
-        byte[] data = framed(answer(LARGE));
+        byte[] data = framed(response(LARGE));
         try (Stage stage = stage()) {
             CallOptions hurried = CallOptions.DEFAULT.withDeadlineAfter(2, TimeUnit.SECONDS);
             GrpcClient client = GrpcClient.open(stage.channel(), "ModelInfer", new Metadata(), hurried, 0);
             client.send(REQUEST.toByteArray());
             client.end();
-            PartsServer.Inference asked = server.next().head().data(data, 0, data.length);
+            PartsServer.Inference inference = server.next().head().data(data, 0, data.length);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
-            assertThat(asked.reset.get(20, TimeUnit.SECONDS)).isNotNull();
+            assertThat(inference.reset.get(20, TimeUnit.SECONDS)).isNotNull();
         }
     }
 }

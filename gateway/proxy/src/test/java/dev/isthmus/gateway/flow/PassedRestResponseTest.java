@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Large responses of a REST server are forwarded to a REST client as they arrive; if that is not possible, they are
  * buffered.
  */
-class PassedRestAnswerTest {
+class PassedRestResponseTest {
     private static final int LIMIT = 80 << 20;
     /** More than all sockets on the path hold. */
     private static final int HUGE = 64 << 20;
@@ -42,7 +42,7 @@ class PassedRestAnswerTest {
     private static final String REQUEST = Infer.json("a", 1);
 
     private FakeRestServer server;
-    private volatile Written answer = new Written(Framing.LENGTH, json(4), 0);
+    private volatile Written upstreamResponse = new Written(Framing.LENGTH, json(4), 0);
     private final AtomicLong sent = new AtomicLong();
     /** Opened to let the server send the second half of a response. */
     private final CountDownLatch half = new CountDownLatch(1);
@@ -94,7 +94,7 @@ class PassedRestAnswerTest {
     }
 
     private boolean serve(FakeRestServer.RestRequest seen, OutputStream out) throws IOException {
-        Written written = answer;
+        Written written = upstreamResponse;
         if (!seen.head().startsWith("POST")) {
             FakeRestServer.write(out, FakeRestServer.ok("{}"));
             return true;
@@ -116,7 +116,7 @@ class PassedRestAnswerTest {
     private void awaitHalf() throws IOException {
         try {
             if (!half.await(20, TimeUnit.SECONDS)) {
-                throw new IOException("the second half was not asked for");
+                throw new IOException("the second half was not requested");
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -196,8 +196,8 @@ class PassedRestAnswerTest {
 
     @ParameterizedTest
     @EnumSource(Framing.class)
-    void jsonAnswer_arrivesByteForByte_asItComes(Framing framing) throws Exception {
-        answer = new Written(framing, json(SOME), 0);
+    void jsonResponse_arrivesByteForByte_asItComes(Framing framing) throws Exception {
+        upstreamResponse = new Written(framing, json(SOME), 0);
         halts = true;
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
@@ -209,17 +209,17 @@ class PassedRestAnswerTest {
                     .containsEntry("x-request-id", "7")
                     .containsKey(framing == Framing.LENGTH ? "content-length" : "transfer-encoding");
             half.countDown();
-            assertThat(body(client, head)).isEqualTo(latin(answer.body()));
-            answer = new Written(Framing.LENGTH, json(4), 0);
+            assertThat(body(client, head)).isEqualTo(latin(upstreamResponse.body()));
+            upstreamResponse = new Written(Framing.LENGTH, json(4), 0);
             client.post(PATH, REQUEST);
-            assertThat(client.response().text()).isEqualTo(latin(answer.body()));
+            assertThat(client.response().text()).isEqualTo(latin(upstreamResponse.body()));
         }
     }
 
     @ParameterizedTest
     @EnumSource(Framing.class)
-    void binaryAnswer_arrivesByteForByte_asItComes(Framing framing) throws Exception {
-        answer = binary(framing, SOME);
+    void binaryResponse_arrivesByteForByte_asItComes(Framing framing) throws Exception {
+        upstreamResponse = binary(framing, SOME);
         halts = true;
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
@@ -227,16 +227,16 @@ class PassedRestAnswerTest {
             Http1Client.Head head = client.head();
             assertThat(head.headers())
                     .containsEntry("content-type", "application/octet-stream")
-                    .containsEntry("inference-header-content-length", Integer.toString(answer.jsonLength()));
+                    .containsEntry("inference-header-content-length", Integer.toString(upstreamResponse.jsonLength()));
             half.countDown();
-            assertThat(body(client, head)).isEqualTo(latin(answer.body()));
+            assertThat(body(client, head)).isEqualTo(latin(upstreamResponse.body()));
         }
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void answerOverHttp2_arrivesAsItComes(boolean binary) throws Exception {
-        answer = binary ? binary(Framing.LENGTH, SOME) : new Written(Framing.CHUNKED, json(SOME), 0);
+    void responseOverHttp2_arrivesAsItComes(boolean binary) throws Exception {
+        upstreamResponse = binary ? binary(Framing.LENGTH, SOME) : new Written(Framing.CHUNKED, json(SOME), 0);
         halts = true;
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
@@ -246,7 +246,7 @@ class PassedRestAnswerTest {
             half.countDown();
             response.trailers();
             assertThat(response.head().get("content-length"))
-                    .isEqualTo(binary ? Integer.toString(answer.body().length) : null);
+                    .isEqualTo(binary ? Integer.toString(upstreamResponse.body().length) : null);
             if (!binary) {
                 assertThat(response.body()).endsWith("0.48627451]}]}");
             }
@@ -255,12 +255,12 @@ class PassedRestAnswerTest {
 
     @Test
     void connectionToTheServer_isUsedAgain() throws Exception {
-        answer = binary(Framing.LENGTH, SOME);
+        upstreamResponse = binary(Framing.LENGTH, SOME);
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
             for (int i = 0; i < 3; i++) {
                 client.post(PATH, REQUEST);
-                assertThat(client.response().latin()).isEqualTo(latin(answer.body()));
+                assertThat(client.response().latin()).isEqualTo(latin(upstreamResponse.body()));
             }
         }
         int first = Stage.posted(server).connection();
@@ -271,21 +271,21 @@ class PassedRestAnswerTest {
     @ParameterizedTest
     @EnumSource(Framing.class)
     void clientThatDoesNotRead_stopsTheServer(Framing framing) throws Exception {
-        answer = binary(framing, HUGE);
+        upstreamResponse = binary(framing, HUGE);
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
             client.post(PATH, REQUEST);
             assertThat(settled()).isLessThan(HUGE / 2);
             assertThat(used(stage)).isLessThan(300 << 10);
             Http1Client.Head head = client.head();
-            assertThat(body(client, head).length()).isEqualTo(answer.body().length);
+            assertThat(body(client, head).length()).isEqualTo(upstreamResponse.body().length);
             await().untilAsserted(() -> assertThat(used(stage)).isZero());
         }
     }
 
     @Test
     void clientThatDoesNotRead_overHttp2_stopsTheServer() throws Exception {
-        answer = new Written(Framing.LENGTH, json(HUGE), 0);
+        upstreamResponse = new Written(Framing.LENGTH, json(HUGE), 0);
         try (Stage stage = stage();
                 Http2Client client = new Http2Client(stage.port())) {
             Http2Client.Response response = client.post(PATH, REQUEST);
@@ -300,7 +300,7 @@ class PassedRestAnswerTest {
 
     @Test
     void clientThatGoesHalfWay_closesTheServersConnection() throws Exception {
-        answer = new Written(Framing.CHUNKED, json(HUGE), 0);
+        upstreamResponse = new Written(Framing.CHUNKED, json(HUGE), 0);
         try (Stage stage = stage()) {
             Http1Client client = stage.http1();
             client.post(PATH, REQUEST);
@@ -314,8 +314,8 @@ class PassedRestAnswerTest {
 
     @ParameterizedTest
     @EnumSource(Framing.class)
-    void serverThatFailsHalfWay_endsTheClientsAnswerShort(Framing framing) throws Exception {
-        answer = new Written(framing, json(SOME), 0);
+    void serverThatFailsHalfWay_endsTheClientsResponseShort(Framing framing) throws Exception {
+        upstreamResponse = new Written(framing, json(SOME), 0);
         halts = true;
         broken = true;
         try (Stage stage = stage();
@@ -344,8 +344,8 @@ class PassedRestAnswerTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"}}}}", "\"x\"y", "[[1]", "1,,1", "e5e5"})
-    void brokenJsonBehindTheMiddle_endsTheClientsAnswerShort(String middle) throws Exception {
-        answer = new Written(Framing.LENGTH, withMiddle(json(SOME), middle), 0);
+    void brokenJsonBehindTheMiddle_endsTheClientsResponseShort(String middle) throws Exception {
+        upstreamResponse = new Written(Framing.LENGTH, withMiddle(json(SOME), middle), 0);
         try (Stage stage = stage();
                 Http1Client client = stage.http1();
                 Http2Client http2 = new Http2Client(stage.port())) {
@@ -358,10 +358,10 @@ class PassedRestAnswerTest {
     }
 
     @Test
-    void nanBehindTheData_endsTheClientsAnswerShort() throws Exception {
+    void nanBehindTheData_endsTheClientsResponseShort() throws Exception {
         String json = latin(json(SOME));
         String wrong = json.substring(0, json.length() - 1) + ",\"parameters\":{\"p\":[NaN]}}";
-        answer = new Written(Framing.CLOSE, wrong.getBytes(StandardCharsets.US_ASCII), 0);
+        upstreamResponse = new Written(Framing.CLOSE, wrong.getBytes(StandardCharsets.US_ASCII), 0);
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
             client.post(PATH, REQUEST);
@@ -379,7 +379,7 @@ class PassedRestAnswerTest {
                 "{{",
                 "\"parameters\":{\"p\":-Infinity},"
             })
-    void binaryAnswerWithWrongJson_isRefusedBeforeAnyOfIt(String part) throws Exception {
+    void binaryResponseWithWrongJson_isRefusedBeforeAnyOfIt(String part) throws Exception {
         String json = binaryHead(SOME);
         String wrong = part.startsWith("{")
                 ? part + json.substring(part.length())
@@ -389,7 +389,7 @@ class PassedRestAnswerTest {
                                 ? "{" + part + json.substring(1)
                                 : json.replace("\"datatype\":\"INT8\"", part);
         byte[] body = Arrays.copyOf(wrong.getBytes(StandardCharsets.US_ASCII), wrong.length() + SOME);
-        answer = new Written(Framing.LENGTH, body, wrong.length());
+        upstreamResponse = new Written(Framing.LENGTH, body, wrong.length());
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
             client.post(PATH, REQUEST);
@@ -400,8 +400,8 @@ class PassedRestAnswerTest {
     }
 
     @Test
-    void answerBeyondTheLimit_endsShort() throws Exception {
-        answer = binary(Framing.CHUNKED, LIMIT);
+    void responseBeyondTheLimit_endsShort() throws Exception {
+        upstreamResponse = binary(Framing.CHUNKED, LIMIT);
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
             client.post(PATH, REQUEST);
@@ -411,10 +411,10 @@ class PassedRestAnswerTest {
     }
 
     @Test
-    void answerThatIsAllJson_thoughItNamesTheLengthOfItsJson_isJson() throws Exception {
+    void responseThatIsAllJson_thoughItNamesTheLengthOfItsJson_isJson() throws Exception {
         byte[] json = json(SOME);
         for (Framing framing : List.of(Framing.LENGTH, Framing.CHUNKED)) {
-            answer = new Written(framing, json, json.length);
+            upstreamResponse = new Written(framing, json, json.length);
             try (Stage stage = stage();
                     Http1Client client = stage.http1()) {
                 client.post(PATH, REQUEST);
@@ -427,7 +427,7 @@ class PassedRestAnswerTest {
 
     /** Asserts that the complete response is read from the server although the client reads nothing. */
     private void expectGathered(Stage stage, String... headers) throws Exception {
-        answer = new Written(Framing.LENGTH, json(SOME), 0);
+        upstreamResponse = new Written(Framing.LENGTH, json(SOME), 0);
         halts = true;
         try (Http1Client client = stage.http1()) {
             client.post(PATH, REQUEST, headers);
@@ -438,21 +438,21 @@ class PassedRestAnswerTest {
     }
 
     @Test
-    void answerOfARenamedModel_isGathered() throws Exception {
+    void responseOfARenamedModel_isGathered() throws Exception {
         try (Stage stage = stage(upstream(), TestConfigs.with(ModelConfig.of("server"), Map.of("model", "other")))) {
             expectGathered(stage);
         }
     }
 
     @Test
-    void answerThatIsCompressed_isGathered() throws Exception {
+    void responseThatIsCompressed_isGathered() throws Exception {
         try (Stage stage = stage()) {
             expectGathered(stage, "Accept-Encoding: gzip");
         }
     }
 
     @Test
-    void answerOfATry_thatHasLessTime_isGathered() throws Exception {
+    void responseOfATry_thatHasLessTime_isGathered() throws Exception {
         UpstreamConfig impatient = TestConfigs.with(upstream(), Map.of("tryTimeout", Duration.ofSeconds(50)));
         try (Stage stage = stage(impatient, ModelConfig.of("server"))) {
             expectGathered(stage);
@@ -460,12 +460,12 @@ class PassedRestAnswerTest {
     }
 
     @Test
-    void answerToAClientOfHttp10_thatHasNoLength_isGathered() throws Exception {
-        answer = new Written(Framing.CHUNKED, json(SOME), 0);
+    void responseToAClientOfHttp10_thatHasNoLength_isGathered() throws Exception {
+        upstreamResponse = new Written(Framing.CHUNKED, json(SOME), 0);
         try (Stage stage = stage();
                 Http1Client client = stage.http1()) {
             client.send("POST " + PATH + " HTTP/1.0\r\nContent-Length: " + REQUEST.length() + "\r\n\r\n" + REQUEST);
-            assertThat(client.response().text()).isEqualTo(latin(answer.body()));
+            assertThat(client.response().text()).isEqualTo(latin(upstreamResponse.body()));
         }
     }
 }

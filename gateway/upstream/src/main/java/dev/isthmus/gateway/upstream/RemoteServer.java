@@ -1,0 +1,111 @@
+package dev.isthmus.gateway.upstream;
+
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
+import io.netty.channel.EventLoop;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+
+/**
+ * A server that is called over the network. Each event loop has its own connections to it, so that a call never leaves
+ * its loop. A reply may be called before {@link #send} returns.
+ *
+ * @param <P> the connections of one event loop, used on that loop only
+ */
+public abstract class RemoteServer<P> implements Upstream {
+    private final Wire wire;
+    private final UpstreamSettings settings;
+    private final ServerCapabilities capabilities;
+    private final UpstreamFailures failures;
+    private final ConnectionCounts connections = new ConnectionCounts();
+    private final Map<EventLoop, P> pools = new ConcurrentHashMap<>();
+    private volatile boolean closed;
+
+    /**
+     * Opens no connection: the first call of each event loop does.
+     *
+     * @param capabilities shared with the other servers of the upstream
+     */
+    protected RemoteServer(Wire wire, UpstreamSettings settings, ServerCapabilities capabilities) {
+        this.wire = wire;
+        this.settings = settings;
+        this.capabilities = capabilities;
+        this.failures = new UpstreamFailures(settings.name(), settings.ending());
+    }
+
+    /** The connections of an event loop, none of which is open yet. */
+    protected abstract P createPool(EventLoop loop);
+
+    /** Closes the connections of an event loop; called on it, possibly more than once. */
+    protected abstract void closePool(P pool);
+
+    /**
+     * The connections of a call's event loop; called on it.
+     *
+     * @throws OipException after {@link #close()}
+     */
+    protected final P pool(EventLoop loop) {
+        P pool = pools.get(loop);
+        if (pool == null && !closed) {
+            pool = pools.computeIfAbsent(loop, this::createPool);
+        }
+        if (pool != null && closed) {
+            // Also closes a pool that was created while close() iterated over the map.
+            closePool(pool);
+        }
+        if (pool == null || closed) {
+            throw failures.closed();
+        }
+        return pool;
+    }
+
+    protected final UpstreamSettings settings() {
+        return settings;
+    }
+
+    protected final ServerCapabilities capabilities() {
+        return capabilities;
+    }
+
+    protected final UpstreamFailures failures() {
+        return failures;
+    }
+
+    @Override
+    public final String name() {
+        return settings.name();
+    }
+
+    @Override
+    public final ConnectionCounts connections() {
+        return connections;
+    }
+
+    @Override
+    public final List<String> extensions() {
+        return capabilities.extensions();
+    }
+
+    @Override
+    public final ServerFeatures peer() {
+        return capabilities.peer(wire);
+    }
+
+    @Override
+    public final void close() {
+        closed = true;
+        pools.forEach(this::close);
+    }
+
+    private void close(EventLoop loop, P pool) {
+        try {
+            loop.execute(() -> closePool(pool));
+        } catch (RejectedExecutionException e) {
+            // The loop has terminated, so nothing runs concurrently.
+            closePool(pool);
+        }
+    }
+}

@@ -82,7 +82,7 @@ public final class ManageCall {
         };
     }
 
-    /** The reply to a request for a list of models: of those that are routed, and that the caller may ask for singly. */
+    /** The reply to a request for a list of models: those that are routed and that the caller may ask for. */
     private Reply visible(Call call, Operation.Manage manage, Reply reply) {
         boolean all = policy.showsAllModels() && locations.defaultUpstream().isPresent();
         return all || !manage.model().name().isEmpty()

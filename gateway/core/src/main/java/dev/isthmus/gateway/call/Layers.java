@@ -9,6 +9,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletionException;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -201,16 +202,18 @@ public final class Layers implements Service {
     }
 
     /** The failure of a call in one of its layers: a refusal itself, INTERNAL for anything else, which is reported. */
-    OipException failureIn(Layer layer, CallContext call, RuntimeException thrown) {
-        if (thrown instanceof OipException refusal) {
+    OipException failureIn(Layer layer, CallContext call, Throwable thrown) {
+        Throwable cause =
+                thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
+        if (cause instanceof OipException refusal) {
             return refusal;
         }
         faults(layer).increment();
         CallLog.of(LOG.atError(), call)
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("layer", layer.name())
-                .setCause(thrown)
+                .setCause(cause)
                 .log("internal error in the layer '{}'", layer.name());
-        return new OipException(ErrorCode.INTERNAL, "internal error", thrown);
+        return new OipException(ErrorCode.INTERNAL, "internal error", cause);
     }
 }

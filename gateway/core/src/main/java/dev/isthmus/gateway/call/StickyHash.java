@@ -15,7 +15,11 @@ public final class StickyHash {
         return of(BASIS, text);
     }
 
-    /** @param seed distinguishes equal texts of different scopes; itself a hash */
+    /**
+     * The hash of a text in a scope.
+     *
+     * @param seed distinguishes equal texts of different scopes; itself a hash
+     */
     public static long of(long seed, String text) {
         long hash = seed;
         for (int i = 0; i < text.length(); i++) {

@@ -8,7 +8,6 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -75,15 +74,16 @@ final class Transformation {
 
     private void goOn(Layer layer, @Nullable InferRequest changed, @Nullable Throwable fault, int next) {
         try {
-            if (fault != null) {
-                throw fault instanceof RuntimeException unchecked ? unchecked : new CompletionException(fault);
+            if (fault == null) {
+                change(changed);
             }
-            change(changed);
-        } catch (RuntimeException e) {
-            fail(layer, e);
+        } catch (RuntimeException invalid) {
+            fail(layer, invalid);
             return;
         }
-        if (x.isFinished()) {
+        if (fault != null) {
+            fail(layer, fault);
+        } else if (x.isFinished()) {
             request.release();
         } else {
             passFrom(next);
@@ -91,6 +91,7 @@ final class Transformation {
     }
 
     /** A layer has changed the request: what it made must be valid, whatever the client sent. */
+    @SuppressWarnings("ReferenceEquality") // the same object still has its tensors
     private void change(@Nullable InferRequest changed) {
         InferRequest before = request;
         request = Objects.requireNonNull(changed, "a request is expected, got null");
@@ -110,9 +111,8 @@ final class Transformation {
         x.exchangeRequest().transformed(request);
     }
 
-    private void fail(Layer layer, RuntimeException thrown) {
+    private void fail(Layer layer, Throwable thrown) {
         request.release();
-        boolean wrapped = thrown instanceof CompletionException && thrown.getCause() instanceof RuntimeException;
-        x.abort(layers.failureIn(layer, x.context(), wrapped ? (RuntimeException) thrown.getCause() : thrown));
+        x.abort(layers.failureIn(layer, x.context(), thrown));
     }
 }

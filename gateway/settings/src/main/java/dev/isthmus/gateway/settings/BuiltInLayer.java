@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import java.util.List;
 import java.util.Locale;
 
 /** The gateway's own layers, the outermost first; most are there only if they are configured. */
@@ -23,6 +24,13 @@ public enum BuiltInLayer {
     TARGET_METRICS,
     RAMPS,
     SHADOWS;
+
+    private static final List<BuiltInLayer> ALL = List.of(values());
+
+    /** Its place in the order of all, the outermost first. */
+    int place() {
+        return ALL.indexOf(this);
+    }
 
     /** Its name. */
     @Override

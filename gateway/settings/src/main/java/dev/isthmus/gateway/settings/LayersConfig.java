@@ -44,7 +44,7 @@ public record LayersConfig(
 
         /** Its place, on a scale on which the gateway's own layers have even numbers. */
         private int place() {
-            return before != null ? 2 * before.ordinal() - 1 : after == null ? 0 : 2 * after.ordinal() + 1;
+            return before != null ? 2 * before.place() - 1 : after == null ? 0 : 2 * after.place() + 1;
         }
     }
 
@@ -58,7 +58,7 @@ public record LayersConfig(
         record Placed<T>(int place, T layer) {}
         List<Placed<T>> all = new ArrayList<>();
         own.forEach(each ->
-                all.add(new Placed<>(2 * BuiltInLayer.named(name.apply(each)).ordinal(), each)));
+                all.add(new Placed<>(2 * BuiltInLayer.named(name.apply(each)).place(), each)));
         add.forEach(each -> all.add(new Placed<>(each.place(), added.apply(each))));
         return all.stream()
                 .sorted(Comparator.comparingInt(Placed::place))

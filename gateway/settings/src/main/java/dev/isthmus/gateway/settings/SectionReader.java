@@ -92,7 +92,7 @@ final class SectionReader {
         String layer = name instanceof ScalarNode scalar ? scalar.getValue() : "";
         Class<? extends Record> type = layers.settings(layer);
         if (type == null) {
-            if (!layer.isBlank() && layers.problems().isEmpty()) {
+            if (name != null && !layer.isBlank() && layers.problems().isEmpty()) {
                 yaml.problem(
                         name,
                         "layers: no jar of 'folder' brings a layer '" + layer + "'; there "

@@ -134,9 +134,9 @@ public class TracingBenchmark {
                 System.nanoTime());
         context.began(operation);
         context.identified("r");
-        Exchange x = Exchange.of(context);
-        tracing.began(x);
-        calls.began(x);
+        Exchange exchange = Exchange.of(context);
+        tracing.began(exchange);
+        calls.began(exchange);
         Call call = new Call(operation, Call.NO_DEADLINE, forwarded, context);
         context.attempted("127.0.0.1:8001");
         TraceSpan span = context.span();
@@ -146,8 +146,8 @@ public class TracingBenchmark {
         Call sent = attempt.propagated(call);
         attempt.ended(null, "");
         context.ended(System.nanoTime());
-        tracing.ended(x);
-        calls.ended(x);
+        tracing.ended(exchange);
+        calls.ended(exchange);
         return sent;
     }
 }

@@ -15,7 +15,7 @@ record HeldGeneration(Runnable leave) implements Layer {
     }
 
     @Override
-    public void ended(Exchange x) {
+    public void ended(Exchange exchange) {
         leave.run();
     }
 }

@@ -29,8 +29,8 @@ public final class CallTimelines implements Layer {
     }
 
     @Override
-    public void ended(Exchange x) {
-        CallContext call = x.context();
+    public void ended(Exchange exchange) {
+        CallContext call = exchange.context();
         if (awaited.isEmpty()) {
             return;
         }

@@ -56,8 +56,8 @@ public final class LiveCalls implements Layer {
     }
 
     @Override
-    public void ended(Exchange x) {
-        CallContext call = x.context();
+    public void ended(Exchange exchange) {
+        CallContext call = exchange.context();
         CallView[] open = views.get();
         if (open.length == 0 || call.protocol() == null) {
             return;

@@ -86,8 +86,8 @@ public final class ServerErrors implements Layer {
     }
 
     @Override
-    public void ended(Exchange x) {
-        CallContext call = x.context();
+    public void ended(Exchange exchange) {
+        CallContext call = exchange.context();
         ErrorCode code = call.code();
         if (code == null || code == ErrorCode.CANCELLED || call.upstream().isEmpty()) {
             return;

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Exchange extends ExchangeState implements Reply {
     private final Layers layers;
-    private final ExchangeRequest request;
+    final ExchangeRequest request;
     final Reply client;
     private boolean targeted;
     private boolean responding;
@@ -38,7 +38,7 @@ public final class Exchange extends ExchangeState implements Reply {
 
     /** An exchange that passes no layers and drops its response, to show a call to one layer. */
     public static Exchange of(CallContext context) {
-        ExchangeHandler none = x -> RequestSink.ENDED;
+        ExchangeHandler none = exchange -> RequestSink.ENDED;
         Layers layers = new Layers(List.of(), none, Metrics.globalRegistry, System::nanoTime);
         return new Exchange(layers, none, null, context, null, Reply.DISCARDING);
     }
@@ -70,10 +70,6 @@ public final class Exchange extends ExchangeState implements Reply {
         return request;
     }
 
-    ExchangeRequest exchangeRequest() {
-        return request;
-    }
-
     /** Fails a request before it becomes a call. */
     void reject(OipException refusal) {
         notify(layers.began, Layer::began);
@@ -84,7 +80,7 @@ public final class Exchange extends ExchangeState implements Reply {
     /** A call of a layer that cannot refuse. */
     @FunctionalInterface
     private interface Notice {
-        void to(Layer layer, Exchange x);
+        void to(Layer layer, Exchange exchange);
     }
 
     private void notify(Layer[] notified, Notice notice) {

@@ -7,9 +7,9 @@ public interface ExchangeHandler {
     /**
      * Starts a call that all layers have let pass.
      *
-     * @param x receives the reply
+     * @param exchange receives the reply
      * @return receives the request
      * @throws dev.isthmus.oip.OipException if it cannot be done
      */
-    RequestSink open(Exchange x);
+    RequestSink open(Exchange exchange);
 }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * them. If a layer decides later, it keeps what arrives. Confined to the event loop of the call.
  */
 final class ExchangeRequest implements RequestSink, LongSupplier {
-    private final Exchange x;
+    private final Exchange exchange;
     private final Layers layers;
     private final ExchangeHandler handler;
     /** What is behind the layers. */
@@ -30,39 +30,39 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     private boolean countsMemory;
     private long transformedBytes;
 
-    ExchangeRequest(Exchange x, Layers layers, ExchangeHandler handler) {
-        this.x = x;
+    ExchangeRequest(Exchange exchange, Layers layers, ExchangeHandler handler) {
+        this.exchange = exchange;
         this.layers = layers;
         this.handler = handler;
     }
 
     /** Passes the layers from this one on, then opens what is behind them. */
     void openFrom(int first) {
-        for (int i = first; i < layers.open.length && !x.finished; i++) {
+        for (int i = first; i < layers.open.length && !exchange.finished; i++) {
             int next = i + 1;
             try {
-                CompletableFuture<?> decision = layers.open[i].open(x);
+                CompletableFuture<?> decision = layers.open[i].open(exchange);
                 if (decision != null && isUndecided(decision, () -> openFrom(next))) {
                     return;
                 }
             } catch (RuntimeException refused) {
-                x.abort(layers.failureIn(layers.open[i], x.context, refused));
+                exchange.abort(layers.failureIn(layers.open[i], exchange.context, refused));
             }
         }
-        if (!x.finished) {
+        if (!exchange.finished) {
             dispatch();
         }
     }
 
     private void dispatch() {
         try {
-            behind = handler.open(x);
+            behind = handler.open(exchange);
         } catch (RuntimeException refused) {
-            x.abort(CallLog.failureOf(refused, x.context));
+            exchange.abort(CallLog.failureOf(refused, exchange.context));
             return;
         }
         opened = true;
-        if (x.finished) {
+        if (exchange.finished) {
             return;
         }
         Deque<ByteBuf> before = held;
@@ -71,10 +71,10 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
             behind.data(before.remove());
         }
         count();
-        if (complete && !x.finished) {
+        if (complete && !exchange.finished) {
             endRequest();
         } else if (waited && behind.isReady()) {
-            x.client.onReady();
+            exchange.client.onReady();
         }
     }
 
@@ -84,11 +84,11 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         if (!decision.isDone()) {
             waiting = true;
             waited = true;
-            decision.whenComplete((decided, refusal) -> x.context.loop().execute(() -> decided(refusal, then)));
+            decision.whenComplete((decided, refusal) -> exchange.context.loop().execute(() -> decided(refusal, then)));
             return true;
         }
         if (decision.isCompletedExceptionally()) {
-            x.abort(CallLog.failureOf(decision.exceptionNow(), x.context));
+            exchange.abort(CallLog.failureOf(decision.exceptionNow(), exchange.context));
         }
         return false;
     }
@@ -96,8 +96,8 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     private void decided(@Nullable Throwable refusal, Runnable then) {
         waiting = false;
         if (refusal != null) {
-            x.abort(CallLog.failureOf(refusal, x.context));
-        } else if (!x.finished) {
+            exchange.abort(CallLog.failureOf(refusal, exchange.context));
+        } else if (!exchange.finished) {
             then.run();
         }
     }
@@ -123,30 +123,30 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     /** As {@link Exchange#countMemory}. */
     void countMemory() {
         countsMemory = true;
-        x.context.memory().requestHeld(this);
+        exchange.context.memory().requestHeld(this);
     }
 
     /** What the request holds, in bytes. */
     @Override
     public long getAsLong() {
-        return x.finished ? 0 : held();
+        return exchange.finished ? 0 : held();
     }
 
     @Override
     public void data(ByteBuf part) {
         int length = part.readableBytes();
-        x.bytes += length;
-        if (x.stream == null) {
-            x.context.received(length);
+        exchange.bytes += length;
+        if (exchange.stream == null) {
+            exchange.context.received(length);
         }
-        if (!x.finished) {
+        if (!exchange.finished) {
             try {
-                layers.data(x, part);
+                layers.data(exchange, part);
             } catch (OipException refused) {
-                x.abort(refused);
+                exchange.abort(refused);
             }
         }
-        if (x.finished) {
+        if (exchange.finished) {
             part.release();
         } else if (opened) {
             behind.data(part);
@@ -159,36 +159,36 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
 
     /** Counts what the request holds. */
     void count() {
-        if (countsMemory && !x.finished) {
+        if (countsMemory && !exchange.finished) {
             try {
-                x.context.memory().request(held());
+                exchange.context.memory().request(held());
             } catch (OipException refused) {
-                x.abort(refused);
+                exchange.abort(refused);
             }
         }
     }
 
     @Override
     public void end() {
-        if (x.stream == null) {
-            x.context.requestComplete(layers.now());
+        if (exchange.stream == null) {
+            exchange.context.requestComplete(layers.now());
         }
-        if (x.finished) {
+        if (exchange.finished) {
             return;
         }
         try {
-            layers.complete(x);
+            layers.complete(exchange);
         } catch (OipException refused) {
-            x.abort(refused);
+            exchange.abort(refused);
         }
         complete = true;
-        if (opened && !waiting && !x.finished) {
+        if (opened && !waiting && !exchange.finished) {
             endRequest();
         }
     }
 
     private void endRequest() {
-        if (sized(x.bytes)) {
+        if (sized(exchange.bytes)) {
             behind.end();
         }
     }
@@ -199,33 +199,33 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
             sized = true;
             sizedFrom(0, length);
         }
-        return !waiting && !x.finished;
+        return !waiting && !exchange.finished;
     }
 
     private void sizedFrom(int first, long length) {
-        for (int i = first; i < layers.sized.length && !x.finished; i++) {
+        for (int i = first; i < layers.sized.length && !exchange.finished; i++) {
             int next = i + 1;
             try {
-                CompletableFuture<?> decision = layers.sized[i].sized(x, length);
+                CompletableFuture<?> decision = layers.sized[i].sized(exchange, length);
                 if (decision != null && isUndecided(decision, () -> sizedLater(next, length))) {
                     return;
                 }
             } catch (RuntimeException refused) {
-                x.abort(layers.failureIn(layers.sized[i], x.context, refused));
+                exchange.abort(layers.failureIn(layers.sized[i], exchange.context, refused));
             }
         }
     }
 
     private void sizedLater(int next, long length) {
         sizedFrom(next, length);
-        if (complete && !waiting && !x.finished) {
+        if (complete && !waiting && !exchange.finished) {
             behind.end();
         }
     }
 
     @Override
     public void cancel() {
-        x.cancel();
+        exchange.cancel();
     }
 
     @Override
@@ -254,7 +254,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     /** The outcome of the call is known. */
     void finish() {
         if (countsMemory) {
-            x.context.memory().request(0);
+            exchange.context.memory().request(0);
         }
         if (held != null) {
             held.forEach(ByteBuf::release);

@@ -37,7 +37,7 @@ public interface Layer {
     default void head(CallContext call, Permission permission) {}
 
     /** A request has arrived; it may be refused before it becomes a call. Not called for messages of a stream. */
-    default void began(Exchange x) {}
+    default void began(Exchange exchange) {}
 
     /**
      * The operation is known.
@@ -45,12 +45,12 @@ public interface Layer {
      * @return null to go on; otherwise the call goes on when this completes, on any thread, and fails if it fails
      * @throws OipException if the call is refused
      */
-    default @Nullable CompletableFuture<?> open(Exchange x) {
+    default @Nullable CompletableFuture<?> open(Exchange exchange) {
         return null;
     }
 
     /** All layers have seen that it opens, or one has refused it, or it waits. Not called for messages of a stream. */
-    default void opened(Exchange x) {}
+    default void opened(Exchange exchange) {}
 
     /**
      * A part of the body, or a message of the stream, has arrived.
@@ -58,14 +58,14 @@ public interface Layer {
      * @param part borrowed
      * @throws OipException if the call is refused
      */
-    default void data(Exchange x, ByteBuf part) {}
+    default void data(Exchange exchange, ByteBuf part) {}
 
     /**
      * The request is complete.
      *
      * @throws OipException if the call is refused
      */
-    default void complete(Exchange x) {}
+    default void complete(Exchange exchange) {}
 
     /**
      * The length of the body is known: when it is complete, or earlier if it is forwarded in parts. Called once.
@@ -74,12 +74,12 @@ public interface Layer {
      * @return as of {@link #open}
      * @throws OipException if the call is refused
      */
-    default @Nullable CompletableFuture<?> sized(Exchange x, long length) {
+    default @Nullable CompletableFuture<?> sized(Exchange exchange, long length) {
         return null;
     }
 
     /** Whether {@link #transform} is called for this request; it is then gathered, decoded and encoded again. */
-    default boolean transforms(Exchange x) {
+    default boolean transforms(Exchange exchange) {
         return true;
     }
 
@@ -93,7 +93,7 @@ public interface Layer {
      *     on any thread, and fails if it fails, or if it has not completed when the call's deadline passes
      * @throws OipException if the call is refused
      */
-    default CompletableFuture<InferRequest> transform(Exchange x, InferRequest request) {
+    default CompletableFuture<InferRequest> transform(Exchange exchange, InferRequest request) {
         return CompletableFuture.completedFuture(request);
     }
 
@@ -101,17 +101,17 @@ public interface Layer {
      * The request is sent to the target of the exchange. Called again for its last part, if it is sent in parts, and for
      * a fallback.
      */
-    default void sending(Exchange x) {}
+    default void sending(Exchange exchange) {}
 
     /** The response starts to be forwarded: from here on its duration depends on the client. */
-    default void responding(Exchange x) {}
+    default void responding(Exchange exchange) {}
 
     /**
      * The target that the request was sent to has ended: with the call, or because the fallback takes over.
      *
      * @param failure null if it has not failed
      */
-    default void targetEnded(Exchange x, @Nullable OipException failure) {}
+    default void targetEnded(Exchange exchange, @Nullable OipException failure) {}
 
     /**
      * A message for the client.
@@ -119,20 +119,20 @@ public interface Layer {
      * @param message taken
      * @return what the client gets, owned by the caller; null for nothing
      */
-    default @Nullable ReplyMessage message(Exchange x, ReplyMessage message) {
+    default @Nullable ReplyMessage message(Exchange exchange, ReplyMessage message) {
         return message;
     }
 
     /** The call fails: returns what the client gets. */
-    default OipException failure(Exchange x, OipException failure) {
+    default OipException failure(Exchange exchange, OipException failure) {
         return failure;
     }
 
     /** The outcome is known, and the client does not have it yet. Called exactly once. */
-    default void finished(Exchange x) {}
+    default void finished(Exchange exchange) {}
 
     /** The response was written. Called exactly once, after {@link #finished}; not for messages of a stream. */
-    default void ended(Exchange x) {}
+    default void ended(Exchange exchange) {}
 
     /** No call passes it any more. Called once, for a layer that a {@link LayerFactory} has created. */
     default void close() {}

@@ -103,9 +103,9 @@ public final class Layers implements Service {
 
     @Override
     public RequestSink open(Call call, Reply reply) {
-        Exchange x = new Exchange(this, handler, call, call.context(), null, reply);
-        x.open();
-        return x.request();
+        Exchange exchange = new Exchange(this, handler, call, call.context(), null, reply);
+        exchange.open();
+        return exchange.request();
     }
 
     @Override
@@ -129,34 +129,34 @@ public final class Layers implements Service {
         return nanoTime.getAsLong();
     }
 
-    void data(Exchange x, ByteBuf part) {
+    void data(Exchange exchange, ByteBuf part) {
         for (Layer each : data) {
             try {
-                each.data(x, part);
+                each.data(exchange, part);
             } catch (RuntimeException e) {
-                throw failureIn(each, x.context, e);
+                throw failureIn(each, exchange.context, e);
             }
         }
     }
 
-    void complete(Exchange x) {
+    void complete(Exchange exchange) {
         for (Layer each : complete) {
             try {
-                each.complete(x);
+                each.complete(exchange);
             } catch (RuntimeException e) {
-                throw failureIn(each, x.context, e);
+                throw failureIn(each, exchange.context, e);
             }
         }
     }
 
-    boolean transforms(Exchange x) {
+    boolean transforms(Exchange exchange) {
         for (Layer each : transform) {
             try {
-                if (each.transforms(x)) {
+                if (each.transforms(exchange)) {
                     return true;
                 }
             } catch (RuntimeException e) {
-                throw failureIn(each, x.context, e);
+                throw failureIn(each, exchange.context, e);
             }
         }
         return false;
@@ -164,13 +164,13 @@ public final class Layers implements Service {
 
     /** What the client gets; null for nothing. */
     @Nullable
-    ReplyMessage message(Exchange x, ReplyMessage message) {
+    ReplyMessage message(Exchange exchange, ReplyMessage message) {
         ReplyMessage shown = message;
         for (Layer each : this.message) {
             try {
-                shown = each.message(x, shown);
+                shown = each.message(exchange, shown);
             } catch (RuntimeException e) {
-                throw failureIn(each, x.context, e);
+                throw failureIn(each, exchange.context, e);
             }
             if (shown == null) {
                 return null;
@@ -179,24 +179,24 @@ public final class Layers implements Service {
         return shown;
     }
 
-    OipException failure(Exchange x, OipException reason) {
+    OipException failure(Exchange exchange, OipException reason) {
         OipException shown = reason;
         for (Layer each : failure) {
             try {
-                shown = each.failure(x, shown);
+                shown = each.failure(exchange, shown);
             } catch (RuntimeException e) {
-                shown = failureIn(each, x.context, e);
+                shown = failureIn(each, exchange.context, e);
             }
         }
         return shown;
     }
 
-    void targetEnded(Exchange x, @Nullable OipException reason) {
+    void targetEnded(Exchange exchange, @Nullable OipException reason) {
         for (Layer each : targetEnded) {
             try {
-                each.targetEnded(x, reason);
+                each.targetEnded(exchange, reason);
             } catch (RuntimeException e) {
-                failureIn(each, x.context, e);
+                failureIn(each, exchange.context, e);
             }
         }
     }

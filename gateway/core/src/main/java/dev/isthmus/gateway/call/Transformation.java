@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A decoded request on its way through the layers that transform it. Confined to the event loop of the call. */
 final class Transformation {
-    private final Exchange x;
+    private final Exchange exchange;
     private final Layers layers;
     private final long deadlineNanos;
     private final Consumer<InferRequest> then;
@@ -22,8 +22,9 @@ final class Transformation {
     private InferRequest request;
 
     /** @param request taken */
-    Transformation(Exchange x, Layers layers, InferRequest request, long deadlineNanos, Consumer<InferRequest> then) {
-        this.x = x;
+    Transformation(
+            Exchange exchange, Layers layers, InferRequest request, long deadlineNanos, Consumer<InferRequest> then) {
+        this.exchange = exchange;
         this.layers = layers;
         this.request = request;
         this.deadlineNanos = deadlineNanos;
@@ -32,10 +33,11 @@ final class Transformation {
 
     /** Passes the layers from this one on, then the result to its receiver. */
     void passFrom(int first) {
-        for (int i = first; i < layers.transform.length; i++) {
+        for (int i = first; i < layers.transform.length && !exchange.isFinished(); i++) {
             Layer layer = layers.transform[i];
             try {
-                CompletableFuture<InferRequest> result = layer.transforms(x) ? layer.transform(x, request) : null;
+                CompletableFuture<InferRequest> result =
+                        layer.transforms(exchange) ? layer.transform(exchange, request) : null;
                 if (result != null && !result.isDone()) {
                     await(layer, result, i + 1);
                     return;
@@ -48,26 +50,30 @@ final class Transformation {
                 return;
             }
         }
-        then.accept(request);
+        if (exchange.isFinished()) {
+            request.release();
+        } else {
+            then.accept(request);
+        }
     }
 
     private void await(Layer layer, CompletableFuture<InferRequest> result, int next) {
-        x.exchangeRequest().waits(true);
+        exchange.request.waits(true);
         ScheduledFuture<?> timer = deadlineNanos == Call.NO_DEADLINE
                 ? null
-                : x.context()
+                : exchange.context()
                         .loop()
                         .schedule(
-                                () -> x.abort(new OipException(
+                                () -> exchange.abort(new OipException(
                                         ErrorCode.DEADLINE_EXCEEDED,
                                         "the layer '" + layer.name() + "' took longer than the call may")),
                                 Math.max(0, deadlineNanos - System.nanoTime()),
                                 TimeUnit.NANOSECONDS);
-        result.whenComplete((changed, fault) -> x.context().loop().execute(() -> {
+        result.whenComplete((changed, fault) -> exchange.context().loop().execute(() -> {
             if (timer != null) {
                 timer.cancel(false);
             }
-            x.exchangeRequest().waits(false);
+            exchange.request.waits(false);
             goOn(layer, changed, fault, next);
         }));
     }
@@ -81,12 +87,10 @@ final class Transformation {
             fail(layer, invalid);
             return;
         }
-        if (fault != null) {
-            fail(layer, fault);
-        } else if (x.isFinished()) {
-            request.release();
-        } else {
+        if (fault == null) {
             passFrom(next);
+        } else {
+            fail(layer, fault);
         }
     }
 
@@ -108,11 +112,11 @@ final class Transformation {
                 }
             }
         }
-        x.exchangeRequest().transformed(request);
+        exchange.request.transformed(request);
     }
 
     private void fail(Layer layer, Throwable thrown) {
         request.release();
-        x.abort(layers.failureIn(layer, x.context(), thrown));
+        exchange.abort(layers.failureIn(layer, exchange.context(), thrown));
     }
 }

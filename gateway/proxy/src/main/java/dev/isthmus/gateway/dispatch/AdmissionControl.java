@@ -30,38 +30,39 @@ final class AdmissionControl implements Layer {
     }
 
     @Override
-    public @Nullable CompletableFuture<?> open(Exchange x) {
-        if (x.stream() == null && x.call().operation().needsPermit()) {
-            admission.check(x.context().principal().name());
-            x.countMemory();
+    public @Nullable CompletableFuture<?> open(Exchange exchange) {
+        if (exchange.stream() == null && exchange.call().operation().needsPermit()) {
+            admission.check(exchange.context().principal().name());
+            exchange.countMemory();
         }
         return null;
     }
 
     @Override
-    public void data(Exchange x, ByteBuf part) {
-        if (x.call().operation() instanceof Operation.InferStream) {
-            acquire(x);
+    public void data(Exchange exchange, ByteBuf part) {
+        if (exchange.call().operation() instanceof Operation.InferStream) {
+            acquire(exchange);
         }
     }
 
     @Override
-    public void complete(Exchange x) {
-        Operation operation = x.call().operation();
-        if (x.stream() == null && !(operation instanceof Operation.InferStream) && operation.needsPermit()) {
-            acquire(x);
+    public void complete(Exchange exchange) {
+        Operation operation = exchange.call().operation();
+        if (exchange.stream() == null && !(operation instanceof Operation.InferStream) && operation.needsPermit()) {
+            acquire(exchange);
         }
     }
 
-    private void acquire(Exchange x) {
-        if (x.get(PERMIT) == null) {
-            x.put(PERMIT, admission.acquire(x.context().principal().name()));
+    private void acquire(Exchange exchange) {
+        if (exchange.get(PERMIT) == null) {
+            exchange.put(
+                    PERMIT, admission.acquire(exchange.context().principal().name()));
         }
     }
 
     @Override
-    public void finished(Exchange x) {
-        Admission.Permit permit = x.get(PERMIT);
+    public void finished(Exchange exchange) {
+        Admission.Permit permit = exchange.get(PERMIT);
         if (permit != null) {
             permit.release();
         }

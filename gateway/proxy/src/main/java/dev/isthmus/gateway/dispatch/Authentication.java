@@ -46,19 +46,20 @@ final class Authentication implements Layer {
     }
 
     @Override
-    public @Nullable CompletableFuture<?> open(Exchange x) {
-        if (x.stream() == null && !(openHealth && x.call().operation().probe())) {
-            identify(x.context());
-            x.call(named(x.call(), x.context().principal()));
+    public @Nullable CompletableFuture<?> open(Exchange exchange) {
+        if (exchange.stream() == null
+                && !(openHealth && exchange.call().operation().probe())) {
+            identify(exchange.context());
+            exchange.call(named(exchange.call(), exchange.context().principal()));
         }
         return null;
     }
 
     /** The caller of a stream is identified again for each message: keys are removed, and tokens expire. */
     @Override
-    public void data(Exchange x, ByteBuf part) {
-        if (x.call().operation() instanceof Operation.InferStream) {
-            authenticator.identify(x.context(), required(x.context()));
+    public void data(Exchange exchange, ByteBuf part) {
+        if (exchange.call().operation() instanceof Operation.InferStream) {
+            authenticator.identify(exchange.context(), required(exchange.context()));
         }
     }
 

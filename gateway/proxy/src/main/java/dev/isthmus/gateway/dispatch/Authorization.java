@@ -43,15 +43,15 @@ final class Authorization implements Layer {
     }
 
     @Override
-    public @Nullable CompletableFuture<?> open(Exchange x) {
-        Operation operation = x.call().operation();
+    public @Nullable CompletableFuture<?> open(Exchange exchange) {
+        Operation operation = exchange.call().operation();
         if (!openHealth || !operation.probe()) {
             ModelRef model = operation.requestedModel();
             Permission permission = operation.permission();
             require(
                     model == null
-                            ? policy.onServer(x.context(), permission)
-                            : policy.onModel(x.context(), permission, model),
+                            ? policy.onServer(exchange.context(), permission)
+                            : policy.onModel(exchange.context(), permission, model),
                     permission);
         }
         return null;

@@ -33,22 +33,22 @@ final class Dispatcher implements ExchangeHandler {
     }
 
     @Override
-    public RequestSink open(Exchange x) {
-        Call call = x.call();
+    public RequestSink open(Exchange exchange) {
+        Call call = exchange.call();
         return switch (call.operation()) {
-            case Operation.CheckHealth check -> new HealthCheck(call, check, this::readiness, gateway, x);
-            case Operation.Reflect request -> new ReflectionCall(x);
-            case Operation.ServerLive live -> EmptyBodySink.replying(x, live());
-            case Operation.GatewayReady request -> readiness(call, x);
-            case Operation.ServerReady request -> fleet.open(call, x);
-            case Operation.ReadServerMetadata request -> fleet.open(call, x);
-            case Operation.ModelReady request -> fleet.open(call, x);
-            case Operation.ReadModelMetadata request -> fleet.open(call, x);
-            case Operation.DescribeApi request -> fleet.open(call, x);
-            case Operation.Manage manage -> fleet.open(call, x);
-            case Operation.Infer infer -> IncomingRequest.of(x, infer, transcoder, rules);
-            case Operation.InferStream request -> new StreamCallFlow(x, request.separate(), transcoder);
-            case Operation.Generate generate -> GenerateCall.of(x, generate, rules.limits());
+            case Operation.CheckHealth check -> new HealthCheck(call, check, this::readiness, gateway, exchange);
+            case Operation.Reflect request -> new ReflectionCall(exchange);
+            case Operation.ServerLive live -> EmptyBodySink.replying(exchange, live());
+            case Operation.GatewayReady request -> readiness(call, exchange);
+            case Operation.ServerReady request -> fleet.open(call, exchange);
+            case Operation.ReadServerMetadata request -> fleet.open(call, exchange);
+            case Operation.ModelReady request -> fleet.open(call, exchange);
+            case Operation.ReadModelMetadata request -> fleet.open(call, exchange);
+            case Operation.DescribeApi request -> fleet.open(call, exchange);
+            case Operation.Manage manage -> fleet.open(call, exchange);
+            case Operation.Infer infer -> IncomingRequest.of(exchange, infer, transcoder, rules);
+            case Operation.InferStream request -> new StreamCallFlow(exchange, request.separate(), transcoder);
+            case Operation.Generate generate -> GenerateCall.of(exchange, generate, rules.limits());
         };
     }
 

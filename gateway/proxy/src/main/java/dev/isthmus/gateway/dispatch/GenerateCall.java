@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * of the server, the request is sent to the route's fallback.
  */
 final class GenerateCall extends ForwardingReply implements Subscription {
-    private final Exchange x;
+    private final Exchange exchange;
     private final Operation.Generate generate;
     private final RoutedCall routed;
     private final ErrorEventPrefix errors = new ErrorEventPrefix();
@@ -36,19 +36,19 @@ final class GenerateCall extends ForwardingReply implements Subscription {
     private Subscription inFlight = Subscription.NONE;
     private boolean ended;
 
-    private GenerateCall(Exchange x, Operation.Generate generate) {
-        super(x);
-        this.x = x;
-        this.routed = RoutedCall.of(x);
-        this.call = CallTimeouts.within(x.call(), routed.route().config().timeout());
+    private GenerateCall(Exchange exchange, Operation.Generate generate) {
+        super(exchange);
+        this.exchange = exchange;
+        this.routed = RoutedCall.of(exchange);
+        this.call = CallTimeouts.within(exchange.call(), routed.route().config().timeout());
         this.generate = generate;
         this.fallback = routed.route().fallback(generate.model());
     }
 
     /** Creates the sink of a new call. */
-    static RequestSink of(Exchange x, Operation.Generate generate, WireLimits limits) {
-        GenerateCall flow = new GenerateCall(x, generate);
-        return new PassThroughBody(x.call().allocator(), JsonCheck.passed(limits), x, flow::send);
+    static RequestSink of(Exchange exchange, Operation.Generate generate, WireLimits limits) {
+        GenerateCall flow = new GenerateCall(exchange, generate);
+        return new PassThroughBody(exchange.call().allocator(), JsonCheck.passed(limits), exchange, flow::send);
     }
 
     /** @param body taken */
@@ -58,7 +58,7 @@ final class GenerateCall extends ForwardingReply implements Subscription {
             selection = routed.selectTarget(new RequestAttributes(call.client(), Map.of(), ""), null);
         } catch (OipException unknown) {
             body.release();
-            x.fail(unknown);
+            exchange.fail(unknown);
             return Subscription.NONE;
         }
         call = call.withAffinity(selection.affinity());
@@ -80,7 +80,7 @@ final class GenerateCall extends ForwardingReply implements Subscription {
     public void message(ReplyMessage message) {
         releaseKept();
         if (message instanceof ReplyMessage.Events events && events.content().forEachByte(errors) >= 0) {
-            x.failsInResponse(new OipException(ErrorCode.UNKNOWN, "the server sent an error event"));
+            exchange.failsInResponse(new OipException(ErrorCode.UNKNOWN, "the server sent an error event"));
         }
         super.message(message);
     }

@@ -125,49 +125,49 @@ final class GenericErrorTexts implements Layer {
     }
 
     /** @param part the id of the failed message of a stream; empty for the call */
-    private OipException generic(Exchange x, OipException failure, String part) {
+    private OipException generic(Exchange exchange, OipException failure, String part) {
         if (showsMistakes && failure.isServersText() && isMistake(failure.code())) {
             RedactedText shown = RedactedText.of(failure.message());
             if (!shown.text().isEmpty()) {
-                return mistake(x, failure, shown, part);
+                return mistake(exchange, failure, shown, part);
             }
         }
         String fixed = fixed(failure);
-        return fixed == null ? failure : hidden(x, failure, fixed, part);
+        return fixed == null ? failure : hidden(exchange, failure, fixed, part);
     }
 
-    private OipException mistake(Exchange x, OipException failure, RedactedText shown, String part) {
-        ModelRef requested = x.isCall() ? x.call().operation().requestedModel() : null;
+    private OipException mistake(Exchange exchange, OipException failure, RedactedText shown, String part) {
+        ModelRef requested = exchange.isCall() ? exchange.call().operation().requestedModel() : null;
         String text = withRequestedName(shown.text(), requested);
-        return shown.redacted() ? hidden(x, failure, text, part) : failure.withMessage(text);
+        return shown.redacted() ? hidden(exchange, failure, text, part) : failure.withMessage(text);
     }
 
-    private static OipException hidden(Exchange x, OipException failure, String shown, String part) {
-        String requestId = x.context().requestId();
-        log(failure.code(), x.context(), part, failure.message());
+    private static OipException hidden(Exchange exchange, OipException failure, String shown, String part) {
+        String requestId = exchange.context().requestId();
+        log(failure.code(), exchange.context(), part, failure.message());
         return failure.withMessage(shown + (requestId.isEmpty() ? "" : " (request id " + requestId + ")"));
     }
 
     @Override
-    public @Nullable ReplyMessage message(Exchange x, ReplyMessage message) {
+    public @Nullable ReplyMessage message(Exchange exchange, ReplyMessage message) {
         return switch (message) {
             case ReplyMessage.StreamError error ->
-                new ReplyMessage.StreamError(generic(x, error.failure(), error.id()), error.id());
-            case ReplyMessage.Events events -> generic(x, events);
+                new ReplyMessage.StreamError(generic(exchange, error.failure(), error.id()), error.id());
+            case ReplyMessage.Events events -> generic(exchange, events);
             // The reason is available on the admin address.
             case ReplyMessage.Ready ready -> new ReplyMessage.Ready(ready.ready());
             default -> message;
         };
     }
 
-    private @Nullable ReplyMessage generic(Exchange x, ReplyMessage.Events events) {
-        GenericEventErrors errors = x.get(EVENTS);
+    private @Nullable ReplyMessage generic(Exchange exchange, ReplyMessage.Events events) {
+        GenericEventErrors errors = exchange.get(EVENTS);
         if (errors == null) {
             errors = new GenericEventErrors(
-                    x.context().allocator(),
-                    text -> generic(x, new OipException(ErrorCode.UNKNOWN, text), "")
+                    exchange.context().allocator(),
+                    text -> generic(exchange, new OipException(ErrorCode.UNKNOWN, text), "")
                             .message());
-            x.put(EVENTS, errors);
+            exchange.put(EVENTS, errors);
         }
         ByteBuf shown = errors.replaceErrors(events.content());
         if (shown.isReadable()) {
@@ -178,7 +178,7 @@ final class GenericErrorTexts implements Layer {
     }
 
     @Override
-    public OipException failure(Exchange x, OipException failure) {
-        return generic(x, failure, "");
+    public OipException failure(Exchange exchange, OipException failure) {
+        return generic(exchange, failure, "");
     }
 }

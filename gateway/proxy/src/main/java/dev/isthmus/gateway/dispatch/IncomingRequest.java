@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * request is forwarded in parts if its route allows that, to a target that is selected when its head is complete.
  */
 final class IncomingRequest implements RequestSink {
-    private final Exchange x;
+    private final Exchange exchange;
     private final RoutedCall routed;
     private final RequestBody body;
     private final InferCall flow;
@@ -29,9 +29,9 @@ final class IncomingRequest implements RequestSink {
     private @Nullable TargetSelection selection;
     private @Nullable RequestUpload upload;
 
-    private IncomingRequest(Exchange x, RequestBody body, InferCall flow, boolean open, boolean large) {
-        this.x = x;
-        this.routed = RoutedCall.of(x);
+    private IncomingRequest(Exchange exchange, RequestBody body, InferCall flow, boolean open, boolean large) {
+        this.exchange = exchange;
+        this.routed = RoutedCall.of(exchange);
         this.body = body;
         this.flow = flow;
         this.open = open;
@@ -39,15 +39,15 @@ final class IncomingRequest implements RequestSink {
     }
 
     /** Creates the sink of a new call. */
-    static RequestSink of(Exchange x, Operation.Infer infer, Transcoder transcoder, InferRules rules) {
-        Call call = x.call();
-        RoutedCall routed = RoutedCall.of(x);
+    static RequestSink of(Exchange exchange, Operation.Infer infer, Transcoder transcoder, InferRules rules) {
+        Call call = exchange.call();
+        RoutedCall routed = RoutedCall.of(exchange);
         RequestBody body = switch (infer.form()) {
             case BodyForm.RestForm rest -> restBody(call, infer, rest, routed, transcoder, rules);
             case BodyForm.ProtobufForm protobuf ->
                 new ProtobufBody(transcoder, call.allocator(), protobuf.outline(), protobuf.inParts());
         };
-        InferCall flow = new InferCall(x, infer, transcoder, body);
+        InferCall flow = new InferCall(exchange, infer, transcoder, body);
         // The length of a protobuf message is not known before its first part.
         long maxLength = infer.form() instanceof BodyForm.RestForm rest ? rest.bodyLength() : Long.MAX_VALUE;
         // A request that may have to be sent again is gathered.
@@ -56,8 +56,8 @@ final class IncomingRequest implements RequestSink {
                 && !body.needsMetadata()
                 && !flow.hasFallback()
                 && !routed.shadowed()
-                && !x.transforms();
-        return new IncomingRequest(x, body, flow, open, open && maxLength > largest(routed));
+                && !exchange.transforms();
+        return new IncomingRequest(exchange, body, flow, open, open && maxLength > largest(routed));
     }
 
     private static RequestBody restBody(
@@ -128,7 +128,7 @@ final class IncomingRequest implements RequestSink {
 
     /** Selects the target. The selection is kept, even if the request is gathered after all. */
     private void begin(StreamedRequest streamed) {
-        if (!x.sized(streamed.length())) {
+        if (!exchange.sized(streamed.length())) {
             // Gathered meanwhile, and sent when it is complete and admitted.
             return;
         }
@@ -140,7 +140,7 @@ final class IncomingRequest implements RequestSink {
     }
 
     private TargetSelection select() {
-        return routed.selectTarget(new RequestAttributes(x.call().client(), body.parameters(), body.id()), null);
+        return routed.selectTarget(new RequestAttributes(exchange.call().client(), body.parameters(), body.id()), null);
     }
 
     @Override
@@ -169,8 +169,8 @@ final class IncomingRequest implements RequestSink {
         try {
             body.end();
             if (upload != null) {
-                if (!x.isResponding()) {
-                    x.sending();
+                if (!exchange.isResponding()) {
+                    exchange.sending();
                 }
                 upload.end();
             } else {

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class InferCall implements Reply {
     private final Operation.Infer infer;
-    private final Exchange x;
+    private final Exchange exchange;
     private final RoutedCall routed;
     private final RequestBody body;
     private final OutgoingResponse response;
@@ -43,13 +43,13 @@ final class InferCall implements Reply {
     private boolean callEnded;
 
     /** @param body the client's request, released when it is not needed any more */
-    InferCall(Exchange x, Operation.Infer infer, Transcoder transcoder, RequestBody body) {
-        this.x = x;
-        this.routed = RoutedCall.of(x);
-        this.call = CallTimeouts.within(x.call(), routed.route().config().timeout());
+    InferCall(Exchange exchange, Operation.Infer infer, Transcoder transcoder, RequestBody body) {
+        this.exchange = exchange;
+        this.routed = RoutedCall.of(exchange);
+        this.call = CallTimeouts.within(exchange.call(), routed.route().config().timeout());
         this.infer = infer;
         this.transcoder = transcoder;
-        this.response = new OutgoingResponse(x, transcoder);
+        this.response = new OutgoingResponse(exchange, transcoder);
         this.fallback = routed.route().fallback(infer.model());
         this.body = body;
     }
@@ -84,7 +84,7 @@ final class InferCall implements Reply {
         }
         applyAffinity(selection);
         response.form(started.form());
-        x.sending();
+        exchange.sending();
         RequestUpload upload = new RequestUpload(
                 streamed, new UpstreamRequest.InferenceInParts(target.model(), started.length()), this);
         inFlight = upload;
@@ -117,13 +117,13 @@ final class InferCall implements Reply {
     private void infer(Target target, boolean first) {
         try {
             Upstream upstream = target.upstream();
-            if (transformed == null && x.transforms()) {
+            if (transformed == null && exchange.transforms()) {
                 transform(target, first);
                 return;
             }
             UpstreamMessage prepared = prepare(routed.features(upstream), target.model());
             response.form(prepared.form());
-            x.sending();
+            exchange.sending();
             UpstreamRequest request =
                     new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
             inferStarted(upstream.send(call, request, this), first);
@@ -135,7 +135,7 @@ final class InferCall implements Reply {
     /** Passes the request to the layers that change it, then sends it. */
     private void transform(Target target, boolean first) {
         DecodedBody decoded = body.decode(routed.features(target.upstream()), target.model());
-        x.transform(decoded.request(), call.deadlineNanos(), changed -> {
+        exchange.transform(decoded.request(), call.deadlineNanos(), changed -> {
             transformed = decoded.with(changed);
             infer(target, first);
         });
@@ -222,12 +222,12 @@ final class InferCall implements Reply {
 
     @Override
     public void onReady() {
-        x.onReady();
+        exchange.onReady();
     }
 
     @Override
     public boolean isReady() {
-        return x.isReady();
+        return exchange.isReady();
     }
 
     @Override
@@ -238,14 +238,14 @@ final class InferCall implements Reply {
     @Override
     public void headers(Map<String, String> headers) {
         if (!callEnded) {
-            x.headers(headers);
+            exchange.headers(headers);
         }
     }
 
     @Override
     public void message(ReplyMessage message) {
         if (!callEnded && message instanceof ReplyMessage.StreamError) {
-            x.message(message);
+            exchange.message(message);
             return;
         }
         if (callEnded || !(message instanceof ReplyMessage.Part || message instanceof ReplyMessage.Inference)) {
@@ -292,7 +292,7 @@ final class InferCall implements Reply {
         if (!callEnded) {
             callEnded = true;
             releaseIfUnused();
-            x.complete();
+            exchange.complete();
         }
     }
 
@@ -314,9 +314,9 @@ final class InferCall implements Reply {
         releaseIfUnused();
         if (sends && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
             // The elapsed time is the client's.
-            x.excuseTarget();
+            exchange.excuseTarget();
         }
-        x.fail(failure);
+        exchange.fail(failure);
     }
 
     /** Releases the request, unless copies of it are still to be made or parts of it still to be received. */

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * arrives, or as fast as the client reads.
  */
 final class OutgoingResponse {
-    private final Exchange x;
+    private final Exchange exchange;
     private final CallContext context;
     private final RoutedCall routed;
     private final Transcoder transcoder;
@@ -27,10 +27,10 @@ final class OutgoingResponse {
     /** Whether the server's response is complete. */
     private boolean received;
 
-    OutgoingResponse(Exchange x, Transcoder transcoder) {
-        this.x = x;
-        this.context = x.context();
-        this.routed = RoutedCall.of(x);
+    OutgoingResponse(Exchange exchange, Transcoder transcoder) {
+        this.exchange = exchange;
+        this.context = exchange.context();
+        this.routed = RoutedCall.of(exchange);
         this.transcoder = transcoder;
     }
 
@@ -41,7 +41,7 @@ final class OutgoingResponse {
 
     /** Whether it may arrive in parts, see {@link Reply#acceptsParts}. */
     boolean acceptsParts(Wire wire, long length) {
-        return form.passesParts(wire) && !routed.compared() && x.acceptsParts(wire, length);
+        return form.passesParts(wire) && !routed.compared() && exchange.acceptsParts(wire, length);
     }
 
     /**
@@ -56,21 +56,21 @@ final class OutgoingResponse {
         if (streamed || !Transcoder.writesText(message, form)) {
             InferMessage converted = transcoder.response(context.allocator(), message, form, context.memory()::source);
             context.memory().source(0);
-            x.message(new ReplyMessage.Inference(converted));
+            exchange.message(new ReplyMessage.Inference(converted));
         } else {
             text(transcoder.text(context.allocator(), message, form, context.memory()::source));
         }
     }
 
     private void text(JsonResponseText json) {
-        if (json.inParts() && x.acceptsParts(Wire.REST, json.bytes())) {
-            x.responding();
-            text = new JsonResponseWriter(json, context.memory(), x);
+        if (json.inParts() && exchange.acceptsParts(Wire.REST, json.bytes())) {
+            exchange.responding();
+            text = new JsonResponseWriter(json, context.memory(), exchange);
             text.begin();
         } else {
             RestBody whole = json.whole();
             context.memory().source(0);
-            x.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
+            exchange.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
         }
     }
 
@@ -83,7 +83,7 @@ final class OutgoingResponse {
      */
     void part(ReplyMessage.Part part) {
         if (form.wire() != Wire.REST) {
-            x.message(part);
+            exchange.message(part);
             return;
         }
         if (passThrough == null) {
@@ -92,7 +92,7 @@ final class OutgoingResponse {
         }
         ReplyMessage.Part checked = passThrough.add(part);
         if (checked != null) {
-            x.message(checked);
+            exchange.message(checked);
         }
     }
 
@@ -126,7 +126,7 @@ final class OutgoingResponse {
     void end() {
         ReplyMessage.Part last = passThrough == null ? null : passThrough.end();
         if (last != null) {
-            x.message(last);
+            exchange.message(last);
         }
     }
 

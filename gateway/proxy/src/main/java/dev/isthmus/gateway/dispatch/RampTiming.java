@@ -28,38 +28,38 @@ final class RampTiming implements Layer {
     }
 
     @Override
-    public void sending(Exchange x) {
-        RoutedCall routed = RoutedCall.in(x);
+    public void sending(Exchange exchange) {
+        RoutedCall routed = RoutedCall.in(exchange);
         if (routed != null && routed.policies().ramped()) {
-            ResponseTimer timer = x.get(TIMER);
+            ResponseTimer timer = exchange.get(TIMER);
             if (timer == null) {
                 timer = new ResponseTimer(nanoTime);
-                x.put(TIMER, timer);
+                exchange.put(TIMER, timer);
             }
             timer.sending();
         }
     }
 
     @Override
-    public void responding(Exchange x) {
-        ResponseTimer timer = x.get(TIMER);
+    public void responding(Exchange exchange) {
+        ResponseTimer timer = exchange.get(TIMER);
         if (timer != null) {
             timer.responded();
         }
     }
 
     @Override
-    public void targetEnded(Exchange x, @Nullable OipException failure) {
-        ResponseTimer timer = x.get(TIMER);
+    public void targetEnded(Exchange exchange, @Nullable OipException failure) {
+        ResponseTimer timer = exchange.get(TIMER);
         if (timer == null) {
             return;
         }
         timer.responded();
-        RoutedCall routed = RoutedCall.of(x);
+        RoutedCall routed = RoutedCall.of(exchange);
         Target target = routed.target();
         if (timer.isKnown() && target != null) {
             boolean failed = failure != null && Ramps.counts(failure.code());
-            TargetMeters.TargetMeter meter = TargetMetering.meter(x);
+            TargetMeters.TargetMeter meter = TargetMetering.meter(exchange);
             if (meter != null && !failed) {
                 meter.responded(timer.nanos());
             }

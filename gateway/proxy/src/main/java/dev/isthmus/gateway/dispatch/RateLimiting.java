@@ -17,21 +17,21 @@ final class RateLimiting implements Layer {
     }
 
     @Override
-    public @Nullable CompletableFuture<?> open(Exchange x) {
-        RoutedCall routed = RoutedCall.in(x);
+    public @Nullable CompletableFuture<?> open(Exchange exchange) {
+        RoutedCall routed = RoutedCall.in(exchange);
         RateLimits limits = routed == null ? null : routed.policies().limits();
         if (limits == null) {
             return null;
         }
-        RateLimits.Charge charge =
-                limits.request(x.call().client()::value, x.context().principal().name());
-        x.put(CHARGE, charge);
+        RateLimits.Charge charge = limits.request(
+                exchange.call().client()::value, exchange.context().principal().name());
+        exchange.put(CHARGE, charge);
         return charge.undecided();
     }
 
     @Override
-    public @Nullable CompletableFuture<?> sized(Exchange x, long length) {
-        RateLimits.Charge charge = x.get(CHARGE);
+    public @Nullable CompletableFuture<?> sized(Exchange exchange, long length) {
+        RateLimits.Charge charge = exchange.get(CHARGE);
         if (charge == null) {
             return null;
         }

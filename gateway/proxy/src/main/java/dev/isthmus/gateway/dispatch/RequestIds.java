@@ -28,13 +28,13 @@ final class RequestIds implements Layer {
     }
 
     @Override
-    public void began(Exchange x) {
-        String sent = x.context().headers().value(HEADER);
+    public void began(Exchange exchange) {
+        String sent = exchange.context().headers().value(HEADER);
         String id = sent != null && acceptable(sent) ? sent : HexIds.random128();
-        x.context().identified(id);
-        x.headers(Map.of(HEADER, id));
-        if (forwarded && x.isCall() && !id.equals(sent)) {
-            x.call(x.call().withHeader(HEADER, id));
+        exchange.context().identified(id);
+        exchange.headers(Map.of(HEADER, id));
+        if (forwarded && exchange.isCall() && !id.equals(sent)) {
+            exchange.call(exchange.call().withHeader(HEADER, id));
         }
     }
 

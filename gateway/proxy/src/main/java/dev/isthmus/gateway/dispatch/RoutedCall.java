@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 final class RoutedCall {
     private static final Slot<RoutedCall> SLOT = new Slot<>();
 
-    private final Exchange x;
+    private final Exchange exchange;
     private final Route route;
     private final ModelRef model;
     private final RoutePolicies policies;
@@ -36,23 +36,23 @@ final class RoutedCall {
     private ShadowCopies copies = ShadowCopies.NONE;
     private boolean copying;
 
-    RoutedCall(Exchange x, Route route, ModelRef model, RoutePolicies policies, AccessPolicy access) {
-        this.x = x;
+    RoutedCall(Exchange exchange, Route route, ModelRef model, RoutePolicies policies, AccessPolicy access) {
+        this.exchange = exchange;
         this.route = route;
         this.model = model;
         this.policies = policies;
         this.access = access;
-        x.put(SLOT, this);
+        exchange.put(SLOT, this);
     }
 
     /** That of an exchange; null if it is none of an inference. */
-    static @Nullable RoutedCall in(Exchange x) {
-        return x.get(SLOT);
+    static @Nullable RoutedCall in(Exchange exchange) {
+        return exchange.get(SLOT);
     }
 
     /** That of an inference. */
-    static RoutedCall of(Exchange x) {
-        return Objects.requireNonNull(x.get(SLOT));
+    static RoutedCall of(Exchange exchange) {
+        return Objects.requireNonNull(exchange.get(SLOT));
     }
 
     Route route() {
@@ -72,7 +72,7 @@ final class RoutedCall {
     /** What an upstream supports for this caller. */
     ServerFeatures features(Upstream upstream) {
         ServerFeatures features = upstream.peer();
-        return features.sharedMemory() && !access.allowsSharedMemory(x.context(), model)
+        return features.sharedMemory() && !access.allowsSharedMemory(exchange.context(), model)
                 ? features.withoutSharedMemory()
                 : features;
     }
@@ -86,20 +86,20 @@ final class RoutedCall {
     TargetSelection selectTarget(RequestAttributes attributes, @Nullable StreamSelections stream) {
         TargetSelection selection = route.pick(model, attributes, stream);
         target = selection.target();
-        x.targeted();
+        exchange.targeted();
         sentTo(selection.target());
         return selection;
     }
 
     /** The target has failed, and the fallback takes over. */
     void failedOver(OipException failure, Target fallback) {
-        x.endTarget(failure);
+        exchange.endTarget(failure);
         target = null;
         sentTo(fallback);
     }
 
     private void sentTo(Target chosen) {
-        x.context().sentTo(chosen.arm(), chosen.upstream().name(), chosen.model());
+        exchange.context().sentTo(chosen.arm(), chosen.upstream().name(), chosen.model());
     }
 
     boolean failedOver() {
@@ -128,7 +128,7 @@ final class RoutedCall {
 
     /** The request, which is of a kind that is never copied, is sent. */
     void sendingUncopied(Call call) {
-        x.sending();
+        exchange.sending();
         if (shadowed()) {
             copies = policies.shadows().begin(call, model, Objects.requireNonNull(target), RequestSource.NONE);
         }

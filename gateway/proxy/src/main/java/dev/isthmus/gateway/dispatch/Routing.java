@@ -30,17 +30,17 @@ final class Routing implements Layer {
     }
 
     @Override
-    public @Nullable CompletableFuture<?> open(Exchange x) {
-        Operation operation = x.call().operation();
+    public @Nullable CompletableFuture<?> open(Exchange exchange) {
+        Operation operation = exchange.call().operation();
         ModelRef model = operation.requestedModel();
         if (model != null) {
             Route route = routes.find(model);
-            if (x.stream() == null) {
-                x.context().routed(keys.of(route, model));
+            if (exchange.stream() == null) {
+                exchange.context().routed(keys.of(route, model));
             }
             if (operation instanceof Operation.Infer || operation instanceof Operation.Generate) {
                 Route required = RoutingTable.required(route, model);
-                new RoutedCall(x, required, model, policies.of(required), access);
+                new RoutedCall(exchange, required, model, policies.of(required), access);
             }
         }
         return null;

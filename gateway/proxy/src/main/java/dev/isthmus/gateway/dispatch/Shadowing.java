@@ -13,13 +13,13 @@ final class Shadowing implements Layer {
     }
 
     @Override
-    public void targetEnded(Exchange x, @Nullable OipException failure) {
-        finished(x);
+    public void targetEnded(Exchange exchange, @Nullable OipException failure) {
+        finished(exchange);
     }
 
     @Override
-    public void finished(Exchange x) {
-        RoutedCall routed = RoutedCall.in(x);
+    public void finished(Exchange exchange) {
+        RoutedCall routed = RoutedCall.in(exchange);
         if (routed != null) {
             routed.endCopies();
         }

@@ -15,16 +15,16 @@ final class TargetMetering implements Layer {
     }
 
     @Override
-    public void targetEnded(Exchange x, @Nullable OipException failure) {
-        TargetMeters.TargetMeter meter = meter(x);
+    public void targetEnded(Exchange exchange, @Nullable OipException failure) {
+        TargetMeters.TargetMeter meter = meter(exchange);
         if (meter != null) {
             meter.ended(failure == null ? null : failure.code());
         }
     }
 
     /** The meter of the chosen target; null if there is none. */
-    static TargetMeters.@Nullable TargetMeter meter(Exchange x) {
-        RoutedCall routed = RoutedCall.in(x);
+    static TargetMeters.@Nullable TargetMeter meter(Exchange exchange) {
+        RoutedCall routed = RoutedCall.in(exchange);
         Target target = routed == null ? null : routed.target();
         TargetMeters meters = routed == null ? null : routed.policies().targets();
         return target == null || meters == null ? null : meters.of(target.arm());

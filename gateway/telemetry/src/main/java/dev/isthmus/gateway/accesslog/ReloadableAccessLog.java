@@ -28,8 +28,8 @@ public final class ReloadableAccessLog extends Reloadable<AccessLogConfig, Acces
     }
 
     @Override
-    public void ended(Exchange x) {
-        CallContext call = x.context();
+    public void ended(Exchange exchange) {
+        CallContext call = exchange.context();
         AccessLog log = current();
         if (log != null && call.protocol() != null) {
             log.log(call);

@@ -110,8 +110,8 @@ public final class AccessMetrics implements Layer {
     }
 
     @Override
-    public void ended(Exchange x) {
-        CallContext call = x.context();
+    public void ended(Exchange exchange) {
+        CallContext call = exchange.context();
         Principal principal = call.principal();
         if (!principal.name().isEmpty()) {
             caller(principal.name()).ended(call);

@@ -96,24 +96,24 @@ public final class CallMetrics implements Layer {
     }
 
     @Override
-    public void began(Exchange x) {
-        ClientProtocol protocol = x.context().protocol();
+    public void began(Exchange exchange) {
+        ClientProtocol protocol = exchange.context().protocol();
         if (protocol != null) {
             active(protocol).increment();
         }
     }
 
     @Override
-    public void opened(Exchange x) {
-        CallContext call = x.context();
+    public void opened(Exchange exchange) {
+        CallContext call = exchange.context();
         if (call.protocol() != null) {
             route(call.route()).began();
         }
     }
 
     @Override
-    public void ended(Exchange x) {
-        CallContext call = x.context();
+    public void ended(Exchange exchange) {
+        CallContext call = exchange.context();
         ClientProtocol protocol = call.protocol();
         if (protocol == null) {
             return;

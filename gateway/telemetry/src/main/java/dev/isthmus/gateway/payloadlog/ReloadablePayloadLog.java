@@ -43,10 +43,10 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
 
     /** Shows the payloads of calls that are sampled to the log. */
     @Override
-    public @Nullable CompletableFuture<?> open(Exchange x) {
+    public @Nullable CompletableFuture<?> open(Exchange exchange) {
         PayloadLog log = current();
-        if (log != null && x.stream() == null) {
-            x.put(LOGGED, logged(log, x.call()));
+        if (log != null && exchange.stream() == null) {
+            exchange.put(LOGGED, logged(log, exchange.call()));
         }
         return null;
     }
@@ -65,24 +65,24 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
     }
 
     @Override
-    public void data(Exchange x, ByteBuf part) {
-        LoggedPayloads logged = x.get(LOGGED);
+    public void data(Exchange exchange, ByteBuf part) {
+        LoggedPayloads logged = exchange.get(LOGGED);
         if (logged != null) {
             logged.requested(part);
         }
     }
 
     @Override
-    public void complete(Exchange x) {
-        LoggedPayloads logged = x.get(LOGGED);
+    public void complete(Exchange exchange) {
+        LoggedPayloads logged = exchange.get(LOGGED);
         if (logged != null) {
             logged.requestComplete();
         }
     }
 
     @Override
-    public ReplyMessage message(Exchange x, ReplyMessage message) {
-        LoggedPayloads logged = x.get(LOGGED);
+    public ReplyMessage message(Exchange exchange, ReplyMessage message) {
+        LoggedPayloads logged = exchange.get(LOGGED);
         if (logged != null) {
             logged.responded(message);
         }
@@ -90,13 +90,13 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
     }
 
     @Override
-    public void finished(Exchange x) {
-        LoggedPayloads logged = x.get(LOGGED);
+    public void finished(Exchange exchange) {
+        LoggedPayloads logged = exchange.get(LOGGED);
         if (logged != null) {
             logged.ended(
-                    x.isCancelled()
+                    exchange.isCancelled()
                             ? new OipException(ErrorCode.CANCELLED, "the client cancelled the call")
-                            : x.failure());
+                            : exchange.failure());
         }
     }
 }

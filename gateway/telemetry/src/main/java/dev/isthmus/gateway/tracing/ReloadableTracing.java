@@ -45,8 +45,8 @@ public final class ReloadableTracing extends Reloadable<CallTracer.TracerSetting
     }
 
     @Override
-    public void began(Exchange x) {
-        CallContext call = x.context();
+    public void began(Exchange exchange) {
+        CallContext call = exchange.context();
         CallTracer tracer = current();
         if (tracer != null && call.protocol() != null) {
             call.traced(tracer.begin(call));
@@ -54,8 +54,8 @@ public final class ReloadableTracing extends Reloadable<CallTracer.TracerSetting
     }
 
     @Override
-    public void ended(Exchange x) {
-        CallContext call = x.context();
+    public void ended(Exchange exchange) {
+        CallContext call = exchange.context();
         if (call.span() instanceof RecordedSpan recorded) {
             recorded.ended(call);
         }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.explain.LayerExplanation;
 import dev.isthmus.gateway.settings.ConfigException;
@@ -23,6 +24,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -139,8 +141,7 @@ class ExampleLayerTest {
                         .setName("id")
                         .setDatatype("BYTES")
                         .addShape(1))
-                .addRawInputContents(
-                        com.google.protobuf.ByteString.copyFrom("\1\0\0\0" + "7", StandardCharsets.ISO_8859_1.name()))
+                .addRawInputContents(ByteString.copyFrom("\1\0\0\0" + "7", StandardCharsets.ISO_8859_1))
                 .build();
         ManagedChannel channel = NettyChannelBuilder.forTarget(TestGateways.address(gateway))
                 .usePlaintext()
@@ -151,7 +152,7 @@ class ExampleLayerTest {
             return ModelInferResponse.parseFrom(response)
                     .getRawOutputContents(0)
                     .asReadOnlyByteBuffer()
-                    .order(java.nio.ByteOrder.LITTLE_ENDIAN)
+                    .order(ByteOrder.LITTLE_ENDIAN)
                     .getLong();
         } finally {
             channel.shutdownNow();

@@ -23,7 +23,11 @@ public record FanOutResult(String what, List<ServerOutcome> outcomes) {
         outcomes = List.copyOf(outcomes);
     }
 
-    /** @param failure null if the server has done it */
+    /**
+     * What one server has made of it.
+     *
+     * @param failure null if the server has done it
+     */
     public record ServerOutcome(ServerId source, @Nullable OipException failure) {}
 
     /**

@@ -13,15 +13,22 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which route serves a path. */
 class AdminRoutesTest {
-    private static final Function<AdminRequest, AdminResponse> EXACT = request -> AdminResponse.json(200, Map.of());
-    private static final Function<AdminRequest, AdminResponse> BELOW = request -> AdminResponse.json(200, Map.of());
-    private static final Function<AdminRequest, AdminResponse> DEEPER = request -> AdminResponse.json(200, Map.of());
+    private static final Handler EXACT = new Handler("exact");
+    private static final Handler BELOW = new Handler("below");
+    private static final Handler DEEPER = new Handler("deeper");
 
     private final AdminRoutes routes = new AdminRoutes()
             .route("GET", "/ramps", EXACT)
             .route("GET", "/ramps/*", BELOW)
             .route("GET", "/ramps/saved/*", DEEPER)
             .route("POST", "/ramps/*", BELOW);
+
+    private record Handler(String name) implements Function<AdminRequest, AdminResponse> {
+        @Override
+        public AdminResponse apply(AdminRequest request) {
+            return AdminResponse.json(200, Map.of());
+        }
+    }
 
     private RouteMatch find(String path) {
         return Objects.requireNonNull(routes.find("GET", path), path);

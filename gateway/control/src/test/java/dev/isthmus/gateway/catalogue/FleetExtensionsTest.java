@@ -74,7 +74,11 @@ class FleetExtensionsTest {
 
     @SafeVarargs
     private static List<String> of(Set<String>... servers) {
-        return FleetExtensions.of(SELF, List.of(servers)).extensions();
+        List<Set<String>> all = new ArrayList<>();
+        for (Set<String> each : servers) {
+            all.add(each);
+        }
+        return FleetExtensions.of(SELF, all).extensions();
     }
 
     private static Set<String> recorded(String server, boolean sharedMemory) throws IOException {

@@ -313,11 +313,17 @@ public final class ProxyServer implements AutoCloseable {
         return listeners.addresses();
     }
 
-    /** Whether every server of every upstream is ready. */
-    public boolean ready() {
+    /** The servers of all upstreams that are checked. */
+    public List<ReplicaStatus> servers() {
         return current.upstreams().all().stream()
-                .allMatch(upstream -> !(upstream instanceof Cluster cluster)
-                        || cluster.members().stream().allMatch(ReplicaStatus::ready));
+                .filter(Cluster.class::isInstance)
+                .flatMap(cluster -> ((Cluster) cluster).members().stream())
+                .toList();
+    }
+
+    /** Whether every server was checked and is ready. */
+    public boolean ready() {
+        return servers().stream().allMatch(server -> server.checked() && server.ready());
     }
 
     /** Host and port of the first listener. */

@@ -167,7 +167,9 @@ class UpstreamTlsTest {
                         .contains("127.0.0.1:" + backPort() + " as ")
                         .contains(reason));
         assertThat(log.list).hasSizeLessThan(10);
-        assertThat(front().ready()).isFalse();
+        await().atMost(Duration.ofSeconds(20))
+                .until(() -> front().servers().stream().allMatch(server -> server.checked() && !server.ready()));
+        assertThat(front().servers()).isNotEmpty();
     }
 
     @ParameterizedTest

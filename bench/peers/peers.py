@@ -28,6 +28,10 @@ Roles:  grpc           gRPC in, gRPC upstream (raw_input_contents)
         rest-tls       rest with TLS 1.3 (l as rest-bin)
         handshake      one request per TLS 1.3 connection; full handshakes, and resumed ones
 Latency is not measured over TLS.
+
+With --paired N all targets are alive at once and each cell is measured in rounds, in each of which every target has its turn, in
+random order. --connections measures s with so many open connections (at most LOADED of them send, the others are idle), --half
+the latency of all targets at half of what the slowest of them serves, --threads gives each target so many threads and cores.
 """
 import argparse
 import contextlib
@@ -37,11 +41,13 @@ import math
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
 import ssl
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -73,6 +79,8 @@ ROLE_WORKLOADS = {
 }
 HANDSHAKES = {"full": "-new", "resumed": "-reuse"}   # workload -> option of openssl s_time
 HANDSHAKE_CLIENTS = 4
+LOADED = 100   # connections that send requests, of more
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\4" + bytes(5)   # of HTTP/2, with an empty SETTINGS
 TLS_ROLES = ("grpc-tls", "rest-tls", "handshake")
 CIPHER = "TLS_AES_128_GCM_SHA256"
 SLOW = {"transcode"}
@@ -158,6 +166,22 @@ def make_certificate(folder):
         file.chmod(0o600)
 
 
+@contextlib.contextmanager
+def idle_connections(port, count, head):
+    """So many connections, each of which has sent this much. They are reset in the end, which leaves no state in the kernel."""
+    opened = []
+    try:
+        for _ in range(count):
+            connection = socket.create_connection(("127.0.0.1", port), 20)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(head)
+            opened.append(connection)
+        yield
+    finally:
+        for connection in opened:
+            connection.close()
+
+
 class Bench:
     def __init__(self, args):
         self.args = args
@@ -166,7 +190,11 @@ class Bench:
         self.run_dir.mkdir(parents=True, exist_ok=True)
         self.tools = json.loads(Path(args.tools).read_text()) if args.tools else {}
         make_certificate(self.run_dir)
-        self.values = {"@STUB@": args.stub_port, "@RUN@": self.run_dir}
+        self.values = {"@STUB@": args.stub_port, "@RUN@": self.run_dir, "@THREADS@": args.threads}
+        self.proxy_cores = f"0-{args.threads - 1}" if args.threads > 1 else str(args.proxy_core)
+        self.load_cores = self.proxy_cores if args.threads > 1 else str(args.load_core)
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"),
                               ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None), ("LAYERS", None)):
             self.values[f"@{name}@"] = self.tools.get(name) or (shutil.which(default) if default else "") or ""
@@ -205,7 +233,7 @@ class Bench:
 
     def start_stub(self):
         stub = Path(self.values["@STUBS@"]) / "oip-stub"
-        process = subprocess.Popen(self.pinned(self.args.load_core, [str(stub), f"127.0.0.1:{self.args.stub_port}"]))
+        process = subprocess.Popen(self.pinned(self.load_cores, [str(stub), f"127.0.0.1:{self.args.stub_port}"]))
         if not wait_port(self.args.stub_port):
             sys.exit("the stub does not listen")
         return process
@@ -235,7 +263,7 @@ class Bench:
         command = [fill(c, values) for c in target["command"]]
         env = dict(os.environ, **{k: fill(v, values) for k, v in target.get("env", {}).items()})
         log = open(self.run_dir / f"{name}.log", "ab")
-        process = subprocess.Popen(self.pinned(self.args.proxy_core, command), env=env, stdout=log, stderr=log,
+        process = subprocess.Popen(self.pinned(self.proxy_cores, command), env=env, stdout=log, stderr=log,
                                    start_new_session=True)
         try:
             if not all(wait_port(p) for p in ports):
@@ -340,7 +368,7 @@ class Bench:
         """Connections that are opened, get one response and are closed, with full handshakes or resumed ones."""
         port = int(fill(str(target["ports"]["handshake"]), self.values))
         # -www: tickets of TLS 1.3 follow the handshake, and s_time reads them with the response.
-        command = self.pinned(self.args.load_core, [
+        command = self.pinned(self.load_cores, [
             "openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-tls1_3", "-ciphersuites", CIPHER,
             HANDSHAKES[workload], "-www", "/", "-time", str(seconds)])
         before, begin = cpu_seconds(pids), time.time()
@@ -362,9 +390,15 @@ class Bench:
             result["suspect"] = f"{resumed} of {done} sessions resumed"
         return result
 
-    def saturate(self, target, role, workload, pids, expected, seconds):
+    def saturate(self, target, role, workload, pids, expected, seconds, opened=None):
+        """Loads a cell in a closed loop, over its usual number of connections or with so many open ones."""
         if role == "handshake":
             return self.handshakes(target, workload, pids, seconds)
+        if opened and opened > LOADED:
+            port = int(fill(str(target["ports"][role]), self.values))
+            head = PREFACE if role.startswith("grpc") else f"GET /v2/health/live HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+            with idle_connections(port, opened - LOADED, head):
+                return self.saturate(target, role, workload, pids, expected, seconds, LOADED)
         protocol, path, file, headers = self.request(target, role, workload)
         port = int(fill(str(target["ports"][role]), self.values))
         _, connections, streams, _ = WORKLOADS[workload]
@@ -373,6 +407,8 @@ class Bench:
             streams = streams * 4 if workload in ("s", "e") else 1
         else:
             connections, streams = (connections * 2 if workload in ("s", "e") else connections), 1
+        if opened:
+            connections, streams = opened, streams if opened == 1 else 1
         command = ["h2load", "-t", "1", "-c", str(connections), "-m", str(streams), "-D", str(seconds), "-d", str(file),
                    "-w", "24", "-W", "26"]
         if protocol == "h1":
@@ -383,7 +419,7 @@ class Bench:
             command += [f"--tls13-ciphers={CIPHER}", "--groups=X25519"]
         command.append(f"{'https' if role in TLS_ROLES else 'http'}://127.0.0.1:{port}{path}")
         before = cpu_seconds(pids)
-        out = subprocess.run(self.pinned(self.args.load_core, command), capture_output=True, text=True, timeout=seconds + 30).stdout
+        out = subprocess.run(self.pinned(self.load_cores, command), capture_output=True, text=True, timeout=seconds + 30).stdout
         cpu = cpu_seconds(pids) - before
         rate = re.search(r"finished in ([\d.]+)(ms|s), ([\d.]+) req/s", out)
         counts = re.search(r"(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored", out)
@@ -403,15 +439,15 @@ class Bench:
             result["suspect"] = f"mean answer {mean_body:.0f} bytes, expected {expected}"
         return result
 
-    def pace(self, target, role, workload, expected):
+    def pace(self, target, role, workload, expected, rate=None, connections=1):
+        """Latencies at this rate, or at the workload's."""
         protocol, path, file, headers = self.request(target, role, workload)
         port = int(fill(str(target["ports"][role]), self.values))
-        rate = WORKLOADS[workload][3]
-        if role not in SLOW:
-            rate = FLAT_RATE.get(workload, rate)
+        if rate is None:
+            rate = WORKLOADS[workload][3] if role in SLOW else FLAT_RATE.get(workload, WORKLOADS[workload][3])
         command = [str(Path(self.values["@STUBS@"]) / "oip-pace"), protocol, f"127.0.0.1:{port}", path, str(file), str(rate),
-                   str(self.args.lat), str(expected)] + [f"{k}:{v}" for k, v in headers.items()]
-        done = subprocess.run(self.pinned(self.args.load_core, command), capture_output=True, text=True, timeout=self.args.lat * 4 + 30)
+                   str(self.args.lat), str(expected), str(connections)] + [f"{k}:{v}" for k, v in headers.items()]
+        done = subprocess.run(self.pinned(self.load_cores, command), capture_output=True, text=True, timeout=self.args.lat * 4 + 30)
         bad = re.search(r"bad (\d+)", done.stderr)
         return rate, [float(v) for v in done.stdout.split()], int(bad.group(1)) if bad else -1
 
@@ -524,15 +560,32 @@ class Bench:
             if isinstance(answer, str):
                 sys.exit(f"peers: {role} {workload} {name}: {answer}")
             self.saturate(self.targets[name], role, workload, pids[name], answer, max(self.args.warm, self.targets[name].get("warm", 0)))
-        cell = self.results.setdefault(role, {}).setdefault(workload, {name: {"sat": []} for name in expected})
-        for _ in range(self.args.paired):
-            turns = list(expected)
-            order.shuffle(turns)
-            for name in turns:
-                row = self.saturate(self.targets[name], role, workload, pids[name], expected[name], self.args.sat)
+        counts = self.args.connections if self.args.connections and workload == "s" and role not in TLS_ROLES else [None]
+        for count in counts:
+            label = f"{workload}, {count} connections" if count else workload
+            cell = self.results.setdefault(role, {}).setdefault(label, {name: {"sat": []} for name in expected})
+            for name in self.turns(expected, order, self.args.paired):
+                row = self.saturate(self.targets[name], role, workload, pids[name], expected[name], self.args.sat, count)
                 cell[name]["sat"].append(dict(row, start=repeat))
-        medians = [f"{name} {span([statistics.median(started(cell[name], repeat))])}" for name in expected]
-        print(f"{role} {workload}: {', '.join(medians)}", flush=True)
+            medians = [f"{name} {span([statistics.median(started(cell[name], repeat))])}" for name in expected]
+            print(f"{role} {label}: {', '.join(medians)}", flush=True)
+        if self.args.half and role not in TLS_ROLES and counts == [None]:
+            self.half(role, workload, cell, expected, order)
+
+    def turns(self, names, order, rounds):
+        """Each name in every round, in an order that changes."""
+        for _ in range(rounds):
+            turns = list(names)
+            order.shuffle(turns)
+            yield from turns
+
+    def half(self, role, workload, cell, expected, order):
+        """The latencies of all targets at half of what the slowest of them serves."""
+        rate = int(min(statistics.median(r["rps"] for r in cell[name]["sat"]) for name in expected) / 2)
+        connections = 8 if workload in ("s", "e") else WORKLOADS[workload][1]
+        for name in self.turns(expected, order, max(3, self.args.paired // 3)):
+            _, values, bad = self.pace(self.targets[name], role, workload, expected[name], rate, connections)
+            cell[name].setdefault("half", []).append({"rate": rate, "p99": percentile(values, .99), "bad": bad})
 
     def save(self):
         Path(self.args.out).write_text(json.dumps({"args": vars(self.args), "idle_rss_mb": self.idle, "results": self.results}))
@@ -662,9 +715,36 @@ def paired_rows(role, workload, cell):
     return rows
 
 
+def half_rows(results):
+    """One row per cell and target: the latency at half of what the slowest target serves."""
+    lines = ["\nThe 99th percentile of latency at half of what the slowest target serves: median of the turns, minimum and maximum.\n",
+             "| path | target | requests/s | p99 | bad responses |", "|---|---|---|---|---|"]
+    for role, workloads in results.items():
+        for workload, cell in workloads.items():
+            for name, runs in ((name, row["half"]) for name, row in cell.items() if row.get("half")):
+                p99 = [run["p99"] for run in runs]
+                lines.append(f"| {role} {workload} | {name} | {runs[0]['rate']} | {span([statistics.median(p99)])} ({span(p99)}) "
+                             f"| {sum(run['bad'] for run in runs)} |")
+    return lines if len(lines) > 3 else []
+
+
+def growth_rows(results):
+    """One row per role and target: the cost with more connections as a share of that with the first number of them."""
+    lines = []
+    for role, workloads in results.items():
+        cells = {workload: cell for workload, cell in workloads.items() if "connections" in workload}
+        if len(cells) > 1:
+            first = next(iter(cells.values()))
+            lines += [f"\nCPU time per request with more connections, as a share of that of the first column ({role} s).\n",
+                      "| target | " + " | ".join(workload.removeprefix("s, ") for workload in cells) + " |", "|---|" + "---|" * len(cells)]
+            lines += [f"| {name} | " + " | ".join(f"{statistics.median(cpu(cell[name])) / statistics.median(cpu(first[name])):.2f}"
+                                                  for cell in cells.values()) + " |" for name in first]
+    return lines
+
+
 def paired_report(results):
-    return "\n".join([PAIRED_HEAD, *(row for role, workloads in results.items() for workload, cell in workloads.items()
-                                     for row in paired_rows(role, workload, cell))])
+    rows = [row for role, workloads in results.items() for workload, cell in workloads.items() for row in paired_rows(role, workload, cell)]
+    return "\n".join([PAIRED_HEAD, *rows, *half_rows(results), *growth_rows(results)])
 
 
 def tls_ratios(results):
@@ -759,6 +839,9 @@ def main():
     p.add_argument("--nice", type=int, default=0, help="niceness of everything measured (negative needs rights)")
     p.add_argument("--repeats", type=int, default=3)
     p.add_argument("--paired", type=int, metavar="ROUNDS", help="all targets alive at once, by turns in rounds of --sat seconds; only CPU time")
+    p.add_argument("--connections", type=int, nargs="+", help="with --paired: s with so many open connections, 1 100 9900 for instance")
+    p.add_argument("--half", action="store_true", help="with --paired: latencies at half of what the slowest target serves")
+    p.add_argument("--threads", type=int, default=1, help="threads and cores of each target; more than one shares them with the load")
     p.add_argument("--warm", type=int, default=1)
     p.add_argument("--sat", type=int, default=3)
     p.add_argument("--lat", type=int, default=3)

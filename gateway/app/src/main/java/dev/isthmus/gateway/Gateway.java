@@ -341,6 +341,11 @@ public final class Gateway implements AutoCloseable {
         return current.ready();
     }
 
+    /** Whether it serves a call right now, or stops. Cheap and thread-safe. */
+    public boolean isServing() {
+        return resources.telemetry().calls().inFlight() > 0 || state.isStopping();
+    }
+
     private synchronized void stopAccepting() {
         listeners.close();
         // Connections accepted last are set up in tasks.

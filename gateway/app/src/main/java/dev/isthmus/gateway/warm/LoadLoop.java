@@ -41,16 +41,16 @@ final class LoadLoop {
     }
 
     /**
-     * Sends the requests and waits for the responses, or until the timeout.
+     * Sends the requests and waits for the responses, until the timeout, or until it must pause.
      *
      * @param nanos the timeout; 0 or less to skip the run
      * @return the number of responses, or 0 on timeout
      */
-    int run(EventLoop loop, long nanos) throws Exception {
-        if (nanos <= 0) {
+    int run(EventLoop loop, long nanos, Pacing pacing) throws Exception {
+        if (nanos <= 0 || pacing.pauses()) {
             return 0;
         }
-        LoadRound round = new LoadRound(loop);
+        LoadRound round = new LoadRound(loop, pacing);
         loop.execute(round::begin);
         try {
             return round.ended.get(nanos, TimeUnit.NANOSECONDS);
@@ -64,11 +64,14 @@ final class LoadLoop {
     private final class LoadRound {
         private final CompletableFuture<Integer> ended = new CompletableFuture<>();
         private final EventLoop loop;
+        private final Pacing pacing;
         private int remaining = times;
         private int inFlight;
+        private int sent;
 
-        LoadRound(EventLoop loop) {
+        LoadRound(EventLoop loop, Pacing pacing) {
             this.loop = loop;
+            this.pacing = pacing;
         }
 
         void begin() {
@@ -82,13 +85,15 @@ final class LoadLoop {
         }
 
         void next() {
-            if (remaining == 0) {
+            if (remaining == 0 || pacing.pauses()) {
+                remaining = 0;
                 if (inFlight == 0) {
-                    ended.complete(times);
+                    ended.complete(sent);
                 }
                 return;
             }
             remaining--;
+            sent++;
             inFlight++;
             Call call = new Call(
                     new Operation.Infer(model, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false),

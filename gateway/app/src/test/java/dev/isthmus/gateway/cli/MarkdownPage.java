@@ -71,6 +71,15 @@ record MarkdownPage(String name, List<String> lines, List<Block> blocks) {
         return pages;
     }
 
+    /** What the changelog says of the next release: earlier ones name what there was then. */
+    static MarkdownPage nextRelease() throws IOException {
+        List<String> lines = Files.readAllLines(ROOT.resolve("CHANGELOG.md"));
+        int begin = lines.indexOf("## Unreleased");
+        List<String> next = lines.subList(begin + 1, lines.size());
+        next = next.stream().takeWhile(line -> !line.startsWith("## ")).toList();
+        return new MarkdownPage("CHANGELOG.md, Unreleased", next, List.of());
+    }
+
     private static List<Block> blocks(List<String> lines) {
         List<Block> blocks = new ArrayList<>();
         for (int i = 0; i < lines.size(); i++) {

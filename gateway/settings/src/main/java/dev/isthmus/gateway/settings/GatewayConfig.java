@@ -321,7 +321,7 @@ public record GatewayConfig(
             @Default("30s")
             Duration warmUp,
 
-            @Doc("Maximum checks of models per second, to all servers together. With more models on servers each is "
+            @Doc("Maximum checks of models per second, to all servers together. Beyond this rate, models are "
                     + "checked less often than its upstream's checks.interval. First checks do not count.")
             @Range(min = 1, max = 1_000_000)
             @Default("500")

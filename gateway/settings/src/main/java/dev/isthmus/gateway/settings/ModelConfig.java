@@ -48,7 +48,7 @@ public record ModelConfig(
 
         @Doc("Rate limits.") List<Rate> rates,
 
-        @Doc("Timeout of one call with all its tries, where the client sets no deadline.") @Nullable
+        @Doc("Timeout of one call with all its attempts, if the client sets no deadline.") @Nullable
         Duration timeout,
 
         @Doc("How many replicas must be ready; default: health.model_ready.") @Nullable
@@ -262,7 +262,7 @@ public record ModelConfig(
             @Doc("Bytes of request bodies per second. None: no limit.") @Size @Nullable
             Integer bytesPerSecond,
 
-            @Doc("Burst, as the time in which the rate would bring it.") @Default("1s")
+            @Doc("Bucket size, in seconds of the rate.") @Default("1s")
             Duration burst) {
         /** No limit. */
         public static final Rate DEFAULT = DefaultValues.of(Rate.class);

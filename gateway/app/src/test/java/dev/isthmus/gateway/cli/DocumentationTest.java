@@ -40,9 +40,9 @@ class DocumentationTest {
     /** The blocks that are not run, each with its reason: to add one is a decision. */
     private static final List<String> NOT_RUN = List.of(
             "README.md: takes minutes",
-            "docs/explanation/faults.md: takes minutes",
-            "docs/explanation/faults.md: takes minutes",
-            "docs/explanation/faults.md: takes minutes",
+            "docs/internals/faults.md: takes minutes",
+            "docs/internals/faults.md: takes minutes",
+            "docs/internals/faults.md: takes minutes",
             "docs/explanation/local-backend.md: builds with the GPU profile",
             "docs/explanation/local-backend.md: takes minutes",
             "docs/explanation/local-backend.md: takes minutes",

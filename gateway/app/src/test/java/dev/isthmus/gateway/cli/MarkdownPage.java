@@ -63,6 +63,19 @@ record MarkdownPage(String name, List<String> lines, List<Block> blocks) {
         try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
             docs.filter(each -> each.toString().endsWith(".md")).sorted().forEach(files::add);
         }
+        return pages(files);
+    }
+
+    /** The pages for users, and others that link to them. */
+    static List<MarkdownPage> inRepository() throws IOException {
+        List<MarkdownPage> pages = new ArrayList<>(all());
+        pages.addAll(pages(Stream.of("CHANGELOG.md", "bench/NOTES.md", "conformance/README.md")
+                .map(ROOT::resolve)
+                .toList()));
+        return pages;
+    }
+
+    private static List<MarkdownPage> pages(List<Path> files) throws IOException {
         List<MarkdownPage> pages = new ArrayList<>();
         for (Path file : files) {
             List<String> lines = Files.readAllLines(file);

@@ -237,6 +237,17 @@ class DocumentationTest {
         }
     }
 
+    @Test
+    void guides_endWithWhatCanGoWrong() throws IOException {
+        assertThat(MarkdownPage.all())
+                .filteredOn(page -> page.name().startsWith("docs/guides/"))
+                .isNotEmpty()
+                .allSatisfy(page -> assertThat(page.lines())
+                        .as(page.name())
+                        .filteredOn(line -> line.startsWith("## "))
+                        .endsWith("## What can go wrong"));
+    }
+
     /** Every page is linked from another page. */
     @Test
     void pages_areInTheIndex() throws IOException {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /** The configuration of the gateway, read at start and at each reload. */
 @Doc("Configuration of Isthmus.")
 public record GatewayConfig(
-        @Doc("Addresses that take REST and gRPC.") @NotEmpty List<Listener> listeners,
+        @Doc("Addresses that serve REST and gRPC.") @NotEmpty List<Listener> listeners,
 
         @Doc("Address for operators: metrics, state, reloads. Off by default.") @Nullable
         Admin admin,
@@ -289,7 +289,7 @@ public record GatewayConfig(
             @Doc("Body of health responses.") @Default("json")
             HealthBody healthBody,
 
-            @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load "
+            @Doc("HTTP status of 'not ready': 400, as in the protocol and Triton, or 503, as load "
                     + "balancers expect.")
             @OneOf({400, 503})
             @Default("400")

@@ -204,7 +204,7 @@ public record UpstreamConfig(
             @Doc("Maximum number of retries after the first attempt. 0: none.") @Range(max = 10) @Default("1")
             int retries,
 
-            @Doc("unsent: the server has not begun the request; unavailable: it answered 503; lost: the "
+            @Doc("unsent: the server has not begun the request; unavailable: it responded 503; lost: the "
                     + "connection was lost before a response, so the request may run twice; "
                     + "timeout: the attempt timed "
                     + "out, with the same risk.")
@@ -214,8 +214,8 @@ public record UpstreamConfig(
             @Doc("Retry budget: retries as a share of calls.") @Share @Default("20%")
             double budget,
 
-            @Doc("Largest request that is kept for a retry. Larger tensors pass to gRPC servers as they arrive, "
-                    + "and are retried only if no server has taken any part.")
+            @Doc("Largest request that is kept for a retry. Larger requests are streamed to gRPC servers, "
+                    + "and are retried only if no server has received any part.")
             @Size
             @Default("4MiB")
             int maxBody) {

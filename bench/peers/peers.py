@@ -592,7 +592,7 @@ class Bench:
 
 
 # Maximum CPU time of Isthmus per request in microseconds, and Envoy's on the machine where the goal was set
-# (docs/explanation/performance.md).
+# (bench/NOTES.md).
 GOALS = {
     ("grpc", "s"): (20, 50), ("grpc", "e"): (25, 50), ("grpc", "m9"): (450, 490), ("grpc", "l"): (25_000, 28_000),
     ("rest", "s"): (25, 54), ("transcode-bin", "m9"): (550, 470), ("transcode", "s"): (40, 96),

@@ -1,4 +1,4 @@
-/** Microbenchmarks. The command is in docs/explanation/performance.md. */
+/** Microbenchmarks. The commands are in bench/NOTES.md and docs/explanation/performance.md. */
 @NullMarked
 package dev.isthmus.bench;
 

@@ -86,7 +86,7 @@ public final class Faults implements Callable<Integer> {
             paramLabel = "SCENARIO",
             description =
                     "kill, kill-default, stop, stop-default, reload, broken, storm, split, drain, rolling, drain-upstream,"
-                            + " drain-upstream-rest, certificates, pods, attacks, or an attack by its name (docs/explanation/faults.md); all by default.")
+                            + " drain-upstream-rest, certificates, pods, attacks, or an attack by its name (docs/internals/faults.md); all by default.")
     private List<String> names = List.of();
 
     /**

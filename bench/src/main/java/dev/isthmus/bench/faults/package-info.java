@@ -1,7 +1,7 @@
 /**
  * Faults under load: the outcome of requests while upstream servers die, hang or fail, or while the configuration
  * changes; and attacks. Each part runs in its own process, on loopback. Commands and figures are explained in
- * docs/explanation/faults.md. Microbenchmarks do not belong here.
+ * docs/internals/faults.md. Microbenchmarks do not belong here.
  */
 @NullMarked
 package dev.isthmus.bench.faults;

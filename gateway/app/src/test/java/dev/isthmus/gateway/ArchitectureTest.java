@@ -38,7 +38,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The dependency rules of docs/explanation/architecture.md. */
+/** The dependency rules of docs/internals/architecture.md. */
 class ArchitectureTest {
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
@@ -302,10 +302,10 @@ class ArchitectureTest {
         assertThat(types).isEmpty();
     }
 
-    /** Every package is listed in docs/explanation/architecture.md. */
+    /** Every package is listed in docs/internals/architecture.md. */
     @Test
     void packages_areOnTheMap() throws IOException {
-        String map = Files.readString(ROOT.resolve("docs/explanation/architecture.md"));
+        String map = Files.readString(ROOT.resolve("docs/internals/architecture.md"));
         assertThat(CLASSES.stream()
                         .map(JavaClass::getPackageName)
                         .filter(name ->

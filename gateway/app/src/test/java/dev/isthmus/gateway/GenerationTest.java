@@ -153,7 +153,7 @@ class GenerationTest {
         }
     }
 
-    /** docs/explanation/architecture.md lists them in this order. */
+    /** docs/internals/architecture.md lists them in this order. */
     @Test
     void layers_areOnThePage() throws Exception {
         GatewayConfig all = TestConfigs.with(
@@ -173,7 +173,7 @@ class GenerationTest {
                                                         "shadow", List.of(ModelConfig.ShadowConfig.DEFAULT),
                                                         "ramp", ModelConfig.RampConfig.DEFAULT)))));
         String page =
-                Files.readString(Path.of(System.getProperty("isthmus.root", ".."), "docs/explanation/architecture.md"));
+                Files.readString(Path.of(System.getProperty("isthmus.root", ".."), "docs/internals/architecture.md"));
         String section = page.substring(page.indexOf("### Layers"), page.indexOf("## Key types"));
         assertThat(Pattern.compile("(?m)^\\| `([a-z_]+)` \\|")
                         .matcher(section)

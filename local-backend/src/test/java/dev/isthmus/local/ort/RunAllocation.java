@@ -15,7 +15,7 @@ import java.util.concurrent.FutureTask;
 
 /**
  * Measures the heap allocation and the time of a run on one thread: of the embedded model "digits" with batch 1, and of
- * models with and without preallocated outputs. Not a test; the figures are in docs/explanation/local-backend.md.
+ * models with and without preallocated outputs. Not a test; the figures are in docs/internals/local-backend.md.
  */
 final class RunAllocation {
     private static final int WARM_UP = 50_000;

@@ -32,7 +32,8 @@ import org.junit.jupiter.api.io.TempDir;
  * links resolve. A block that cannot be run says why in a comment above it, and is listed here.
  */
 class DocumentationTest {
-    private static final Set<String> DATA = Set.of("json", "text", "pbtxt");
+    /** Not run here; {@code PythonGuideTest} runs programs, because they need a client. */
+    private static final Set<String> DATA = Set.of("json", "text", "pbtxt", "python");
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
     private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*[a-z]Test)\\b");
     private static final Pattern PLAIN_PATH = Pattern.compile("docs/[a-z/-]+\\.md");
@@ -40,12 +41,6 @@ class DocumentationTest {
     /** The blocks that are not run, each with its reason: to add one is a decision. */
     private static final List<String> NOT_RUN = List.of(
             "README.md: takes minutes",
-            "docs/explanation/faults.md: takes minutes",
-            "docs/explanation/faults.md: takes minutes",
-            "docs/explanation/faults.md: takes minutes",
-            "docs/explanation/local-backend.md: builds with the GPU profile",
-            "docs/explanation/local-backend.md: takes minutes",
-            "docs/explanation/local-backend.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
@@ -70,12 +65,17 @@ class DocumentationTest {
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/layers.md: builds",
             "docs/guides/layers.md: needs the jar",
-            "docs/guides/operating.md: needs Kubernetes",
-            "docs/guides/operating.md: needs a token file",
-            "docs/guides/operating.md: needs a token file",
-            "docs/guides/tls.md: needs Kubernetes");
+            "docs/guides/logs.md: needs a token file",
+            "docs/guides/logs.md: needs a token file",
+            "docs/guides/shutdown.md: needs Kubernetes",
+            "docs/guides/tls.md: needs Kubernetes",
+            "docs/internals/faults.md: takes minutes",
+            "docs/internals/faults.md: takes minutes",
+            "docs/internals/faults.md: takes minutes",
+            "docs/internals/local-backend.md: takes minutes",
+            "docs/reference/local-backend.md: builds with the GPU profile");
 
-    /** Has the folder {@code tls} of the pages' configurations. */
+    /** Has the folders of the pages' configurations: {@code tls}, and the models that come with the gateway. */
     @TempDir
     static Path files = Path.of("");
 
@@ -93,6 +93,7 @@ class DocumentationTest {
         Files.copy(authority.ca(), folder.resolve("collector-ca.pem"));
         Files.copy(folder.resolve("client.key"), folder.resolve("collector.key"), COPY_ATTRIBUTES);
         Files.move(authority.revoke(), folder.resolve("clients.crl"));
+        Files.createSymbolicLink(files.resolve("local-backend"), MarkdownPage.ROOT.resolve("local-backend"));
     }
 
     @TestFactory
@@ -178,7 +179,7 @@ class DocumentationTest {
     @Test
     void links_leadSomewhere() throws IOException {
         List<String> dead = new ArrayList<>();
-        for (MarkdownPage page : MarkdownPage.all()) {
+        for (MarkdownPage page : MarkdownPage.inRepository()) {
             Matcher links = LINK.matcher(String.join("\n", page.lines()));
             while (links.find()) {
                 String link = links.group(1);
@@ -234,6 +235,17 @@ class DocumentationTest {
                 assertThat(tests).as(page.name()).contains(names.group(1));
             }
         }
+    }
+
+    @Test
+    void guides_endWithWhatCanGoWrong() throws IOException {
+        assertThat(MarkdownPage.all())
+                .filteredOn(page -> page.name().startsWith("docs/guides/"))
+                .isNotEmpty()
+                .allSatisfy(page -> assertThat(page.lines())
+                        .as(page.name())
+                        .filteredOn(line -> line.startsWith("## "))
+                        .endsWith("## What can go wrong"));
     }
 
     /** Every page is linked from another page. */

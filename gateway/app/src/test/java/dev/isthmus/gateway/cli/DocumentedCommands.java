@@ -92,6 +92,9 @@ final class DocumentedCommands implements AutoCloseable {
         if (served != null && argument.endsWith("//" + DATA_ADDRESS)) {
             return "http://127.0.0.1:" + served.addresses().get(0).getPort();
         }
+        if (served != null && argument.endsWith("//" + ADMIN_ADDRESS)) {
+            return "http://127.0.0.1:" + served.adminAddress().orElseThrow().getPort();
+        }
         return argument.endsWith(".yaml") || argument.endsWith(".jsonl") || argument.endsWith(".json")
                 ? folder.resolve(argument).toString()
                 : argument;

@@ -63,12 +63,34 @@ record MarkdownPage(String name, List<String> lines, List<Block> blocks) {
         try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
             docs.filter(each -> each.toString().endsWith(".md")).sorted().forEach(files::add);
         }
+        return pages(files);
+    }
+
+    /** The pages for users, and others that link to them. */
+    static List<MarkdownPage> inRepository() throws IOException {
+        List<MarkdownPage> pages = new ArrayList<>(all());
+        pages.addAll(pages(Stream.of("CHANGELOG.md", "bench/NOTES.md", "conformance/README.md")
+                .map(ROOT::resolve)
+                .toList()));
+        return pages;
+    }
+
+    private static List<MarkdownPage> pages(List<Path> files) throws IOException {
         List<MarkdownPage> pages = new ArrayList<>();
         for (Path file : files) {
             List<String> lines = Files.readAllLines(file);
             pages.add(new MarkdownPage(ROOT.relativize(file).toString(), lines, blocks(lines)));
         }
         return pages;
+    }
+
+    /** What the changelog says of the next release: earlier ones name what there was then. */
+    static MarkdownPage nextRelease() throws IOException {
+        List<String> lines = Files.readAllLines(ROOT.resolve("CHANGELOG.md"));
+        int begin = lines.indexOf("## Unreleased");
+        List<String> next = lines.subList(begin + 1, lines.size());
+        next = next.stream().takeWhile(line -> !line.startsWith("## ")).toList();
+        return new MarkdownPage("CHANGELOG.md, Unreleased", next, List.of());
     }
 
     private static List<Block> blocks(List<String> lines) {

@@ -13,7 +13,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.regex.MatchResult;
@@ -24,19 +26,22 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What the prose of README.md and docs names in backticks exists: keys of the configuration, metrics, commands with
- * their operands and options, and paths. Blocks are checked by {@link DocumentationTest}.
+ * What the prose of README.md, docs and the changelog's next release names in backticks exists: keys of the
+ * configuration, metrics with their labels, commands with their operands and options, paths, and files. Blocks are
+ * checked by {@link DocumentationTest}.
  */
 class ProseTest {
     private static final Pattern SPAN = Pattern.compile("`([^`]+)`");
     private static final Pattern METRIC = Pattern.compile("isthmus_[a-z0-9_]+");
+    private static final Pattern LABELS = Pattern.compile("(isthmus_[a-z0-9_]+)\\{([^}]+)}");
+    private static final Pattern LABEL = Pattern.compile("(\\w+)(?:!?=~?\"([^\"]*)\")?");
     private static final Pattern HEADING = Pattern.compile("### `([\\w.\\[\\]]+)`");
     private static final Pattern ROW = Pattern.compile("\\| `([a-z0-9_]+)` \\|.*");
     private static final Pattern PATH = Pattern.compile("(?:(?:GET|POST) )?(/[^ ?]*)(?:\\?.*)?");
     /** Of file systems, and /dev. */
     private static final Pattern FILE = Pattern.compile("/(dev|etc|opt|proc|run|tmp|usr|var)(/.*)?");
 
-    private static final Pattern DOTTED = Pattern.compile("[a-z][a-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*)+");
+    private static final Pattern DOTTED = Pattern.compile("[a-z][a-z0-9_]*(\\[])?(\\.[A-Za-z][A-Za-z0-9_]*(\\[])?)+");
     private static final Pattern WORD = Pattern.compile("[a-z0-9]+(_[a-z0-9]+)+");
     /** Names of other programs. */
     private static final Set<String> FOREIGN =
@@ -59,7 +64,9 @@ class ProseTest {
 
     private static List<Span> spans() throws IOException {
         List<Span> spans = new ArrayList<>();
-        for (MarkdownPage page : MarkdownPage.all()) {
+        List<MarkdownPage> pages = new ArrayList<>(MarkdownPage.all());
+        pages.add(MarkdownPage.nextRelease());
+        for (MarkdownPage page : pages) {
             boolean block = false;
             for (int i = 0; i < page.lines().size(); i++) {
                 String line = page.lines().get(i);
@@ -120,6 +127,40 @@ class ProseTest {
                         .results()
                         .allMatch(name -> metrics.contains(name.group())
                                 || metrics.contains(name.group().replaceFirst("_(count|sum|bucket)$", ""))));
+    }
+
+    @Test
+    void labelsOfMetrics_exist_withTheirValues() throws IOException {
+        Map<String, String> rows = new TreeMap<>();
+        for (String line : Files.readAllLines(MarkdownPage.ROOT.resolve("docs/reference/metrics.md"))) {
+            Matcher row = ROW.matcher(line);
+            if (row.matches()) {
+                rows.put(row.group(1), line);
+            }
+        }
+        check(text -> LABELS.matcher(text).find(), text -> LABELS.matcher(text)
+                .results()
+                .allMatch(metric -> hasLabels(
+                        rows.getOrDefault(metric.group(1).replaceFirst("_(count|sum|bucket)$", ""), ""),
+                        metric.group(2))));
+    }
+
+    private static boolean hasLabels(String row, String labels) {
+        return LABEL.matcher(labels).results().allMatch(label -> {
+            String name = "`" + label.group(1) + "`";
+            int values = row.indexOf(name + " (");
+            boolean open = label.group(2) == null || values < 0;
+            return row.contains(name)
+                    && (open || row.substring(values, row.indexOf(')', values)).contains("`" + label.group(2) + "`"));
+        });
+    }
+
+    @Test
+    void files_areThere() throws IOException {
+        Pattern file = Pattern.compile("(" + String.join("|", MODULES) + "|docs|examples)/[\\w./-]+");
+        check(
+                text -> file.matcher(text.split(" ", -1)[0]).matches() && !text.contains("/target/"),
+                text -> Files.exists(MarkdownPage.ROOT.resolve(text.split(" ", -1)[0])));
     }
 
     @Test
@@ -188,9 +229,10 @@ class ProseTest {
         }
         check(
                 text -> DOTTED.matcher(text).matches()
-                        && sections.contains(text.substring(0, text.indexOf('.')))
+                        && sections.contains(text.substring(0, text.indexOf('.')).replace("[]", ""))
                         && !others.contains(text),
-                text -> keys.stream().anyMatch(key -> ("." + key + ".").contains("." + text + ".")));
+                text -> keys.stream()
+                        .anyMatch(key -> ("." + key + ".").contains("." + text.replace("[]", "") + ".")));
     }
 
     /** Files, packages, and values of the chart. */

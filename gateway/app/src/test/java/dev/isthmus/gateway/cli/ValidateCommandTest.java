@@ -93,7 +93,7 @@ class ValidateCommandTest {
         assertThat(report.path("problems")).hasSize(1);
         assertThat(report.path("problems").path(0).asText())
                 .isEqualTo("model 'm': replicas differ: a " + other.endpoint().authority()
-                        + ": DATATYPE of input 'x' 'INT32', merged 'FP32'");
+                        + ": input 'x' has datatype INT32; other replicas: FP32");
     }
 
     @Test

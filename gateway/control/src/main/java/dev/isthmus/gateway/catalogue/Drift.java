@@ -17,8 +17,19 @@ public record Drift(ServerId source, DriftKind kind, String subject, String merg
 
     /** The difference in one line, with its server. */
     String text() {
-        return source.upstream() + " " + source.label() + ": " + kind + (subject.isEmpty() ? "" : " of " + subject)
-                + " '" + said + "', merged '" + merged + "'";
+        return source.upstream() + " " + source.label() + ": "
+                + switch (kind) {
+                    case PLATFORM -> differs("platform");
+                    case VERSIONS -> differs("versions");
+                    case DATATYPE -> differs(subject + " has datatype");
+                    case SHAPE -> differs(subject + " has shape");
+                    case INPUT_MISSING, OUTPUT_MISSING -> subject + " is missing; other replicas have it";
+                    case INPUT_EXTRA, OUTPUT_EXTRA -> subject + " is not on other replicas";
+                };
+    }
+
+    private String differs(String what) {
+        return what + " " + said + "; other replicas: " + merged;
     }
 
     /** What differs. */

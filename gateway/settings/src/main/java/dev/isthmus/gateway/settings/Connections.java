@@ -52,7 +52,7 @@ public record Connections(
         @Doc("Silence after which an HTTP/2 client is sent a PING.") @OrZero @Default("60s")
         Duration http2KeepaliveInterval,
 
-        @Doc("Timeout of the answer to that PING; without it the connection is closed.") @OrZero @Default("20s")
+        @Doc("Timeout of the reply to that PING; without it the connection is closed.") @OrZero @Default("20s")
         Duration http2KeepaliveTimeout) {
     public static final Connections DEFAULT = DefaultValues.of(Connections.class);
 }

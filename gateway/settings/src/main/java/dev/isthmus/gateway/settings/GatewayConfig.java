@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /** The configuration of the gateway, read at start and at each reload. */
 @Doc("Configuration of Isthmus.")
 public record GatewayConfig(
-        @Doc("Addresses that take REST and gRPC.") @NotEmpty List<Listener> listeners,
+        @Doc("Addresses that serve REST and gRPC.") @NotEmpty List<Listener> listeners,
 
         @Doc("Address for operators: metrics, state, reloads. Off by default.") @Nullable
         Admin admin,
@@ -289,7 +289,7 @@ public record GatewayConfig(
             @Doc("Body of health responses.") @Default("json")
             HealthBody healthBody,
 
-            @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load "
+            @Doc("HTTP status of 'not ready': 400, as in the protocol and Triton, or 503, as load "
                     + "balancers expect.")
             @OneOf({400, 503})
             @Default("400")
@@ -321,14 +321,14 @@ public record GatewayConfig(
             @Default("30s")
             Duration warmUp,
 
-            @Doc("How long the warm-up goes on after the gateway is ready, while no client calls, at half of a core: "
+            @Doc("How long the warm-up continues after the gateway is ready, while no client calls, at half of a core: "
                     + "until it no longer gets faster, at most for this time and for 30 s of processor time. 0s: not "
                     + "at all. Has no effect without warm_up.")
             @OrZero
             @Default("2m")
             Duration idleWarmUp,
 
-            @Doc("Maximum checks of models per second, to all servers together. With more models on servers each is "
+            @Doc("Maximum checks of models per second, to all servers together. Beyond this rate, models are "
                     + "checked less often than its upstream's checks.interval. First checks do not count.")
             @Range(min = 1, max = 1_000_000)
             @Default("500")

@@ -40,15 +40,15 @@ public record ModelConfig(
         @Doc("Targets that get copies of calls. Their responses are compared or dropped, never returned.")
         List<ShadowConfig> shadow,
 
-        @Doc("Raises the share of one target step by step, and takes it back when it does worse.") @Nullable
+        @Doc("Raises the share of one target step by step, and rolls back if it performs worse.") @Nullable
         RampConfig ramp,
 
-        @Doc("Target for calls that failed because servers were unreachable, timed out or answered 503.") @Nullable
+        @Doc("Target for calls that failed because servers were unreachable, timed out or responded 503.") @Nullable
         Fallback fallback,
 
         @Doc("Rate limits.") List<Rate> rates,
 
-        @Doc("Timeout of one call with all its tries, where the client sets no deadline.") @Nullable
+        @Doc("Timeout of one call with all its attempts, if the client sets no deadline.") @Nullable
         Duration timeout,
 
         @Doc("How many replicas must be ready; default: health.model_ready.") @Nullable
@@ -197,7 +197,7 @@ public record ModelConfig(
     }
 
     /** A guarded ramp. */
-    @Doc("Raises the share of one target step by step, and takes it back to nothing when it does worse than the "
+    @Doc("Raises the share of one target step by step, and rolls back to 0 if it performs worse than the "
             + "others.")
     public record RampConfig(
             @Doc("The name of the target.") @Required String target,
@@ -262,7 +262,7 @@ public record ModelConfig(
             @Doc("Bytes of request bodies per second. None: no limit.") @Size @Nullable
             Integer bytesPerSecond,
 
-            @Doc("Burst, as the time in which the rate would bring it.") @Default("1s")
+            @Doc("Bucket size, in seconds of the rate.") @Default("1s")
             Duration burst) {
         /** No limit. */
         public static final Rate DEFAULT = DefaultValues.of(Rate.class);

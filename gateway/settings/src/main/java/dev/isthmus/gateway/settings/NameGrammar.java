@@ -8,7 +8,7 @@ import java.util.HexFormat;
 /**
  * The grammar of names of models, versions, repositories and shared memory regions: one segment of a URL's path that
  * every server parses as the same segment. It is the same for both protocols, since a name from a gRPC client may be
- * sent to a REST server (docs/explanation/decisions.md).
+ * sent to a REST server (docs/internals/decisions.md).
  */
 public final class NameGrammar {
     /** The maximum length in bytes of UTF-8. */

@@ -45,7 +45,7 @@ public record PayloadLogConfig(
         @Doc("The same for the calls of single models, by name or pattern.") @Share
         Map<String, Double> models,
 
-        @Doc("Largest body or message that is logged with its data. Of larger ones the event has no data. With form "
+        @Doc("Largest body or message that is logged with its data. Larger payloads are logged without data. With form "
                 + "json at most 16MiB.")
         @Size
         @Default("1MiB")

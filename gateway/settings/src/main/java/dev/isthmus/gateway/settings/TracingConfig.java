@@ -6,7 +6,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Distributed traces. */
-@Doc("Distributed traces, sent to an OpenTelemetry collector: a span for each call, each try at a server and each copy "
+@Doc("Distributed traces, sent to an OpenTelemetry collector: a span for each call, each attempt and each copy "
         + "for a shadow.")
 public record TracingConfig(
         @Doc("URL that spans are sent to, OTLP over HTTP: http://127.0.0.1:4318/v1/traces.") @Required

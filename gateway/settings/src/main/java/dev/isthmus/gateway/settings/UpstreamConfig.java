@@ -38,11 +38,11 @@ public record UpstreamConfig(
         @Doc("Timeout for establishing a connection.") @Default("1s")
         Duration connectTimeout,
 
-        @Doc("Timeout of one call with all its tries, where the client sets no deadline. Streams have none.")
+        @Doc("Timeout of one call with all its attempts, if the client sets no deadline. Streams have none.")
         @Default("60s")
         Duration timeout,
 
-        @Doc("Timeout of one try.") @Nullable Duration tryTimeout,
+        @Doc("Timeout of one attempt.") @Nullable Duration tryTimeout,
 
         @Doc("Maximum concurrent calls; more are refused with 503.") @Range(min = 1, max = 1_000_000) @Default("1000")
         int maxRequests,
@@ -201,12 +201,12 @@ public record UpstreamConfig(
     /** Retries. */
     @Doc("Which failures are retried on another server. Sequences and streams never are.")
     public record Retry(
-            @Doc("Maximum number of retries after the first try. 0: none.") @Range(max = 10) @Default("1")
+            @Doc("Maximum number of retries after the first attempt. 0: none.") @Range(max = 10) @Default("1")
             int retries,
 
-            @Doc("unsent: the server has not begun the request; unavailable: it answered 503; lost: the "
+            @Doc("unsent: the server has not begun the request; unavailable: it responded 503; lost: the "
                     + "connection was lost before a response, so the request may run twice; "
-                    + "timeout: the try timed "
+                    + "timeout: the attempt timed "
                     + "out, with the same risk.")
             @Default({"unsent", "unavailable"})
             Set<RetryOn> on,
@@ -214,8 +214,8 @@ public record UpstreamConfig(
             @Doc("Retry budget: retries as a share of calls.") @Share @Default("20%")
             double budget,
 
-            @Doc("Largest request that is kept for a retry. Larger tensors pass to gRPC servers as they arrive, "
-                    + "and are retried only if no server has taken any part.")
+            @Doc("Largest request that is kept for a retry. Larger requests are streamed to gRPC servers, "
+                    + "and are retried only if no server has received any part.")
             @Size
             @Default("4MiB")
             int maxBody) {
@@ -240,7 +240,7 @@ public record UpstreamConfig(
             @Doc("Minimum number of calls before it can open.") @Range(min = 1, max = 100_000) @Default("20")
             int minimumCalls,
 
-            @Doc("Time that it stays open before it lets a few calls try.") @Default("5s")
+            @Doc("Time that it stays open before it lets a few calls through.") @Default("5s")
             Duration open) {
         public static final Breaker DEFAULT = DefaultValues.of(Breaker.class);
     }

@@ -82,7 +82,7 @@ final class OperationMeters {
                         "isthmus.request.phase", phase, p -> p.calls.sum(), p -> p.nanos.sum(), TimeUnit.NANOSECONDS)
                 .description(
                         "Phases of a call. read: until the body is complete (0 for unary gRPC); upstream: from then to the first"
-                                + " response or the failure, with transcoding, waits and tries; write: from then to the end"
+                                + " response or the failure, with transcoding, waits and attempts; write: from then to the end"
                                 + " of the response")
                 .tags(tags.and("phase", name))
                 .register(registry);

@@ -61,7 +61,7 @@ final class ClusterMetrics implements AutoCloseable {
         rejections = counters(
                 Rejection.class,
                 "isthmus.upstream.rejected",
-                "Calls rejected before any try. breaker: circuit breaker open; bulkhead: max_requests of the upstream;"
+                "Calls rejected before any attempt. breaker: circuit breaker open; bulkhead: max_requests of the upstream;"
                         + " no_server: no server",
                 "reason");
         transitions = counters(
@@ -74,7 +74,7 @@ final class ClusterMetrics implements AutoCloseable {
     private Timer timer(CallOutcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
                 .description(
-                        "Tries at a server, to the first response or the failure; 0 if the request was never complete. "
+                        "Attempts at a server, to the first response or the failure; 0 if the request was never complete. "
                                 + CallOutcome.LABELS)
                 .tags(upstream.and("outcome", outcome.label()))
                 .serviceLevelObjectives(BUCKETS)::register);

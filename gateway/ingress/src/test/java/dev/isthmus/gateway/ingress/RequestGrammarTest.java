@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.http1.MessageTexts;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -325,19 +326,6 @@ class RequestGrammarTest {
     }
 
     private static byte[] bytes(String payload) {
-        StringBuilder text = new StringBuilder();
-        String rest = payload.replace("~", "\r\n")
-                .replace("\\r", "\r")
-                .replace("\\n", "\n")
-                .replace("\\t", "\t");
-        for (int i = 0; i < rest.length(); i++) {
-            if (rest.startsWith("\\x", i)) {
-                text.append((char) Integer.parseInt(rest.substring(i + 2, i + 4), 16));
-                i += 3;
-            } else {
-                text.append(rest.charAt(i));
-            }
-        }
-        return text.toString().getBytes(StandardCharsets.ISO_8859_1);
+        return MessageTexts.bytes(payload);
     }
 }

@@ -5,6 +5,7 @@ import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpVersion;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +20,10 @@ record AdminAccess(AdminHosts hosts) {
     /** The error response if the request is rejected; null if it is accepted. */
     @Nullable
     AdminResponse refusal(HttpRequest request) {
-        OipException malformed = RequestTarget.refusal(request);
+        OipException malformed = RequestTarget.refusal(
+                request.uri(),
+                request.protocolVersion().equals(HttpVersion.HTTP_1_0),
+                request.headers().getAll(HttpHeaderNames.HOST));
         if (malformed != null) {
             return AdminResponse.error(malformed.code().httpStatus(), malformed.message());
         }

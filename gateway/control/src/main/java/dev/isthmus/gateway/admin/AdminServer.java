@@ -3,7 +3,6 @@ package dev.isthmus.gateway.admin;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.net.AcceptFailures;
 import dev.isthmus.gateway.net.ListenAddress;
-import dev.isthmus.gateway.net.StrictRequestDecoder;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.TlsFileException;
@@ -32,9 +31,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The admin listener. */
 public final class AdminServer implements AutoCloseable {
-    private static final int MAX_LINE = 8 * 1024;
-    private static final int MAX_HEADERS = 16 * 1024;
-    private static final int MAX_FIELDS = 100;
     private static final int MAX_BODY = 64 * 1024;
     private static final int MAX_CONNECTIONS = 64;
     private static final int READ_TIMEOUT_SECONDS = 300;
@@ -158,7 +154,7 @@ public final class AdminServer implements AutoCloseable {
             accepted.pipeline()
                     .addLast(
                             new ReadTimeout(connection),
-                            new StrictRequestDecoder(MAX_LINE, MAX_HEADERS, MAX_FIELDS),
+                            new AdminRequestDecoder(),
                             new HttpResponseEncoder(),
                             new HttpObjectAggregator(MAX_BODY),
                             connection);

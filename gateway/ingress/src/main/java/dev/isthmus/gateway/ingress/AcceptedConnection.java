@@ -3,7 +3,6 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.TlsSession;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelPipeline;
-import io.netty.handler.codec.http.HttpResponseEncoder;
 import org.jspecify.annotations.Nullable;
 
 /** A connection whose protocol is not known yet. */
@@ -36,8 +35,8 @@ final class AcceptedConnection {
     /** Sets up HTTP/1.1. */
     void http1(ChannelPipeline pipeline) {
         Http1Handler handler = new Http1Handler(channel, listener, listener.connection(channel, session), bodyBuffer);
-        pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
-        timer.watch(channel, new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
+        pipeline.addLast(handler);
+        timer.watch(channel, new Http1Timers(handler.reader(), handler, pipeline.context(handler)));
     }
 
     /** Sets up HTTP/2. */

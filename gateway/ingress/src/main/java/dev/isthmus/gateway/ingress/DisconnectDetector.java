@@ -13,16 +13,16 @@ final class DisconnectDetector {
 
     private static final long INTERVAL_MILLIS = 1_000;
 
-    private final PausingDecoder decoder;
+    private final RequestReader reader;
     private boolean scheduled;
 
-    DisconnectDetector(PausingDecoder decoder) {
-        this.decoder = decoder;
+    DisconnectDetector(RequestReader reader) {
+        this.reader = reader;
     }
 
     /** Schedules the next check after a read. */
     void readComplete(ChannelHandlerContext ctx) {
-        if (decoder.isPaused() && !scheduled && decoder.undecoded() < MAX_BUFFERED) {
+        if (reader.isPaused() && !scheduled && reader.unread() < MAX_BUFFERED) {
             scheduled = true;
             ctx.executor().schedule(() -> check(ctx), INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
         }
@@ -30,7 +30,7 @@ final class DisconnectDetector {
 
     private void check(ChannelHandlerContext ctx) {
         scheduled = false;
-        if (ctx.channel().isActive() && decoder.isPaused()) {
+        if (ctx.channel().isActive() && reader.isPaused()) {
             // Its completion calls readComplete again if there was anything.
             ctx.read();
         }

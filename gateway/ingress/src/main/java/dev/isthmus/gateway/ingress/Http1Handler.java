@@ -2,6 +2,9 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.HeaderFields;
+import dev.isthmus.gateway.http1.ChunkWriter;
+import dev.isthmus.gateway.http1.Http1Parser;
+import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
@@ -13,40 +16,26 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.handler.codec.http.DefaultFullHttpResponse;
-import io.netty.handler.codec.http.DefaultHttpContent;
-import io.netty.handler.codec.http.HttpContent;
-import io.netty.handler.codec.http.HttpObject;
-import io.netty.handler.codec.http.HttpRequest;
-import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http.HttpUtil;
-import io.netty.handler.codec.http.HttpVersion;
-import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.util.ReferenceCountUtil;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * HTTP/1.1 on one connection: one request at a time, in order. Pipelined requests, and requests of a client that does
- * not read its responses, wait undecoded in the {@link PausingDecoder}; meanwhile reading is paused.
+ * not read its responses, wait in the {@link RequestReader}; meanwhile the socket is not read.
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final ListenerContext listener;
     private final ClientConnection connection;
     private final BodyReadBuffer bodyBuffer;
     private final Turn turn;
-    private final PausingDecoder decoder = new PausingDecoder(this::isReady);
-    private final DisconnectDetector disconnectDetector = new DisconnectDetector(decoder);
+    private final RequestReader reader = new RequestReader();
+    private final DisconnectDetector disconnectDetector = new DisconnectDetector(reader);
     private final ResponseFlush flush = new ResponseFlush();
-    private final Deque<HttpObject> pending = new ArrayDeque<>();
     private @Nullable HttpExchange exchange;
     private boolean bodyEnded;
     private boolean keepAlive;
     private boolean http10;
     private boolean processing;
-    private boolean resuming;
     /** The last response has been written; further input is discarded. */
     private boolean closing;
 
@@ -57,22 +46,22 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         this.connection = connection;
         this.bodyBuffer = bodyBuffer;
         this.turn = new Turn(channel.eventLoop(), () -> resume(channel));
-        decoder.setCumulator(BodyReadBuffer::cumulate);
     }
 
-    /** The decoder, which precedes this handler in the pipeline. */
-    PausingDecoder decoder() {
-        return decoder;
+    /** What was received. */
+    RequestReader reader() {
+        return reader;
     }
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
+        ByteBuf read = (ByteBuf) message;
         if (closing) {
-            ReferenceCountUtil.release(message);
+            reader.discard(read);
             return;
         }
         flush.reads();
-        pending.add((HttpObject) message);
+        reader.add(read, ctx.alloc());
         process(ctx);
     }
 
@@ -90,7 +79,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Processes pending messages until it must wait for a response. */
+    /** Processes what was received until it must wait for a response. */
     private void process(ChannelHandlerContext ctx) {
         if (processing) {
             return;
@@ -98,51 +87,41 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         processing = true;
         flush.begin();
         try {
-            processPending(ctx);
+            processReceived(ctx);
             processing = false;
             resumeReading(ctx);
         } finally {
+            processing = false;
             flush.end(ctx);
         }
     }
 
-    private void processPending(ChannelHandlerContext ctx) {
+    private void processReceived(ChannelHandlerContext ctx) {
         while (ctx.channel().isActive()) {
             if (exchange != null && exchange.responded() && bodyEnded && keepAlive) {
                 exchange = null;
             }
-            if (pending.isEmpty() || !canProcess(ctx)) {
+            if (closing || !canProcess(ctx) || !processNext(ctx)) {
                 break;
             }
-            dispatch(ctx, pending.remove());
         }
     }
 
-    /** Whether the next message can be processed: no request starts while the client does not read its responses. */
+    /** Whether more can be processed: no request starts while the client does not read its responses. */
     private boolean canProcess(ChannelHandlerContext ctx) {
         return !turn.over() && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
     }
 
-    /** Whether the decoder may decode another message. */
-    boolean isReady(ChannelHandlerContext ctx) {
-        return closing || (pending.isEmpty() && canProcess(ctx));
-    }
-
-    /** Resumes decoding of buffered bytes first, then reading from the socket. */
+    /** Reads the socket again unless bytes of it wait. */
     private void resumeReading(ChannelHandlerContext ctx) {
-        if (resuming) {
-            return;
-        }
-        resuming = true;
-        decoder.resume();
-        resuming = false;
+        reader.pause(closing || canProcess(ctx));
         boolean paused = exchange != null && !bodyEnded && exchange.paused();
-        ctx.channel().config().setAutoRead(pending.isEmpty() && !paused && !decoder.isPaused());
+        ctx.channel().config().setAutoRead(!paused && !reader.isPaused());
     }
 
-    /** Whether no request is in flight or waits. */
+    /** Whether no request is in flight. */
     boolean betweenRequests() {
-        return exchange == null && pending.isEmpty();
+        return exchange == null;
     }
 
     /** Whether more of a request's body is expected now. */
@@ -152,7 +131,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     /** Responds to what was received of a request, and closes the connection whether the client reads that or not. */
     void overloaded(ChannelHandlerContext ctx, OipException why) {
-        if (exchange == null && decoder.partial()) {
+        if (exchange == null && reader.partial()) {
             exchange = exchange(ctx, HeaderFields.NONE);
         }
         shutDown(ctx, why);
@@ -191,41 +170,68 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
     }
 
-    private void dispatch(ChannelHandlerContext ctx, HttpObject message) {
+    /** Processes the next part of a request; returns whether there was one. */
+    private boolean processNext(ChannelHandlerContext ctx) {
+        Http1Parser.ParserEvent event;
+        try {
+            event = reader.next();
+        } catch (OipException malformed) {
+            malformed(ctx, malformed);
+            return true;
+        }
+        switch (event) {
+            case MORE -> {
+                return false;
+            }
+            case FOREIGN -> ctx.close();
+            case HEAD -> begin(ctx, reader.request());
+            case CONTENT -> body(ctx, reader.content());
+            case END -> turn.took();
+        }
+        if (reader.ended() && exchange != null && !bodyEnded) {
+            bodyEnded = true;
+            exchange.end();
+        }
+        return true;
+    }
+
+    /** Nothing more of a malformed request is read. */
+    private void malformed(ChannelHandlerContext ctx, OipException failure) {
         turn.took();
-        if (message instanceof HttpRequest request && exchange == null) {
-            begin(ctx, request);
-        } else if (message instanceof HttpContent content) {
-            body(ctx, content);
+        if (exchange == null) {
+            bodyEnded = true;
+            keepAlive = false;
+            exchange = exchange(ctx, HeaderFields.NONE);
+            exchange.reject(failure);
         } else {
-            ReferenceCountUtil.release(message);
+            shutDown(ctx, failure);
         }
     }
 
-    private void begin(ChannelHandlerContext ctx, HttpRequest request) {
+    private void begin(ChannelHandlerContext ctx, Http1Request request) {
+        // Without a body it counts as much as with a small one.
+        turn.took(reader.ended() ? 2 : 1);
         OipException refusal = Http1Rules.refusal(request);
-        // Nothing more of a malformed request is read.
-        HeaderFields fields = refusal == null ? new Http1Head(request, connection) : HeaderFields.NONE;
-        HttpExchange opened = exchange(ctx, fields);
-        exchange = opened;
-        bodyEnded = refusal != null;
-        discarded = 0;
-        http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
-        keepAlive = HttpUtil.isKeepAlive(request) && refusal == null;
         if (refusal != null) {
-            opened.reject(refusal);
-        } else if (fields instanceof RequestHead head) {
-            open(ctx, opened, request, head);
+            malformed(ctx, refusal);
+            return;
         }
+        bodyEnded = false;
+        discarded = 0;
+        http10 = request.http10();
+        keepAlive = request.persistent();
+        open(ctx, request, new Http1Head(request, connection));
     }
 
     private HttpExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
         return listener.exchange(new Http1ResponseWriter(ctx, listener.cors(head)), head, connection, ctx.channel());
     }
 
-    private void open(ChannelHandlerContext ctx, HttpExchange opened, HttpRequest request, RequestHead head) {
+    private void open(ChannelHandlerContext ctx, Http1Request request, RequestHead head) {
+        HttpExchange opened = exchange(ctx, head);
+        exchange = opened;
         boolean persistent = keepAlive;
-        boolean expectsContinue = HttpUtil.is100ContinueExpected(request);
+        boolean expectsContinue = Http1Rules.expectsContinue(request);
         // A client that got its response does not send its body: there is nothing to discard, and if it sent the body
         // anyway, the start of the next request could not be found.
         keepAlive = persistent && !expectsContinue;
@@ -237,52 +243,42 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         if (expectsContinue && !opened.responded()) {
             keepAlive = persistent;
-            ctx.writeAndFlush(new DefaultFullHttpResponse(
-                    HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
+            ctx.writeAndFlush(Http1Responses.interim());
         }
     }
 
-    private void body(ChannelHandlerContext ctx, HttpContent content) {
+    /** @param part taken */
+    private void body(ChannelHandlerContext ctx, ByteBuf part) {
+        turn.took();
         HttpExchange current = exchange;
-        if (current == null || content.decoderResult().isFailure()) {
-            content.release();
-            shutDown(ctx, Http1Rules.malformedBody(content.decoderResult().cause()));
+        if (current == null || bodyEnded) {
+            part.release();
             return;
         }
+        turn.tookBytes(part.readableBytes());
         if (current.responded()) {
-            discarded += content.content().readableBytes();
+            discarded += part.readableBytes();
             bodyBuffer.end();
         }
-        turn.tookBytes(content.content().readableBytes());
-        current.data(bodyBuffer.place(content.content(), ctx.alloc()));
+        current.data(bodyBuffer.place(part, ctx.alloc()));
         if (!current.inOnePiece()) {
             // A body that is forwarded as it arrives needs no memory for the rest.
             bodyBuffer.end();
         }
-        if (content instanceof LastHttpContent) {
-            bodyEnded = true;
-            current.end();
-        } else if (current.responded()
+        if (!reader.ended()
+                && current.responded()
                 && discarded > listener.settings().get().bodies().maxBytes()) {
-            closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
+            close(ctx);
         }
     }
 
-    /**
-     * Closes once the response has been sent. Input is read and discarded until then, so that a client that is still
-     * sending receives it.
-     */
+    /** Closes once the response has been sent; until then input is discarded, so that a client that sends receives it. */
     private void closeAfter(ChannelHandlerContext ctx, ChannelFuture written) {
         closing = true;
-        dropPending();
+        reader.release();
+        bodyBuffer.end();
         ctx.channel().config().setAutoRead(true);
         written.addListener(LingeringClose.INSTANCE);
-    }
-
-    private void dropPending() {
-        pending.forEach(ReferenceCountUtil::release);
-        pending.clear();
-        bodyBuffer.end();
     }
 
     /** Writes the responses of one request. */
@@ -291,6 +287,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         private final Map<String, String> cors;
         /** Bytes of earlier responses that are flushed together with this one. */
         private long earlier;
+
+        private boolean chunked;
 
         Http1ResponseWriter(ChannelHandlerContext ctx, Map<String, String> cors) {
             this.ctx = ctx;
@@ -301,7 +299,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         public void respond(RestResponse response) {
             keepAlive &= !listener.connections().drain().draining();
             earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
-            ChannelFuture written = ctx.write(Http1Responses.full(response.allowing(cors), keepAlive));
+            ChannelFuture written = Http1Responses.write(ctx, response.allowing(cors), keepAlive);
             flush.flush(ctx);
             finished(written);
         }
@@ -323,19 +321,20 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         @Override
         public void begin(RestResponse head) {
-            keepAlive &= (!http10 || Http1Responses.hasLength(head))
-                    && !listener.connections().drain().draining();
-            ctx.write(Http1Responses.head(head.allowing(cors), keepAlive, http10), ctx.voidPromise());
+            boolean length = Http1Responses.hasLength(head);
+            keepAlive &= (!http10 || length) && !listener.connections().drain().draining();
+            chunked = !http10 && !length;
+            Http1Responses.begin(ctx, head.allowing(cors), keepAlive, chunked);
         }
 
         @Override
         public void part(ByteBuf part) {
-            ctx.writeAndFlush(new DefaultHttpContent(part), ctx.voidPromise());
+            Http1Responses.part(ctx, part, chunked);
         }
 
         @Override
         public void endBody() {
-            finished(ctx.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT));
+            finished(ctx.writeAndFlush(chunked ? ChunkWriter.last() : Unpooled.EMPTY_BUFFER));
         }
 
         @Override
@@ -382,7 +381,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             exchange.cancel();
             exchange = null;
         }
-        dropPending();
+        reader.release();
+        bodyBuffer.end();
         ctx.fireChannelInactive();
     }
 

@@ -1,36 +1,34 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.ClientConnection;
+import dev.isthmus.gateway.http1.FieldSection;
+import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.gateway.net.RequestTarget;
-import io.netty.handler.codec.http.HttpRequest;
-import io.netty.handler.codec.http.HttpUtil;
-import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The head of an HTTP/1.1 request. */
 final class Http1Head extends RequestHead {
-    private final HttpRequest request;
+    private final Http1Request request;
     private final String uri;
-    private final long contentLength;
 
-    Http1Head(HttpRequest request, ClientConnection connection) {
+    Http1Head(Http1Request request, ClientConnection connection) {
         super(connection);
         this.request = request;
-        RequestTarget target = RequestTarget.absolute(request.uri());
-        this.uri = target == null ? request.uri() : target.path();
-        this.contentLength = HttpUtil.getContentLength(request, -1L);
+        RequestTarget target = RequestTarget.absolute(request.target());
+        this.uri = target == null ? request.target() : target.path();
     }
 
     @Override
     long contentLength() {
-        return contentLength;
+        return request.contentLength();
     }
 
     @Override
     public String method() {
-        return request.method().name();
+        return request.method();
     }
 
     @Override
@@ -41,21 +39,22 @@ final class Http1Head extends RequestHead {
     @Override
     @Nullable
     String field(CharSequence name) {
-        return request.headers().get(name);
+        return request.fields().get(name);
     }
 
     @Override
     List<String> all(CharSequence name) {
-        return all(request, name);
-    }
-
-    /** All values of a field. Avoids getAll for absent fields, for which it would allocate a list. */
-    static List<String> all(HttpRequest request, CharSequence name) {
-        return request.headers().contains(name) ? request.headers().getAll(name) : List.of();
+        return request.fields().all(name);
     }
 
     @Override
-    Iterator<Map.Entry<CharSequence, CharSequence>> fields() {
-        return request.headers().iteratorCharSequence();
+    void each(Predicate<String> wanted, BiConsumer<String, String> to) {
+        FieldSection fields = request.fields();
+        for (int i = 0; i < fields.size(); i++) {
+            String name = fields.name(i);
+            if (wanted.test(name)) {
+                to.accept(name, fields.value(i));
+            }
+        }
     }
 }

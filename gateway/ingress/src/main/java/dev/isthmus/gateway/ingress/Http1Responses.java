@@ -1,54 +1,113 @@
 package dev.isthmus.gateway.ingress;
 
-import io.netty.handler.codec.http.DefaultFullHttpResponse;
-import io.netty.handler.codec.http.DefaultHttpHeaders;
-import io.netty.handler.codec.http.DefaultHttpResponse;
-import io.netty.handler.codec.http.EmptyHttpHeaders;
-import io.netty.handler.codec.http.FullHttpResponse;
+import dev.isthmus.gateway.http1.ChunkWriter;
+import dev.isthmus.gateway.http1.HeadWriter;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaderValues;
-import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http.HttpVersion;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
 
-/** Responses as messages of HTTP/1.1. */
+/** Writes responses as messages of HTTP/1.1. */
 final class Http1Responses {
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
+    private static final String TRANSFER_ENCODING = HttpHeaderNames.TRANSFER_ENCODING.toString();
+    private static final String CONNECTION = HttpHeaderNames.CONNECTION.toString();
+    private static final byte[] OK = statusLine(200);
+    private static final ByteBuf CONTINUE = Unpooled.unreleasableBuffer(
+            Unpooled.copiedBuffer("HTTP/1.1 100 Continue\r\n\r\n", StandardCharsets.US_ASCII));
 
     private Http1Responses() {}
 
-    /** Returns the message with the response's body. */
-    static FullHttpResponse full(RestResponse response, boolean keepAlive) {
-        FullHttpResponse full = new DefaultFullHttpResponse(
-                HttpVersion.HTTP_1_1,
-                HttpResponseStatus.valueOf(response.status()),
-                response.body(),
-                new DefaultHttpHeaders(),
-                EmptyHttpHeaders.INSTANCE);
-        full.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
-        setHeaders(full, response, keepAlive);
-        return full;
+    private static byte[] statusLine(int status) {
+        return ("HTTP/1.1 " + HttpResponseStatus.valueOf(status) + "\r\n").getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** Returns the head of a response whose body follows, in chunks if its length is not known. */
-    static HttpResponse head(RestResponse response, boolean keepAlive, boolean http10) {
-        HttpResponse head =
-                new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(response.status()));
-        if (!http10 && !hasLength(response)) {
-            head.headers().set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+    /** The interim response that asks for the body. */
+    static ByteBuf interim() {
+        return CONTINUE.duplicate();
+    }
+
+    /**
+     * Writes the whole response.
+     *
+     * @param response its body is taken
+     */
+    static ChannelFuture write(ChannelHandlerContext ctx, RestResponse response, boolean keepAlive) {
+        ByteBuf body = response.body();
+        boolean copied = HeadWriter.copies(body.readableBytes());
+        ByteBuf first;
+        try {
+            HeadWriter head = head(response, keepAlive, false);
+            if (!hasLength(response)) {
+                head.contentLength(body.readableBytes());
+            }
+            first = copied ? head.end(ctx.alloc(), body) : head.end(ctx.alloc());
+        } catch (OutOfMemoryError e) {
+            // Out of direct memory: the failed write closes the connection.
+            body.release();
+            return ctx.newFailedFuture(e);
+        } catch (RuntimeException e) {
+            body.release();
+            throw e;
         }
-        setHeaders(head, response, keepAlive);
-        return head;
+        if (copied) {
+            body.release();
+            return ctx.write(first);
+        }
+        ctx.write(first, ctx.voidPromise());
+        return ctx.write(body);
+    }
+
+    /** Writes the head of a response whose body follows. */
+    static void begin(ChannelHandlerContext ctx, RestResponse response, boolean keepAlive, boolean chunked) {
+        try {
+            ctx.write(head(response, keepAlive, chunked).end(ctx.alloc()), ctx.voidPromise());
+        } catch (OutOfMemoryError e) {
+            ctx.pipeline().fireExceptionCaught(e);
+        }
+    }
+
+    /**
+     * Writes and flushes a part of the body.
+     *
+     * @param part taken
+     */
+    static void part(ChannelHandlerContext ctx, ByteBuf part, boolean chunked) {
+        if (!chunked) {
+            ctx.writeAndFlush(part, ctx.voidPromise());
+            return;
+        }
+        try {
+            ChunkWriter.chunk(ctx.alloc(), part, each -> ctx.write(each, ctx.voidPromise()));
+            ctx.flush();
+        } catch (OutOfMemoryError e) {
+            ctx.pipeline().fireExceptionCaught(e);
+        }
     }
 
     static boolean hasLength(RestResponse response) {
         return response.headers().containsKey(CONTENT_LENGTH);
     }
 
-    private static void setHeaders(HttpResponse head, RestResponse response, boolean keepAlive) {
-        response.headers().forEach(head.headers()::set);
-        if (!keepAlive) {
-            head.headers().set(HttpHeaderNames.CONNECTION, "close");
+    private static HeadWriter head(RestResponse response, boolean keepAlive, boolean chunked) {
+        HeadWriter head = new HeadWriter(response.status() == 200 ? OK : statusLine(response.status()));
+        if (chunked) {
+            head.chunked();
         }
+        for (Map.Entry<String, String> field : response.headers().entrySet()) {
+            if (!isOfConnection(field.getKey())) {
+                head.field(field.getKey(), field.getValue());
+            }
+        }
+        return keepAlive ? head : head.close();
+    }
+
+    /** What only this connection's own state decides. */
+    private static boolean isOfConnection(String name) {
+        return name.equals(CONNECTION) || name.equals(TRANSFER_ENCODING);
     }
 }

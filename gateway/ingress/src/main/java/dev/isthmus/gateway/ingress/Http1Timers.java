@@ -16,7 +16,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
     /** Time for another request before an idle connection is closed, and between the checks for that. */
     private static final long IDLE_SECONDS = 1;
 
-    private final PausingDecoder decoder;
+    private final RequestReader reader;
     private final Http1Handler handler;
     private final ChannelHandlerContext ctx;
     private final BodyProgress body = new BodyProgress();
@@ -32,8 +32,8 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
         BODY
     }
 
-    Http1Timers(PausingDecoder decoder, Http1Handler handler, ChannelHandlerContext ctx) {
-        this.decoder = decoder;
+    Http1Timers(RequestReader reader, Http1Handler handler, ChannelHandlerContext ctx) {
+        this.reader = reader;
         this.handler = handler;
         this.ctx = ctx;
     }
@@ -43,13 +43,13 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
         ClientWait next = awaited();
         if (next == ClientWait.BODY) {
             if (awaited != ClientWait.BODY) {
-                body.begin(decoder.bytes(), now);
+                body.begin(reader.bytes(), now);
             }
-        } else if (next != awaited || decoder.messages() != messages) {
+        } else if (next != awaited || reader.messages() != messages) {
             since = now;
         }
         awaited = next;
-        messages = decoder.messages();
+        messages = reader.messages();
         TimeoutRule rule = passed(now, timeouts);
         if (rule != null) {
             expired.accept(rule);
@@ -59,7 +59,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
 
     @Override
     public long incompleteBytes() {
-        return decoder.held();
+        return reader.held();
     }
 
     @Override
@@ -69,7 +69,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
 
     @Override
     public long progress() {
-        return decoder.messages();
+        return reader.messages();
     }
 
     @Override
@@ -86,7 +86,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
     public ConnectionUse use(long now) {
         boolean idle = handler.betweenRequests();
         // The last check may have been before the last request.
-        boolean measured = idle && awaited == ClientWait.REQUEST && decoder.messages() == messages;
+        boolean measured = idle && awaited == ClientWait.REQUEST && reader.messages() == messages;
         return new ConnectionUse(
                 "HTTP/1.1", idle ? 0 : 1, measured ? Duration.ofNanos(Math.max(0, now - since)) : Duration.ZERO);
     }
@@ -98,7 +98,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
 
     /** Closes the connection if it is idle; otherwise a response closes it, or this is tried again. */
     private void closeIdle() {
-        if (handler.betweenRequests() && !decoder.partial() && !decoder.isPaused()) {
+        if (handler.betweenRequests() && !reader.partial() && !reader.isPaused()) {
             handler.close(ctx);
         } else if (ctx.channel().isActive()) {
             drain();
@@ -112,7 +112,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
 
     private ClientWait awaited() {
         if (handler.betweenRequests()) {
-            return decoder.partial() ? ClientWait.REST_OF_HEAD : ClientWait.REQUEST;
+            return reader.partial() ? ClientWait.REST_OF_HEAD : ClientWait.REQUEST;
         }
         return handler.awaitsBody() ? ClientWait.BODY : ClientWait.NOTHING;
     }
@@ -123,7 +123,7 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
             case REQUEST -> ConnectionTimeouts.passed(timeouts.idle(), since, now) ? TimeoutRule.IDLE : null;
             case REST_OF_HEAD ->
                 ConnectionTimeouts.passed(timeouts.requestHeaders(), since, now) ? TimeoutRule.REQUEST_HEADERS : null;
-            case BODY -> body.check(decoder.bytes(), now, timeouts);
+            case BODY -> body.check(reader.bytes(), now, timeouts);
         };
     }
 }

@@ -9,9 +9,10 @@ import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,7 +60,7 @@ final class Http2Head extends RequestHead {
     @Nullable
     OipException refusal(boolean tooLarge) {
         if (method.length() + uri.length() + REST_OF_LINE > IngressSettings.MAX_REQUEST_LINE) {
-            return Http1Rules.lineTooLong();
+            return RequestReader.LIMITS.lineTooLong();
         }
         return tooLarge
                 ? new OipException(
@@ -154,7 +155,12 @@ final class Http2Head extends RequestHead {
     }
 
     @Override
-    Iterator<Map.Entry<CharSequence, CharSequence>> fields() {
-        return headers.iterator();
+    void each(Predicate<String> wanted, BiConsumer<String, String> to) {
+        for (Map.Entry<CharSequence, CharSequence> field : headers) {
+            String name = field.getKey().toString();
+            if (wanted.test(name)) {
+                to.accept(name, field.getValue().toString());
+            }
+        }
     }
 }

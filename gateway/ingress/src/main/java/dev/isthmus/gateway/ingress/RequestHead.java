@@ -11,11 +11,11 @@ import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class RequestHead implements HeaderFields permits Http1Head, Http2Head {
     private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
     private static final int MAX_DIGITS = 10;
+    /** Capacity for the headers of most requests. */
+    private static final int FEW = 8;
 
     private final ClientConnection connection;
 
@@ -51,8 +53,11 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     /** The values of all fields of this name. */
     abstract List<String> all(CharSequence name);
 
-    /** All fields, with names in any case; over HTTP/2 including the pseudo-header fields. */
-    abstract Iterator<Map.Entry<CharSequence, CharSequence>> fields();
+    /**
+     * Calls {@code to} with the fields whose names it wants, in order; names are in lower case. Over HTTP/2 they
+     * include the pseudo-header fields.
+     */
+    abstract void each(Predicate<String> wanted, BiConsumer<String, String> to);
 
     /** Length of the body as sent, in bytes; -1 if unknown. */
     abstract long contentLength();
@@ -102,17 +107,11 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
 
     /** The headers to forward upstream. */
     Map<String, String> forwarded(HeaderAllowList allowed) {
-        Map<String, String> forwarded = Map.of();
-        for (Iterator<Map.Entry<CharSequence, CharSequence>> all = fields(); all.hasNext(); ) {
-            Map.Entry<CharSequence, CharSequence> field = all.next();
-            String name = field.getKey().toString().toLowerCase(Locale.ROOT);
-            if (name.equals(HopCount.NAME) || (allowed.contains(name) && credible(name))) {
-                forwarded = forwarded.isEmpty() ? new HashMap<>() : forwarded;
-                forwarded.merge(name, field.getValue().toString(), RequestHead::joined);
-            }
-        }
+        Map<String, String> forwarded = new HashMap<>(FEW);
+        each(
+                name -> name.equals(HopCount.NAME) || (allowed.contains(name) && credible(name)),
+                (name, value) -> forwarded.merge(name, value, RequestHead::joined));
         if (ForwardingHeaders.any(allowed)) {
-            forwarded = forwarded.isEmpty() ? new HashMap<>() : forwarded;
             ForwardingHeaders.add(forwarded, allowed, connection);
         }
         if (forwarded.isEmpty()) {

@@ -125,8 +125,8 @@ class PipeliningTest {
         assertThat(calls.opened).hasSize(1);
         assertThat(channel.config().isAutoRead()).isFalse();
         Http1Handler handler = channel.pipeline().get(Http1Handler.class);
-        assertThat(handler.decoder().isPaused()).isTrue();
-        assertThat(handler.decoder().undecoded()).isEqualTo(MANY * GET.length());
+        assertThat(handler.reader().isPaused()).isTrue();
+        assertThat(handler.reader().unread()).isEqualTo(MANY * GET.length());
     }
 
     @Test

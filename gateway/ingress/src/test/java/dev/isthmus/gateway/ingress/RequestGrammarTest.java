@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.http1.MessageTexts;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -97,6 +98,45 @@ class RequestGrammarTest {
             POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: identity~~                  | 400
             POST /v2 HTTP/1.1~Host: a~Transfer-Encoding:~~                           | 400
             POST /v2 HTTP/1.0~Host: a~Transfer-Encoding: chunked~~0~~                | 400
+            POST /v2 HTTP/1.0~Host: a~Transfer-Encoding: chunked~Content-Length: 5~~0~~ | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: chunked~Content-Length: 5~~0~~ | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: chunked~content-length: 0~~0~~ | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: chunked, identity~~0~~      | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: identity, chunked~~0~~      | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: identity~Transfer-Encoding: chunked~~0~~ | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: chunked~Transfer-Encoding: identity~~0~~ | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: ,chunked~~0~~               | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: chunked,~~0~~               | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: "chunked"~~0~~              | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: \\x0bchunked~~0~~            | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: chunked\\x00~~0~~            | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: chun ked~~0~~               | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding\\x0b: chunked~~0~~            | 400
+            POST /v2 HTTP/1.1~Host: a~\\x00Transfer-Encoding: chunked~~0~~            | 400
+            POST /v2 HTTP/1.1~Host: a~Transfer-Encoding: chunked\\n~0~~               | 400
+            POST /v2 HTTP/1.1~Host: a~X: b\\nTransfer-Encoding: chunked~~0~~          | 400
+            POST /v2 HTTP/1.1~Host: a~X: b\\rContent-Length: 5~~                      | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length: 2~CONTENT-LENGTH: 2~~ab        | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length: 2,~~ab                         | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length: 2;~~ab                         | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length: \\x0b2~~ab                      | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length: 2\\xa0~~ab                      | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length: 2e0~~ab                        | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length: 1_0~~ab                        | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length: 9223372036854775808~~ab        | 400
+            POST /v2 HTTP/1.1~Host: a~Content-Length : 2~~ab                         | 400
+            POST /v2 HTTP/1.1~Host: a~Host : b~~                                     | 400
+            POST /v2 HTTP/1.1~Host: a b~~                                            | 400
+            POST /v2 HTTP/1.1~Host: u@a~~                                            | 400
+            POST http:///v2 HTTP/1.1~Host: a~~                                       | 400
+            POST /v2 HTTP/1.1~Host: a~Expect: 200-ok~~                               | 417
+            POST /v2 HTTP/1.1~Host: a~Expect: 100-continue, x~~                      | 417
+            /v2 HTTP/1.1~Host: a~~                                                   | 400
+            POST/v2 HTTP/1.1~Host: a~~                                               | 400
+            POST /v2HTTP/1.1~Host: a~~                                               | 400
+            POST /v2 HTTP/1.1\\x00~Host: a~~                                          | 400
+            POST /v2\\rX HTTP/1.1~Host: a~~                                           | 400
+            POST /v2 HTTP/1.1\\r~Host: a~~                                            | 400
             """)
     void head_ambiguous_isRefused(String payload, int status) {
         refused(payload, status);
@@ -202,6 +242,62 @@ class RequestGrammarTest {
         }
     }
 
+    /** Messages that are unusual, with one meaning only. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            OPTIONS * HTTP/1.1~Host: a~~                                             | 404
+            CONNECT a:80 HTTP/1.1~Host: a:80~~                                       | 404
+            GET a HTTP/1.1~Host: a~~                                                 | 404
+            GET http://a HTTP/1.1~Host: a~~                                          | 404
+            GET /v2/models/m/infer HTTP/1.1~Host: a~Content-Length: 2~~ab            | 405
+            get /v2/models/m/infer HTTP/1.1~Host: a~~                                | 405
+            BREW /v2/models/m/infer HTTP/1.1~Host: a~~                               | 405
+            POST /v2/nope HTTP/1.1~Host: a~Content-Length: 3~~abc                    | 404
+            POST /v2/nope HTTP/1.1~Host: a~Transfer-Encoding: chunked~~3~abc~0~~     | 404
+            POST /v2/models/m/infer HTTP/1.1~Host: a~Connection: Upgrade~Upgrade: websocket~~ | 200
+            POST /v2/models/m/infer HTTP/1.1~Host: a~Connection: Upgrade, HTTP2-Settings~Upgrade: h2c~HTTP2-Settings: AAMA~~ | 200
+            POST /v2/models/m/infer HTTP/1.1~Host: a~TE: trailers, chunked~~         | 200
+            POST /v2/models/m/infer HTTP/1.1~Host: a~Content_Length: 9~Transfer_Encoding: chunked~~ | 200
+            POST /v2/models/m/infer HTTP/1.1~Host:~~                                 | 200
+            POST /v2/models/m/infer HTTP/1.1~Host: a~Content-Length: 00~~            | 200
+            POST /v2/models/m/infer HTTP/1.1~Host: a~Transfer-Encoding: chunked~~0~~ | 200
+            POST /v2/models/m/infer HTTP/1.0~Connection: keep-alive~~                | 200
+            POST /v2/models/m/infer HTTP/1.0~Connection: x, Keep-Alive~Content-Length: 0~~ | 200
+            """)
+    void request_unusual_isServed_andTheNextOneToo(String payload, int status) {
+        byte[] bytes = bytes(payload + POST + "Content-Length: 1~~b");
+        for (int split = 1; split <= bytes.length; split++) {
+            try (SplitConnection connection = new SplitConnection()) {
+                String sent = text(connection.receive(bytes, split, bytes.length));
+                assertThat(sent).as("split at " + split).startsWith("HTTP/1.1 " + status + " ");
+                assertThat(sent.split("HTTP/1.1 \\d", -1)).hasSize(3);
+                assertThat(sent).endsWith("\r\n\r\nb");
+                assertThat(connection.isOpen()).isTrue();
+            }
+        }
+    }
+
+    /** The last request of a connection: what follows it is no request. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            POST /v2/models/m/infer HTTP/1.0~~
+            POST /v2/models/m/infer HTTP/1.0~Host: a~Connection: close~~
+            POST /v2/models/m/infer HTTP/1.0~Connection: close, keep-alive~~
+            POST /v2/models/m/infer HTTP/1.1~Host: a~Connection: close~~
+            POST /v2/models/m/infer HTTP/1.1~Host: a~Connection: x~Connection: keep-alive, CLOSE~~
+            """)
+    void request_thatIsTheLast_isServed_andTheNextOneIsNot(String payload) {
+        byte[] bytes = bytes(payload + SMUGGLED);
+        for (int split = 1; split <= bytes.length; split++) {
+            try (SplitConnection connection = new SplitConnection()) {
+                String sent = text(connection.receive(bytes, split, bytes.length));
+                assertThat(sent).startsWith("HTTP/1.1 200 ").doesNotContain("smuggled");
+                assertThat(sent.split("HTTP/1.1 \\d", -1)).hasSize(2);
+                assertThat(connection.isOpen()).isFalse();
+            }
+        }
+    }
+
     private static void refused(String payload, int status) {
         byte[] bytes = bytes(payload + SMUGGLED);
         for (int split = 1; split <= bytes.length; split++) {
@@ -230,19 +326,6 @@ class RequestGrammarTest {
     }
 
     private static byte[] bytes(String payload) {
-        StringBuilder text = new StringBuilder();
-        String rest = payload.replace("~", "\r\n")
-                .replace("\\r", "\r")
-                .replace("\\n", "\n")
-                .replace("\\t", "\t");
-        for (int i = 0; i < rest.length(); i++) {
-            if (rest.startsWith("\\x", i)) {
-                text.append((char) Integer.parseInt(rest.substring(i + 2, i + 4), 16));
-                i += 3;
-            } else {
-                text.append(rest.charAt(i));
-            }
-        }
-        return text.toString().getBytes(StandardCharsets.ISO_8859_1);
+        return MessageTexts.bytes(payload);
     }
 }

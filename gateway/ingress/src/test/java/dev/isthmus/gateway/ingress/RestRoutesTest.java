@@ -8,12 +8,11 @@ import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.http1.FieldSection;
+import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import io.netty.handler.codec.http.DefaultHttpRequest;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpVersion;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,8 +25,7 @@ class RestRoutesTest {
 
     private static PathRoute route(String method, String path) {
         return RestRoutes.route(new Http1Head(
-                new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.valueOf(method), path),
-                new ClientConnection("", null, null)));
+                new Http1Request(method, path, false, FieldSection.EMPTY, -1), new ClientConnection("", null, null)));
     }
 
     private static String orEmpty(String text) {

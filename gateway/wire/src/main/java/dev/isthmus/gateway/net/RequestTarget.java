@@ -1,9 +1,6 @@
 package dev.isthmus.gateway.net;
 
 import dev.isthmus.oip.OipException;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpRequest;
-import io.netty.handler.codec.http.HttpVersion;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -39,17 +36,22 @@ public record RequestTarget(String scheme, String authority, String path) {
         return new RequestTarget(scheme, target.substring(from, end), path.startsWith("/") ? path : "/" + path);
     }
 
-    /** The error if an HTTP/1.1 request does not name exactly one server (RFC 9112, 3.2); null if it does. */
-    public static @Nullable OipException refusal(HttpRequest request) {
-        List<String> hosts = request.headers().getAll(HttpHeaderNames.HOST);
-        if (hosts.size() > 1 || (hosts.isEmpty() && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
+    /**
+     * The error if a request does not name exactly one server (RFC 9112, 3.2); null if it does.
+     *
+     * @param uri of the request line
+     * @param http10 whether its version is HTTP/1.0, which knows requests without a host
+     * @param hosts the values of its Host headers
+     */
+    public static @Nullable OipException refusal(String uri, boolean http10, List<String> hosts) {
+        if (hosts.size() > 1 || (hosts.isEmpty() && !http10)) {
             return OipException.invalid("one Host header is expected, got " + hosts.size());
         }
         String host = hosts.isEmpty() ? null : hosts.getFirst();
         if (host != null && !isAuthority(host)) {
             return notAnAuthority("header Host", host);
         }
-        RequestTarget target = absolute(request.uri());
+        RequestTarget target = absolute(uri);
         if (target == null || target.matchesHost(host)) {
             return null;
         }

@@ -83,7 +83,8 @@ public final class Turn {
         }
     }
 
-    private void took(int parts) {
+    /** Parts were handled. */
+    public void took(int parts) {
         int before = taken;
         taken += parts;
         if ((taken ^ before) >= FEW && !over) {

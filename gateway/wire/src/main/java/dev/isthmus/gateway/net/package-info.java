@@ -1,6 +1,6 @@
 /**
  * Netty code shared by ingress, admin and upstreams: transports, listen addresses, connection limits and timeouts,
- * parsing of HTTP/1.1 requests, limits of responses.
+ * targets of requests, limits of responses.
  */
 @NullMarked
 package dev.isthmus.gateway.net;

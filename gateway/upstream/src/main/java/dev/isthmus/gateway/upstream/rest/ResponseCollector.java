@@ -2,26 +2,19 @@ package dev.isthmus.gateway.upstream.rest;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.http1.Http1Response;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.buffer.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
-import io.netty.handler.codec.http.HttpObject;
-import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http.HttpStatusClass;
-import io.netty.handler.codec.http.HttpUtil;
-import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.util.ReferenceCountUtil;
 import org.jspecify.annotations.Nullable;
 
-/** Assembles one response from the codec's parts, copying only small parts. */
+/** Assembles one response from its parts, copying only small parts. */
 final class ResponseCollector {
     /** More interim responses serve no purpose and would only use up the deadline. */
     private static final int MAX_INTERIM = 32;
@@ -32,7 +25,7 @@ final class ResponseCollector {
     private final UpstreamFailures failures;
     private final long maxBytes;
     private final MemoryBudget.MemoryReservation memory;
-    private @Nullable HttpResponse head;
+    private @Nullable Http1Response head;
     private @Nullable ByteBuf body;
     private long length;
     /** Memory reserved for a large buffered response before it has arrived. */
@@ -59,27 +52,13 @@ final class ResponseCollector {
     }
 
     /**
-     * Adds the next part.
+     * Begins a response, or an interim one.
      *
-     * @param part taken
-     * @return whether the response is complete
      * @throws OipException if the response is invalid or too large
      */
-    boolean add(HttpObject part) {
-        if (part.decoderResult().isFailure()) {
-            ReferenceCountUtil.release(part);
-            throw failures.badResponse(
-                    "sent a response that is not HTTP", part.decoderResult().cause());
-        }
-        if (part instanceof HttpResponse response) {
-            begin(response);
-        }
-        return part instanceof HttpContent content && append(content);
-    }
-
-    private void begin(HttpResponse response) {
-        if (response.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
-            if (response.status().equals(HttpResponseStatus.SWITCHING_PROTOCOLS)) {
+    void begin(Http1Response response) {
+        if (response.interim()) {
+            if (response.status() == HttpResponseStatus.SWITCHING_PROTOCOLS.code()) {
                 throw failures.badResponse("returned status 101, which was not requested", null);
             }
             interim++;
@@ -91,25 +70,31 @@ final class ResponseCollector {
         }
         head = response;
         parts = call.parts(response);
-        long announced = HttpUtil.getContentLength(response, -1L);
+        long announced = response.contentLength();
         if (parts == null && announced > maxBytes) {
             throw failures.responseTooLarge(maxBytes, announced);
         }
-        String encoding = response.headers().get(HttpHeaderNames.CONTENT_ENCODING);
+        String encoding = response.fields().get(HttpHeaderNames.CONTENT_ENCODING);
         if (encoding != null && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)) {
             throw failures.badResponse(
                     "answered with content encoding '" + encoding + "', which was not requested", null);
         }
     }
 
-    private boolean append(HttpContent content) {
-        boolean last = content instanceof LastHttpContent;
+    /**
+     * Adds the next part of the body.
+     *
+     * @param bytes taken
+     * @param last whether it is the last part
+     * @return whether the response is complete
+     * @throws OipException if the response is too large
+     */
+    boolean append(ByteBuf bytes, boolean last) {
         if (informational) {
-            content.release();
+            bytes.release();
             informational = !last;
             return false;
         }
-        ByteBuf bytes = content.content();
         PartReader streaming = parts;
         if (streaming != null && !passOffered) {
             streaming.part(bytes);
@@ -120,7 +105,7 @@ final class ResponseCollector {
         }
         length += bytes.readableBytes();
         if (length > maxBytes) {
-            content.release();
+            bytes.release();
             throw failures.responseTooLarge(maxBytes, null);
         }
         if (streaming != null) {
@@ -132,15 +117,15 @@ final class ResponseCollector {
                 pass();
             }
         } else {
-            content.release();
+            bytes.release();
         }
         return last;
     }
 
     /** Offers a large body to the call, to be forwarded from here on. */
     private void pass() {
-        HttpResponse response = head();
-        long announced = HttpUtil.getContentLength(response, ReplyMessage.Part.UNKNOWN);
+        Http1Response response = head();
+        long announced = response.contentLength();
         if (!passOffered && Math.max(announced, length) > LARGE) {
             passOffered = true;
             parts = call.passed(response, announced);
@@ -177,7 +162,7 @@ final class ResponseCollector {
     }
 
     /** The headers of the response; only once it has started. */
-    HttpResponse head() {
+    Http1Response head() {
         return requireNonNull(head);
     }
 

@@ -3,21 +3,18 @@ package dev.isthmus.gateway.upstream.rest;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.http1.FieldSection;
+import dev.isthmus.gateway.http1.Http1Response;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
-import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http.HttpObject;
-import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http.HttpUtil;
-import io.netty.util.ReferenceCountUtil;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -108,18 +105,28 @@ final class RestCall implements Subscription {
         }
     }
 
+    /** The head of the response, or of an interim one. */
+    void head(Http1Response head) {
+        try {
+            response.begin(head);
+        } catch (OipException e) {
+            fail(e);
+        }
+    }
+
     /**
-     * The next part of the response.
+     * The next part of the body.
      *
      * @param part taken
+     * @param last whether it is the last part
      */
-    void received(HttpObject part) {
+    void part(ByteBuf part, boolean last) {
         if (ended) {
-            ReferenceCountUtil.release(part);
+            part.release();
             return;
         }
         try {
-            boolean complete = response.add(part);
+            boolean complete = response.append(part, last);
             if (complete && !ended) {
                 completed();
             } else if (response.streamed() && !ended) {
@@ -130,10 +137,15 @@ final class RestCall implements Subscription {
         }
     }
 
+    /** The server sent something that cannot be read. */
+    void malformed(OipException violation) {
+        fail(failures.badResponse("sent a response that is not HTTP", violation));
+    }
+
     /** The receiver of a response's body in parts; null to buffer the body. */
     @Nullable
-    PartReader parts(HttpResponse head) {
-        return begun(head, handler.parts(head.status().code(), head.headers(), reply));
+    PartReader parts(Http1Response head) {
+        return begun(head, handler.parts(head.status(), head.fields(), reply));
     }
 
     /**
@@ -142,29 +154,29 @@ final class RestCall implements Subscription {
      * @param length {@link ReplyMessage.Part#UNKNOWN} if unknown
      */
     @Nullable
-    PartReader passed(HttpResponse head, long length) {
-        PartReader parts = begun(head, handler.passed(head.status().code(), head.headers(), length, reply));
+    PartReader passed(Http1Response head, long length) {
+        PartReader parts = begun(head, handler.passed(head.status(), head.fields(), length, reply));
         if (parts != null && connection != null) {
             connection.limitReads();
         }
         return parts;
     }
 
-    private @Nullable PartReader begun(HttpResponse head, @Nullable PartReader parts) {
+    private @Nullable PartReader begun(Http1Response head, @Nullable PartReader parts) {
         if (parts != null) {
-            reply.headers(returned(head.headers()));
+            reply.headers(returned(head.fields()));
         }
         return parts;
     }
 
     /** The response headers that may be passed to the client. */
-    private Map<String, String> returned(HttpHeaders headers) {
+    private Map<String, String> returned(FieldSection headers) {
         Map<String, String> found = Map.of();
-        for (Map.Entry<String, String> header : headers) {
-            String name = header.getKey().toLowerCase(Locale.ROOT);
+        for (int i = 0; i < headers.size(); i++) {
+            String name = headers.name(i);
             if (returnedHeaders.contains(name)) {
                 found = found.isEmpty() ? new LinkedHashMap<>() : found;
-                found.merge(name, header.getValue(), (first, next) -> first + "," + next);
+                found.merge(name, headers.value(i), (first, next) -> first + "," + next);
             }
         }
         return found;
@@ -188,7 +200,7 @@ final class RestCall implements Subscription {
         RestConnection carrier = connection;
         connection = null;
         end();
-        HttpResponse head = response.head();
+        Http1Response head = response.head();
         if (carrier != null) {
             carrier.finished(keepsAlive(head));
         }
@@ -196,10 +208,10 @@ final class RestCall implements Subscription {
             reply.complete();
             return;
         }
-        reply.headers(returned(head.headers()));
+        reply.headers(returned(head.fields()));
         ReplyMessage message;
         try {
-            message = handler.read(head.status().code(), head.headers(), response.takeBody());
+            message = handler.read(head.status(), head.fields(), response.takeBody());
         } catch (OipException e) {
             reply.fail(e);
             return;
@@ -219,8 +231,8 @@ final class RestCall implements Subscription {
      * connection once it has logged the exception, and a request sent meanwhile is lost with no way to know whether it
      * was processed.
      */
-    private static boolean keepsAlive(HttpResponse head) {
-        return HttpUtil.isKeepAlive(head) && !head.status().equals(HttpResponseStatus.INTERNAL_SERVER_ERROR);
+    private static boolean keepsAlive(Http1Response head) {
+        return head.persistent() && head.status() != HttpResponseStatus.INTERNAL_SERVER_ERROR.code();
     }
 
     void connectFailed(@Nullable Throwable cause) {

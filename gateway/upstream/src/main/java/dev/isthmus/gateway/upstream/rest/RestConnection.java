@@ -1,16 +1,19 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.http1.HeadLimits;
+import dev.isthmus.gateway.http1.ResponseParser;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
-import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.timeout.IdleStateEvent;
-import io.netty.util.ReferenceCountUtil;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -19,10 +22,15 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("FutureReturnValueIgnored") // of close(): channelInactive handles the result
 final class RestConnection extends ChannelInboundHandlerAdapter {
     private static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final int MAX_HEAD = 16 * 1024;
+    private static final HeadLimits LIMITS = new HeadLimits("status line", MAX_HEAD, MAX_HEAD, MAX_HEAD);
+    /** Large, so that a body's parts are as large as the read buffers. */
+    private static final int MAX_PART = 1 << 20;
 
     private final RestConnectionPool pool;
     private final Channel channel;
     private final LimitedReadAllocator reads;
+    private final ResponseParser parser = new ResponseParser(LIMITS, MAX_PART);
     private @Nullable RestCall exchange;
     private @Nullable Throwable failure;
     private int exchanges;
@@ -138,18 +146,50 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     }
 
     @Override
-    public void channelRead(ChannelHandlerContext context, Object part) {
-        if (exchange != null && part instanceof HttpObject object) {
-            exchange.received(object);
-        } else {
-            ReferenceCountUtil.release(part);
-            returning = false;
-            channel.close();
+    public void channelRead(ChannelHandlerContext context, Object message) {
+        ByteBuf read = (ByteBuf) message;
+        try {
+            RestCall current = exchange;
+            while (current != null && receive(current, read)) {
+                current = exchange;
+            }
+            if (read.isReadable()) {
+                returning = false;
+                channel.close();
+            }
+        } finally {
+            read.release();
         }
+    }
+
+    /** Passes the next part of a response to its exchange; returns whether there was one. */
+    private boolean receive(RestCall current, ByteBuf read) {
+        try {
+            switch (parser.next(read)) {
+                case MORE, FOREIGN -> {
+                    return false;
+                }
+                case HEAD -> {
+                    current.head(parser.response());
+                    if (parser.ended() && exchange == current) {
+                        current.part(Unpooled.EMPTY_BUFFER, true);
+                    }
+                }
+                case CONTENT -> current.part(parser.content(), parser.ended());
+                case END -> current.part(Unpooled.EMPTY_BUFFER, true);
+            }
+        } catch (OipException malformed) {
+            current.malformed(malformed);
+        }
+        return true;
     }
 
     @Override
     public void channelInactive(ChannelHandlerContext context) {
+        RestCall current = exchange;
+        if (current != null && failure == null && parser.endsWithConnection()) {
+            current.part(Unpooled.EMPTY_BUFFER, true);
+        }
         returning = false;
         pool.connectionClosed(this);
         RestCall unfinished = exchange;

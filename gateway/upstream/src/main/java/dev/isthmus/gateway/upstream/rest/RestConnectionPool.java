@@ -11,9 +11,6 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
-import io.netty.handler.codec.http.HttpDecoderConfig;
-import io.netty.handler.codec.http.HttpRequestEncoder;
-import io.netty.handler.codec.http.HttpResponseDecoder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateHandler;
 import io.netty.util.concurrent.Future;
@@ -31,11 +28,6 @@ import org.jspecify.annotations.Nullable;
  * first, so that surplus ones become idle and close.
  */
 final class RestConnectionPool {
-    /** Large, so that a body's parts are as large as the read buffers. */
-    private static final int MAX_CHUNK = 1 << 20;
-
-    private static final int MAX_HEAD = 16 * 1024;
-
     private final UpstreamSettings settings;
     private final Bootstrap bootstrap;
     private final PoolLimits limits;
@@ -220,16 +212,12 @@ final class RestConnectionPool {
         List.copyOf(connected).forEach(RestConnection::close);
     }
 
-    /** Adds the idle timeout, the HTTP/1.1 codec, and the connection. */
+    /** Adds the idle timeout and the connection. */
     private final class RestChannelInitializer extends ChannelInitializer<Channel> {
         private @Nullable RestConnection connection;
 
         @Override
         protected void initChannel(Channel channel) {
-            var http = new HttpDecoderConfig()
-                    .setMaxInitialLineLength(MAX_HEAD)
-                    .setMaxHeaderSize(MAX_HEAD)
-                    .setMaxChunkSize(MAX_CHUNK);
             LimitedReadAllocator reads =
                     new LimitedReadAllocator(channel.config().getRecvByteBufAllocator());
             channel.config().setRecvByteBufAllocator(reads);
@@ -241,8 +229,6 @@ final class RestConnectionPool {
             settings.connections().add(new DescribedServer(settings, channel, added::use));
             channel.pipeline()
                     .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
-                    // Not HttpClientCodec: it is needed only for HEAD and CONNECT, which are never sent.
-                    .addLast(new HttpResponseDecoder(http), new HttpRequestEncoder())
                     .addLast(added);
         }
     }

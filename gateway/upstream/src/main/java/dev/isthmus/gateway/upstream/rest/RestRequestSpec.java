@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.http1.HeadWriter;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -9,23 +10,13 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
-import io.netty.handler.codec.http.DefaultFullHttpRequest;
-import io.netty.handler.codec.http.DefaultHttpContent;
-import io.netty.handler.codec.http.DefaultHttpHeaders;
-import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
-import io.netty.handler.codec.http.DefaultHttpRequest;
-import io.netty.handler.codec.http.EmptyHttpHeaders;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http.HttpHeadersFactory;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpVersion;
-import io.netty.handler.codec.http.LastHttpContent;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** A request that can be written more than once. Owns one reference to its body until {@link #release()}. */
 @SuppressWarnings("FutureReturnValueIgnored") // a failed write closes the connection, which is handled
@@ -33,36 +24,54 @@ final class RestRequestSpec {
     /** Above the kernel's limit of 1,024 buffers per write Netty copies them into one. */
     private static final int MAX_BUFFERS_PER_WRITE = 512;
 
+    private static final String GET = "GET";
+    private static final String JSON = "application/json";
+    private static final String CONTENT_TYPE = "content-type";
+    private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
+    private static final String TIMEOUT = HeaderAllowList.TIMEOUT.toString();
+
     /** Hop-by-hop headers, and headers that would let the server answer in an unsupported format. */
-    private static final List<CharSequence> NOT_FORWARDED = List.of(
-            HttpHeaderNames.CONNECTION,
-            HttpHeaderNames.TRANSFER_ENCODING,
-            HttpHeaderNames.CONTENT_LENGTH,
-            HttpHeaderNames.CONTENT_TYPE,
-            HttpHeaderNames.CONTENT_ENCODING,
-            HttpHeaderNames.ACCEPT,
-            HttpHeaderNames.ACCEPT_ENCODING,
-            HttpHeaderNames.EXPECT,
-            HttpHeaderNames.HOST,
-            HttpHeaderNames.TE,
-            HttpHeaderNames.UPGRADE,
-            HeaderAllowList.JSON_LENGTH);
+    private static final Set<String> NOT_FORWARDED = Set.of(
+            "connection",
+            "transfer-encoding",
+            "content-length",
+            CONTENT_TYPE,
+            "content-encoding",
+            "accept",
+            "accept-encoding",
+            "expect",
+            "host",
+            "te",
+            "upgrade",
+            JSON_LENGTH);
 
-    /** Headers created here need no validation. */
-    private static final HttpHeadersFactory TRUSTED =
-            DefaultHttpHeadersFactory.headersFactory().withValidation(false);
-
-    private final HttpMethod method;
-    private final String path;
-    private final HttpHeaders headers;
+    private final HeadWriter head;
+    private final boolean safe;
     private final ByteBuf body;
+    private @Nullable String timeout;
+    /** Whether the head is complete. */
+    private boolean addressed;
+
     private boolean released;
 
-    private RestRequestSpec(HttpMethod method, String path, HttpHeaders headers, ByteBuf body) {
-        this.method = method;
-        this.path = path;
-        this.headers = headers;
+    private RestRequestSpec(String method, String path, Map<String, String> forwarded, ByteBuf body) {
+        this.head = HeadWriter.request(method, path);
+        this.safe = method.equals(GET);
         this.body = body;
+        try {
+            forwarded.forEach(this::forward);
+        } catch (IllegalArgumentException e) {
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be forwarded", e);
+        }
+    }
+
+    private void forward(String field, String value) {
+        String name = field.toLowerCase(Locale.ROOT);
+        if (name.equals(TIMEOUT)) {
+            timeout = value;
+        } else if (!NOT_FORWARDED.contains(name)) {
+            head.field(name, value);
+        }
     }
 
     /**
@@ -71,8 +80,9 @@ final class RestRequestSpec {
      * @throws OipException if a header cannot be sent
      */
     static RestRequestSpec get(String path, Map<String, String> forwarded) {
-        HttpHeaders headers = headers(forwarded).set(HttpHeaderNames.ACCEPT, "application/json");
-        return new RestRequestSpec(HttpMethod.GET, path, headers, Unpooled.EMPTY_BUFFER);
+        RestRequestSpec request = new RestRequestSpec(GET, path, forwarded, Unpooled.EMPTY_BUFFER);
+        request.head.field("accept", JSON);
+        return request;
     }
 
     /**
@@ -82,13 +92,12 @@ final class RestRequestSpec {
      * @throws OipException if a header cannot be sent
      */
     static RestRequestSpec infer(String path, Map<String, String> forwarded, RestBody body) {
-        HttpHeaders headers = headers(forwarded)
-                .set(HttpHeaderNames.CONTENT_LENGTH, body.content().readableBytes())
-                .set(HttpHeaderNames.CONTENT_TYPE, body.binary() ? "application/octet-stream" : "application/json");
+        RestRequestSpec request =
+                post(path, forwarded, body.content(), body.binary() ? "application/octet-stream" : JSON);
         if (body.binary()) {
-            headers.set(HeaderAllowList.JSON_LENGTH, body.jsonLength());
+            request.head.field(JSON_LENGTH, Long.toString(body.jsonLength()));
         }
-        return new RestRequestSpec(HttpMethod.POST, path, headers, body.content());
+        return request;
     }
 
     /**
@@ -98,62 +107,65 @@ final class RestRequestSpec {
      * @throws OipException if a header cannot be sent
      */
     static RestRequestSpec json(String path, Map<String, String> forwarded, ByteBuf body) {
-        HttpHeaders headers = headers(forwarded)
-                .set(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes())
-                .set(HttpHeaderNames.CONTENT_TYPE, "application/json");
-        return new RestRequestSpec(HttpMethod.POST, path, headers, body);
+        return post(path, forwarded, body, JSON);
+    }
+
+    private static RestRequestSpec post(String path, Map<String, String> forwarded, ByteBuf body, String type) {
+        RestRequestSpec request = new RestRequestSpec("POST", path, forwarded, body);
+        request.head.contentLength(body.readableBytes()).field(CONTENT_TYPE, type);
+        return request;
     }
 
     /** Whether the request's method is safe (RFC 9110, section 9.2.1). */
     boolean safe() {
-        return method.equals(HttpMethod.GET);
+        return safe;
     }
 
     /** Adds the timeout header. */
     RestRequestSpec withTimeout(long nanos) {
-        headers.set(HeaderAllowList.TIMEOUT, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
+        timeout = Long.toString(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
         return this;
-    }
-
-    private static HttpHeaders headers(Map<String, String> forwarded) {
-        if (forwarded.isEmpty()) {
-            return TRUSTED.newHeaders();
-        }
-        HttpHeaders headers = new DefaultHttpHeaders();
-        try {
-            forwarded.forEach(headers::set);
-        } catch (IllegalArgumentException e) {
-            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be forwarded", e);
-        }
-        NOT_FORWARDED.forEach(headers::remove);
-        return headers;
     }
 
     /** Writes and flushes the request; the caller handles the result. */
     ChannelFuture write(Channel channel, String authority) {
-        headers.set(HttpHeaderNames.HOST, authority);
-        if (body.nioBufferCount() > MAX_BUFFERS_PER_WRITE) {
-            channel.write(new DefaultHttpRequest(HttpVersion.HTTP_1_1, method, path, headers))
-                    .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
-            writeBody(channel);
-            return channel.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
+        if (!addressed) {
+            addressed = true;
+            head.field("host", authority);
+            if (timeout != null) {
+                head.field(TIMEOUT, timeout);
+            }
         }
-        return channel.writeAndFlush(new DefaultFullHttpRequest(
-                HttpVersion.HTTP_1_1, method, path, body.retainedSlice(), headers, EmptyHttpHeaders.INSTANCE));
+        boolean copied = HeadWriter.copies(body.readableBytes());
+        ByteBuf first;
+        try {
+            first = copied ? head.end(channel.alloc(), body) : head.end(channel.alloc());
+        } catch (OutOfMemoryError e) {
+            // Out of direct memory: a failed write closes the connection.
+            return channel.newFailedFuture(e);
+        }
+        if (copied) {
+            return channel.writeAndFlush(first);
+        }
+        channel.write(first).addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+        return body.nioBufferCount() > MAX_BUFFERS_PER_WRITE
+                ? writeBody(channel)
+                : channel.writeAndFlush(body.retainedSlice());
     }
 
     /** Writes the body in groups of buffers: Netty would copy a larger group, which may fail for lack of memory. */
-    private void writeBody(Channel channel) {
+    private ChannelFuture writeBody(Channel channel) {
         ByteBuffer[] pieces = body.nioBuffers();
         for (int from = 0; from < pieces.length; from += MAX_BUFFERS_PER_WRITE) {
             int to = Math.min(from + MAX_BUFFERS_PER_WRITE, pieces.length);
             ByteBuf group = Unpooled.wrappedBuffer(MAX_BUFFERS_PER_WRITE, Arrays.copyOfRange(pieces, from, to));
             body.retain();
-            channel.write(new DefaultHttpContent(group))
+            channel.write(group)
                     .addListener(future -> body.release())
                     // Otherwise the server would wait for the missing part until its timeout.
                     .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         }
+        return channel.writeAndFlush(Unpooled.EMPTY_BUFFER);
     }
 
     /** Releases the body; writes in progress hold their own references. Idempotent. */

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.http1.FieldSection;
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the response of one operation. */
@@ -16,7 +16,7 @@ interface RestResponseHandler {
      * @param body taken
      * @throws dev.isthmus.oip.OipException if the response is an error or violates the protocol
      */
-    ReplyMessage read(int status, HttpHeaders headers, ByteBuf body);
+    ReplyMessage read(int status, FieldSection headers, ByteBuf body);
 
     /**
      * The receiver of a large body that is still arriving; null to buffer the body. Called at most once.
@@ -24,12 +24,12 @@ interface RestResponseHandler {
      * @param length {@link ReplyMessage.Part#UNKNOWN} if unknown
      * @throws dev.isthmus.oip.OipException if the headers violate the protocol
      */
-    default @Nullable PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
+    default @Nullable PartReader passed(int status, FieldSection headers, long length, Reply reply) {
         return null;
     }
 
     /** The receiver of a body that is streamed; null to read the body when it is complete. */
-    default @Nullable PartReader parts(int status, HttpHeaders headers, Reply reply) {
+    default @Nullable PartReader parts(int status, FieldSection headers, Reply reply) {
         return null;
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
@@ -13,7 +14,6 @@ import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
-import io.netty.handler.codec.http.HttpHeaders;
 import java.io.IOException;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -25,7 +25,7 @@ record RestResponses(UpstreamFailures failures) {
     /** Ten digits hold any buffer length and fit into a long. */
     private static final Pattern LENGTH = Pattern.compile("[0-9]{1,10}");
 
-    ReplyMessage inference(int status, HttpHeaders headers, ByteBuf body) {
+    ReplyMessage inference(int status, FieldSection headers, ByteBuf body) {
         try {
             requireOk(status, body);
             long jsonLength = jsonLength(headers, body.readableBytes());
@@ -126,7 +126,7 @@ record RestResponses(UpstreamFailures failures) {
 
     /** The receiver that forwards the body of an inference response; null to buffer the body. */
     @Nullable
-    PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
+    PartReader passed(int status, FieldSection headers, long length, Reply reply) {
         if (status != OK || !reply.acceptsParts(Wire.REST, length)) {
             return null;
         }
@@ -148,11 +148,11 @@ record RestResponses(UpstreamFailures failures) {
         public void release() {}
     }
 
-    private long jsonLength(HttpHeaders headers, long bodyLength) {
+    private long jsonLength(FieldSection headers, long bodyLength) {
         if (!headers.contains(HeaderAllowList.JSON_LENGTH)) {
             return RestBody.ALL_JSON;
         }
-        List<String> values = headers.getAll(HeaderAllowList.JSON_LENGTH);
+        List<String> values = headers.all(HeaderAllowList.JSON_LENGTH);
         String value = values.getFirst();
         if (values.size() > 1 || !LENGTH.matcher(value).matches() || Long.parseLong(value) > bodyLength) {
             throw failures.badResponse(

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -22,7 +23,6 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -118,12 +118,12 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
 
     private final class InferenceReader implements RestResponseHandler {
         @Override
-        public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
+        public ReplyMessage read(int status, FieldSection headers, ByteBuf body) {
             return responses.inference(status, headers, body);
         }
 
         @Override
-        public @Nullable PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
+        public @Nullable PartReader passed(int status, FieldSection headers, long length, Reply reply) {
             return responses.passed(status, headers, length, reply);
         }
     }
@@ -184,12 +184,12 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         }
 
         @Override
-        public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
+        public ReplyMessage read(int status, FieldSection headers, ByteBuf body) {
             return complete.read(status, headers, body);
         }
 
         @Override
-        public @Nullable PartReader parts(int status, HttpHeaders headers, Reply reply) {
+        public @Nullable PartReader parts(int status, FieldSection headers, Reply reply) {
             String type = headers.get(HttpHeaderNames.CONTENT_TYPE);
             if (status != HttpResponseStatus.OK.code() || type == null || !type.startsWith("text/event-stream")) {
                 return null;
@@ -201,7 +201,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         }
     }
 
-    private ReplyMessage serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
+    private ReplyMessage serverMetadata(int status, FieldSection headers, ByteBuf body) {
         ReplyMessage.Server server = responses.serverMetadata(status, body);
         capabilities().learn(server.metadata());
         return server;

@@ -311,6 +311,20 @@ class RestConnectionTest {
     }
 
     @Test
+    void response_thatShouldEndWithItsConnection_andIsReset_isUnavailable() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            RestUpstream upstream = rest.upstream(new Endpoint("127.0.0.1", socket.getLocalPort()));
+            RecordedReply reply = rest.infer(upstream);
+            try (var accepted = socket.accept()) {
+                write(accepted.getOutputStream(), "HTTP/1.1 200 OK\r\n\r\nhello");
+                // The request is not read: closing resets the connection.
+                accepted.setSoLinger(true, 0);
+            }
+            assertThat(reply.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        }
+    }
+
+    @Test
     void response_inManyPieces_isPutTogether() throws Exception {
         String half = "x".repeat(100_000);
         var second = new CountDownLatch(1);
@@ -340,6 +354,14 @@ class RestConnectionTest {
             strings = {
                 "ICY 200 OK\r\n\r\n",
                 "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+                "HTTP/1.1 200 OK\nContent-Length: 2\n\n{}",
+                "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\n{}",
+                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}0\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nContent-Length: 2\r\n\r\n",
                 "HTTP/1.1 101 Switching Protocols\r\n\r\n",
                 "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
             })

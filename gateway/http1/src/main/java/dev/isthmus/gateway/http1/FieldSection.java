@@ -1,0 +1,118 @@
+package dev.isthmus.gateway.http1;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The header fields of one message (RFC 9110, 6.3), in the order received. They stay octets; a text is made each time
+ * that one is asked for. Names are looked up in lower case.
+ */
+public final class FieldSection {
+    /** Positions of a field: the start and the end of its name, and of its value. */
+    static final int POSITIONS = 4;
+
+    /** A number up to this one may have another digit. */
+    private static final long MAX_PREFIX = Long.MAX_VALUE / 10 - 1;
+
+    /** Without fields. */
+    public static final FieldSection EMPTY = new FieldSection(new byte[0], new int[0], 0);
+
+    private final byte[] bytes;
+    private final int[] positions;
+    private final int size;
+
+    FieldSection(byte[] bytes, int[] positions, int size) {
+        this.bytes = bytes;
+        this.positions = positions;
+        this.size = size;
+    }
+
+    /** The number of fields. */
+    public int size() {
+        return size;
+    }
+
+    /** The name of a field, in lower case. */
+    public String name(int field) {
+        return FieldNames.lowerCase(bytes, positions[field * POSITIONS], positions[field * POSITIONS + 1]);
+    }
+
+    /** The value of a field, without the whitespace around it. */
+    public String value(int field) {
+        int from = positions[field * POSITIONS + 2];
+        return new String(bytes, from, positions[field * POSITIONS + 3] - from, StandardCharsets.ISO_8859_1);
+    }
+
+    /** The first field of this name at or behind {@code from}; -1 if there is none. */
+    int find(CharSequence name, int from) {
+        for (int i = from; i < size; i++) {
+            if (FieldNames.matches(bytes, positions[i * POSITIONS], positions[i * POSITIONS + 1], name)) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** Whether there is a field of this name. */
+    public boolean contains(CharSequence name) {
+        return find(name, 0) >= 0;
+    }
+
+    /** The value of the first field of this name; null if there is none. */
+    public @Nullable String get(CharSequence name) {
+        int field = find(name, 0);
+        return field < 0 ? null : value(field);
+    }
+
+    /** The values of all fields of this name. */
+    public List<String> all(CharSequence name) {
+        int field = find(name, 0);
+        if (field < 0) {
+            return List.of();
+        }
+        int next = find(name, field + 1);
+        if (next < 0) {
+            return List.of(value(field));
+        }
+        List<String> values = new ArrayList<>();
+        values.add(value(field));
+        for (; next >= 0; next = find(name, next + 1)) {
+            values.add(value(next));
+        }
+        return values;
+    }
+
+    /** The value of a field as a number; -1 if it has other characters than digits, or is too large. */
+    long number(int field) {
+        int from = positions[field * POSITIONS + 2];
+        int to = positions[field * POSITIONS + 3];
+        long number = from < to ? 0 : -1;
+        for (int i = from; i < to && number >= 0; i++) {
+            int digit = bytes[i] - '0';
+            number = digit < 0 || digit > 9 || number > MAX_PREFIX ? -1 : number * 10 + digit;
+        }
+        return number;
+    }
+
+    /** Whether a field of this name has this member in its list, in any case. */
+    boolean lists(CharSequence name, String member) {
+        for (int field = find(name, 0); field >= 0; field = find(name, field + 1)) {
+            for (String each : value(field).split(",", -1)) {
+                if (each.strip().equalsIgnoreCase(member)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** Whether the connection can carry another message behind this one (RFC 9112, 9.3). */
+    boolean persistent(boolean http10) {
+        if (!contains("connection")) {
+            return !http10;
+        }
+        return !lists("connection", "close") && (!http10 || lists("connection", "keep-alive"));
+    }
+}

@@ -1,0 +1,129 @@
+package dev.isthmus.gateway.http1;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * Writes the head of a message, and a small body behind it. What could begin another field, or another message, is
+ * never written: a name that is not a token, a value with control characters.
+ */
+public final class HeadWriter {
+    private static final byte[] END = {OctetClasses.CR, OctetClasses.LF};
+    private static final int CAPACITY = 256;
+    /** Larger bodies are not copied, in bytes. */
+    private static final int MAX_COPIED = 4 * 1024;
+
+    private byte[] bytes = new byte[CAPACITY];
+    private int length;
+
+    /** A head that begins with this line, which is written as it is, with its end. */
+    public HeadWriter(byte[] startLine) {
+        append(startLine);
+    }
+
+    /** The head of a request. */
+    public static HeadWriter request(String method, String target) {
+        HeadWriter head = new HeadWriter((method + " ").getBytes(StandardCharsets.US_ASCII));
+        for (int i = 0; i < target.length(); i++) {
+            if (target.charAt(i) <= ' ' || target.charAt(i) >= 0x7f) {
+                throw new IllegalArgumentException("a target of visible characters is expected, got '" + target + "'");
+            }
+        }
+        head.append(target);
+        head.append(" HTTP/1.1\r\n");
+        return head;
+    }
+
+    /**
+     * Adds a field.
+     *
+     * @throws IllegalArgumentException if the name or the value cannot be sent
+     */
+    public HeadWriter field(String name, String value) {
+        int from = length;
+        append(name);
+        if (name.isEmpty() || OctetClasses.endOfToken(bytes, from, length) != length) {
+            throw new IllegalArgumentException("the name of a header field is expected, got '" + name + "'");
+        }
+        append(": ");
+        int at = length;
+        append(value);
+        if (!OctetClasses.isFieldValue(bytes, at, length)) {
+            throw new IllegalArgumentException(
+                    "header field " + name + ": a value without control characters is expected");
+        }
+        append("\r\n");
+        return this;
+    }
+
+    /** Adds the length of the body. */
+    public HeadWriter contentLength(long bytesOfBody) {
+        append("content-length: ");
+        append(Long.toString(bytesOfBody));
+        append("\r\n");
+        return this;
+    }
+
+    /** Says that the body is in chunks. */
+    public HeadWriter chunked() {
+        append("transfer-encoding: chunked\r\n");
+        return this;
+    }
+
+    /** Says that the connection carries no other message. */
+    public HeadWriter close() {
+        append("connection: close\r\n");
+        return this;
+    }
+
+    /** Whether a body of this length is to be copied behind the head. */
+    public static boolean copies(int bytesOfBody) {
+        return bytesOfBody <= MAX_COPIED;
+    }
+
+    /** A copy of the head. */
+    public ByteBuf end(ByteBufAllocator allocator) {
+        return buffer(allocator, 0);
+    }
+
+    /**
+     * A copy of the head with the body.
+     *
+     * @param body borrowed
+     */
+    public ByteBuf end(ByteBufAllocator allocator, ByteBuf body) {
+        int more = body.readableBytes();
+        return buffer(allocator, more).writeBytes(body, body.readerIndex(), more);
+    }
+
+    private ByteBuf buffer(ByteBufAllocator allocator, int more) {
+        return allocator
+                .directBuffer(length + END.length + more)
+                .writeBytes(bytes, 0, length)
+                .writeBytes(END);
+    }
+
+    private void append(byte[] text) {
+        ensure(text.length);
+        System.arraycopy(text, 0, bytes, length, text.length);
+        length += text.length;
+    }
+
+    /** Appends characters of ISO 8859-1; others become question marks. */
+    private void append(String text) {
+        ensure(text.length());
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            bytes[length + i] = (byte) (c > 0xff ? '?' : c);
+        }
+        length += text.length();
+    }
+
+    private void ensure(int more) {
+        if (bytes.length - length < more) {
+            bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, length + more));
+        }
+    }
+}

@@ -44,6 +44,7 @@ final class AdminRequestDecoder extends ByteToMessageDecoder {
             }
             inBody = parser.begun() && (inBody || event == ParserEvent.HEAD);
         } catch (OipException malformed) {
+            in.skipBytes(in.readableBytes());
             HttpObject refused = inBody
                     ? new DefaultLastHttpContent()
                     : new DefaultHttpRequest(HttpVersion.HTTP_1_0, HttpMethod.GET, "/");

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HopCount;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
@@ -95,14 +94,6 @@ final class CallMetadata {
             fields = fields.with(name, Base64.getEncoder().withoutPadding().encodeToString(value));
         }
         return fields;
-    }
-
-    /** Passes the allowed response headers or trailers to the client. */
-    static void forward(Http2Headers metadata, HeaderAllowList allowed, Reply client) {
-        Map<String, String> shown = returned(metadata, allowed);
-        if (!shown.isEmpty()) {
-            client.headers(shown);
-        }
     }
 
     /** The response headers or trailers that may be passed to the client; binary values in Base64. */

@@ -5,10 +5,12 @@ import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.util.AsciiString;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One call on its way through the gateway. Immutable: a layer that changes something passes on another one with the
@@ -101,6 +103,11 @@ public record Call(
     /** Returns the same call with another deadline. */
     public Call withDeadline(long nanos) {
         return new Call(operation, nanos, headers, affinity, sequence, context);
+    }
+
+    /** Returns the same call with this timeout from now on, unless its client has set a deadline. */
+    public Call within(@Nullable Duration timeout) {
+        return timeout == null || hasDeadline() ? this : withDeadline(System.nanoTime() + timeout.toNanos());
     }
 
     public boolean hasDeadline() {

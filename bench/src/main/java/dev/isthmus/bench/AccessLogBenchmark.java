@@ -15,6 +15,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.AsciiString;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.util.concurrent.TimeUnit;
@@ -81,7 +82,7 @@ public class AccessLogBenchmark {
                 UnpooledByteBufAllocator.DEFAULT,
                 MemoryBudget.MemoryReservation.UNCOUNTED,
                 0);
-        call.identified("0af7651916cd43dd8448eb211c80319c");
+        call.identified(AsciiString.of("0af7651916cd43dd8448eb211c80319c"), false);
         call.began(operation);
         call.routed("simple");
         call.sentTo("triton", "triton", model);

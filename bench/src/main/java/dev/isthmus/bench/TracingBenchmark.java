@@ -23,6 +23,7 @@ import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.AsciiString;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -133,7 +134,7 @@ public class TracingBenchmark {
                 MemoryBudget.MemoryReservation.UNCOUNTED,
                 System.nanoTime());
         context.began(operation);
-        context.identified("r");
+        context.identified(AsciiString.of("r"), false);
         Exchange exchange = Exchange.of(context);
         tracing.began(exchange);
         calls.began(exchange);

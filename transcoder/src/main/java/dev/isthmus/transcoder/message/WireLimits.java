@@ -35,6 +35,9 @@ public record WireLimits(
     }
 
     public WireLimits withSharedMemory(boolean allowed) {
-        return new WireLimits(bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, allowed);
+        return allowed == sharedMemory
+                ? this
+                : new WireLimits(
+                        bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, allowed);
     }
 }

@@ -172,7 +172,7 @@ public final class TryItPages {
                     ErrorCode.UNAVAILABLE, "at most " + AT_ONCE + " requests are tried at a time; try again");
         }
         try {
-            answer = new TryItCall(tried, listener, HexIds.random128(), timelines).send(decoded);
+            answer = new TryItCall(tried, listener, HexIds.random128().toString(), timelines).send(decoded);
         } finally {
             turns.release();
         }

@@ -14,6 +14,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.AsciiString;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +41,7 @@ class LiveCallsTest {
                 MemoryBudget.MemoryReservation.UNCOUNTED,
                 0);
         call.began(new Operation.ReadModelMetadata(new ModelRef(model, "3")));
-        call.identified("r-1");
+        call.identified(AsciiString.of("r-1"), false);
         call.routed("route-" + model);
         call.sentTo("canary", "triton", ModelRef.of("there"));
         call.attempted("10.0.0.1:1");

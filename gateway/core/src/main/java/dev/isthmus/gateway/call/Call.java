@@ -1,12 +1,16 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import io.netty.util.AsciiString;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One call on its way through the gateway. Immutable: a layer that changes something passes on another one with the
@@ -90,9 +94,20 @@ public record Call(
         return withHeaders(Map.ofEntries(all.toArray(NO_ENTRIES)));
     }
 
+    /** The headers to send to a server: those that are forwarded, and the request id. */
+    public Map<String, String> sentHeaders() {
+        AsciiString id = context.sentId();
+        return id == null ? headers : withHeader(HeaderAllowList.REQUEST_ID, id.toString()).headers;
+    }
+
     /** Returns the same call with another deadline. */
     public Call withDeadline(long nanos) {
         return new Call(operation, nanos, headers, affinity, sequence, context);
+    }
+
+    /** Returns the same call with this timeout from now on, unless its client has set a deadline. */
+    public Call within(@Nullable Duration timeout) {
+        return timeout == null || hasDeadline() ? this : withDeadline(System.nanoTime() + timeout.toNanos());
     }
 
     public boolean hasDeadline() {

@@ -6,6 +6,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import io.netty.util.AsciiString;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +33,8 @@ public final class CallContext {
 
     private @Nullable Principal principal;
     private @Nullable SocketAddress forwardedFor;
-    private String requestId = "";
+    private AsciiString requestId = AsciiString.EMPTY_STRING;
+    private boolean sendsId;
     private TraceSpan span = TraceSpan.NONE;
     private @Nullable Operation operation;
     private String route = NO_ROUTE;
@@ -151,14 +153,24 @@ public final class CallContext {
         return connection == null ? "" : connection.listener();
     }
 
-    /** The id of the request was read or made. */
-    public void identified(String id) {
+    /**
+     * The id of the request was read or made.
+     *
+     * @param sent whether servers get it in addition to the headers that are forwarded
+     */
+    public void identified(AsciiString id, boolean sent) {
         requestId = id;
+        sendsId = sent;
+    }
+
+    /** The request id to send to a server in addition to the headers that are forwarded; null for none. */
+    public @Nullable AsciiString sentId() {
+        return sendsId ? requestId : null;
     }
 
     /** The request id, of the client or made by the gateway; empty for a call that the gateway makes itself. */
     public String requestId() {
-        return requestId;
+        return requestId.toString();
     }
 
     /** The call is traced, sampled or not. */

@@ -5,6 +5,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.Metrics;
+import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -180,6 +181,11 @@ public final class Exchange extends ExchangeState implements Reply {
     /** The response says that the request failed, after it has begun; only the first failure counts. */
     public void failsInResponse(OipException reason) {
         failureInResponse = failureInResponse == null ? reason : failureInResponse;
+    }
+
+    @Override
+    public void identified(AsciiString id) {
+        client.identified(id);
     }
 
     @Override

@@ -1,27 +1,29 @@
 package dev.isthmus.gateway.call;
 
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Identifiers of lower-case hexadecimal digits: of requests, traces and spans. */
 public final class HexIds {
     private static final int LONG_DIGITS = 16;
-    private static final char[] DIGITS = "0123456789abcdef".toCharArray();
+    private static final byte[] DIGITS = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
     private HexIds() {}
 
     /** 128 random bits, not all of them 0: 32 digits. */
-    public static String random128() {
-        char[] digits = new char[2 * LONG_DIGITS];
+    public static AsciiString random128() {
+        byte[] digits = new byte[2 * LONG_DIGITS];
         write(digits, 0, nonZero());
         write(digits, LONG_DIGITS, ThreadLocalRandom.current().nextLong());
-        return new String(digits);
+        return new AsciiString(digits, false);
     }
 
     /** 64 random bits, not all of them 0: 16 digits. */
     public static String random64() {
-        char[] digits = new char[LONG_DIGITS];
+        byte[] digits = new byte[LONG_DIGITS];
         write(digits, 0, nonZero());
-        return new String(digits);
+        return new String(digits, StandardCharsets.US_ASCII);
     }
 
     private static long nonZero() {
@@ -32,7 +34,7 @@ public final class HexIds {
         return bits;
     }
 
-    private static void write(char[] digits, int at, long bits) {
+    private static void write(byte[] digits, int at, long bits) {
         for (int i = 0; i < LONG_DIGITS; i++) {
             digits[at + i] = DIGITS[(int) (bits >>> (60 - 4 * i)) & 15];
         }

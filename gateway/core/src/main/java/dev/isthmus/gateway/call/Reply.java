@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
+import io.netty.util.AsciiString;
 import java.util.Map;
 
 /**
@@ -30,6 +32,11 @@ public interface Reply {
      * names; values of names that end in {@code -bin} are base64. The map does not change afterwards.
      */
     default void headers(Map<String, String> headers) {}
+
+    /** Receives the id of the call before anything else: the client gets it with the first headers, however it ends. */
+    default void identified(AsciiString id) {
+        headers(Map.of(HeaderAllowList.REQUEST_ID, id.toString()));
+    }
 
     /** Receives one message (its buffers are taken). */
     void message(ReplyMessage message);

@@ -26,10 +26,12 @@ final class FrameHeader {
 
     /** Reads 9 bytes. */
     void read(ByteBuf in) {
-        length = in.readUnsignedMedium();
-        type = in.readUnsignedByte();
-        flags = in.readUnsignedByte();
-        streamId = in.readInt() & Integer.MAX_VALUE;
+        // One read of eight bytes instead of five: each is checked.
+        long first = in.readLong();
+        length = (int) (first >>> 40);
+        type = (int) (first >>> 32) & 0xff;
+        flags = (int) (first >>> 24) & 0xff;
+        streamId = ((int) first << 8 | in.readUnsignedByte()) & Integer.MAX_VALUE;
     }
 
     boolean has(int flag) {

@@ -73,37 +73,21 @@ final class FrameWriter {
         frame(4, FrameType.WINDOW_UPDATE, 0, streamId).writeInt(increment);
     }
 
+    /** A block that exceeds one frame is continued in CONTINUATION frames. */
     void headers(int streamId, HeaderFieldList fields, boolean end) {
-        int bound = HeaderEncoder.MAX_PREFIX + fields.bound();
+        int length = encoder.encode(fields);
+        int type = FrameType.HEADERS;
         int flags = end ? FrameType.END_STREAM : 0;
-        if (bound > maxFrameSize) {
-            largeHeaders(streamId, fields, bound, flags);
-            return;
-        }
-        ByteBuf buffer = writable(FrameType.HEAD + bound);
-        int head = buffer.writerIndex();
-        head(buffer, 0, FrameType.HEADERS, flags | FrameType.END_HEADERS, streamId);
-        encoder.encode(fields, buffer);
-        buffer.setMedium(head, buffer.writerIndex() - head - FrameType.HEAD);
-    }
-
-    /** A block that may exceed one frame: the rest is sent in CONTINUATION frames. */
-    private void largeHeaders(int streamId, HeaderFieldList fields, int bound, int endFlag) {
-        ByteBuf block = allocated(bound);
-        try {
-            encoder.encode(fields, block);
-            int type = FrameType.HEADERS;
-            int flags = endFlag;
-            do {
-                int length = Math.min(block.readableBytes(), maxFrameSize);
-                int last = length == block.readableBytes() ? FrameType.END_HEADERS : 0;
-                block.readBytes(frame(length, type, flags | last, streamId), length);
-                type = FrameType.CONTINUATION;
-                flags = 0;
-            } while (block.isReadable());
-        } finally {
-            block.release();
-        }
+        int from = 0;
+        do {
+            int part = Math.min(length - from, maxFrameSize);
+            int last = from + part == length ? FrameType.END_HEADERS : 0;
+            frame(part, type, flags | last, streamId).writeBytes(encoder.block(), from, part);
+            from += part;
+            type = FrameType.CONTINUATION;
+            flags = 0;
+        } while (from < length);
+        encoder.clear();
     }
 
     /** The header of a DATA frame; its payload must follow. */

@@ -1,21 +1,21 @@
 package dev.isthmus.gateway.http2;
 
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.util.AsciiString;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes header blocks (RFC 7541). Constant fields are added to the dynamic table while it has space; entries are
- * never evicted, so an entry's index follows from the order of insertion. All other fields are literals. Huffman coding
- * is not used: on the networks this is for, it costs more than the bytes it saves.
+ * never evicted, so an entry's index follows from the order of insertion, and a list of constants is encoded alike until
+ * the next insertion. All other fields are literals. Huffman coding is not used: on the networks this is for, it costs
+ * more than the bytes it saves.
  */
 final class HeaderEncoder {
     /** Maximum length of an encoded integer in bytes. */
     static final int MAX_INTEGER = 6;
 
     /** Maximum length of the table size updates before the fields of a block, in bytes. */
-    static final int MAX_PREFIX = MAX_INTEGER;
+    private static final int MAX_PREFIX = MAX_INTEGER;
 
     /** The default of SETTINGS_HEADER_TABLE_SIZE in bytes (RFC 7541, 4.2). */
     private static final int DEFAULT_TABLE = 4096;
@@ -26,6 +26,17 @@ final class HeaderEncoder {
     private static final int ENTRY_OVERHEAD = 32;
     private static final int SLOTS = 256;
 
+    /** Lists of constants whose encoded form is kept: those of requests, or of responses and their trailers. */
+    private static final int REMEMBERED = 4;
+
+    /** A larger block, in bytes, is not kept for the next one. */
+    private static final int KEPT = 512;
+
+    private static final byte[] NO_BYTES = {};
+
+    private byte[] block = NO_BYTES;
+    private int length;
+
     /** A hash table with linear probing. There are at most 3072 / 32 entries, so slots are always free. */
     private @Nullable HeaderField[] fields = new @Nullable HeaderField[0];
 
@@ -34,6 +45,23 @@ final class HeaderEncoder {
     private int used;
     private int capacity = MAX_TABLE;
     private int announce = -1;
+    private final @Nullable EncodedConstants[] remembered = new @Nullable EncodedConstants[REMEMBERED];
+    private int nextRemembered;
+
+    /** The encoded form of a list of constants. */
+    private static final class EncodedConstants {
+        private final HeaderFieldList fields;
+        /** How many entries the dynamic table had. */
+        private final int inserted;
+
+        private final byte[] bytes;
+
+        EncodedConstants(HeaderFieldList fields, int inserted, byte[] bytes) {
+            this.fields = fields;
+            this.inserted = inserted;
+            this.bytes = bytes;
+        }
+    }
 
     /** The peer's SETTINGS_HEADER_TABLE_SIZE. Clears the table; the next block announces it (RFC 7541, 4.2). */
     void peerTableSize(long size) {
@@ -46,56 +74,97 @@ final class HeaderEncoder {
         insertedAs = new int[0];
         inserted = 0;
         used = 0;
+        for (int i = 0; i < REMEMBERED; i++) {
+            remembered[i] = null;
+        }
     }
 
-    /**
-     * Encodes a block.
-     *
-     * @param out has at least {@link #MAX_PREFIX} + {@link HeaderFieldList#bound()} writable bytes
-     */
-    void encode(HeaderFieldList message, ByteBuf out) {
+    /** Encodes a block; returns its length. It is at the start of {@link #block} until the next one. */
+    int encode(HeaderFieldList message) {
+        int bound = MAX_PREFIX + message.bound();
+        if (block.length < bound) {
+            block = new byte[bound];
+        }
+        length = 0;
         if (announce >= 0) {
             // A size of 0 first, so that the decoder evicts all entries, too.
-            integer(out, 0x20, 5, 0);
+            integer(0x20, 5, 0);
             if (announce > 0) {
-                integer(out, 0x20, 5, announce);
+                integer(0x20, 5, announce);
             }
             announce = -1;
         }
-        encodeFields(message, out);
+        encodeFields(message);
+        return length;
     }
 
-    private void encodeFields(HeaderFieldList message, ByteBuf out) {
+    /** The encoded block. */
+    byte[] block() {
+        return block;
+    }
+
+    /** The block was written: its memory is kept for the next one if it is small. */
+    void clear() {
+        if (block.length > KEPT) {
+            block = NO_BYTES;
+        }
+    }
+
+    private void encodeFields(HeaderFieldList message) {
+        if (message.isConstant()) {
+            constants(message);
+            return;
+        }
         if (message.base() != null) {
-            encodeFields(message.base(), out);
+            encodeFields(message.base());
         }
         for (HeaderField field : message.own()) {
             switch (field.indexing()) {
-                case CONSTANT -> constant(field, out);
-                case LITERAL -> literal(field, 0x00, 4, out);
-                case NEVER -> literal(field, 0x10, 4, out);
+                case CONSTANT -> constant(field);
+                case LITERAL -> literal(field, 0x00, 4);
+                case NEVER -> literal(field, 0x10, 4);
             }
         }
     }
 
-    private void constant(HeaderField field, ByteBuf out) {
+    private void constants(HeaderFieldList message) {
+        for (EncodedConstants each : remembered) {
+            if (each != null && each.fields == message && each.inserted == inserted) {
+                System.arraycopy(each.bytes, 0, block, length, each.bytes.length);
+                length += each.bytes.length;
+                return;
+            }
+        }
+        int from = length;
+        int before = inserted;
+        for (HeaderField field : message.own()) {
+            constant(field);
+        }
+        if (inserted == before) {
+            remembered[nextRemembered] =
+                    new EncodedConstants(message, inserted, Arrays.copyOfRange(block, from, length));
+            nextRemembered = (nextRemembered + 1) % REMEMBERED;
+        }
+    }
+
+    private void constant(HeaderField field) {
         int index = field.staticEntry();
         if (index > 0) {
-            integer(out, 0x80, 7, index);
+            integer(0x80, 7, index);
             return;
         }
         int slot = slotOf(field);
         if (slot >= 0 && fields[slot] != null) {
-            integer(out, 0x80, 7, StaticTable.SIZE + inserted - insertedAs[slot]);
+            integer(0x80, 7, StaticTable.SIZE + inserted - insertedAs[slot]);
             return;
         }
         int size = field.name().length() + field.value().length() + ENTRY_OVERHEAD;
         if (used + size > capacity) {
-            literal(field, 0x00, 4, out);
+            literal(field, 0x00, 4);
             return;
         }
         insert(field, size);
-        literal(field, 0x40, 6, out);
+        literal(field, 0x40, 6);
     }
 
     private void insert(HeaderField field, int size) {
@@ -121,37 +190,34 @@ final class HeaderEncoder {
         return slot;
     }
 
-    private static void literal(HeaderField field, int pattern, int prefix, ByteBuf out) {
+    private void literal(HeaderField field, int pattern, int prefix) {
         int name = field.staticName();
-        integer(out, pattern, prefix, name);
+        integer(pattern, prefix, name);
         if (name == 0) {
-            text(out, field.name());
+            text(field.name());
         }
-        text(out, field.value());
+        text(field.value());
     }
 
-    private static void text(ByteBuf out, CharSequence text) {
-        integer(out, 0, 7, text.length());
-        if (text instanceof AsciiString ascii) {
-            out.writeBytes(ascii.array(), ascii.arrayOffset(), ascii.length());
-        } else {
-            ByteBufUtil.writeAscii(out, text);
-        }
+    private void text(AsciiString text) {
+        integer(0, 7, text.length());
+        System.arraycopy(text.array(), text.arrayOffset(), block, length, text.length());
+        length += text.length();
     }
 
     /** An integer with a prefix of {@code prefix} bits (RFC 7541, 5.1). */
-    private static void integer(ByteBuf out, int pattern, int prefix, int value) {
+    private void integer(int pattern, int prefix, int value) {
         int max = (1 << prefix) - 1;
         if (value < max) {
-            out.writeByte(pattern | value);
+            block[length++] = (byte) (pattern | value);
             return;
         }
-        out.writeByte(pattern | max);
+        block[length++] = (byte) (pattern | max);
         int rest = value - max;
         while (rest >= 0x80) {
-            out.writeByte((rest & 0x7f) | 0x80);
+            block[length++] = (byte) ((rest & 0x7f) | 0x80);
             rest >>>= 7;
         }
-        out.writeByte(rest);
+        block[length++] = (byte) rest;
     }
 }

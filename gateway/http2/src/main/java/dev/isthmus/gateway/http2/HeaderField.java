@@ -4,10 +4,9 @@ import io.netty.util.AsciiString;
 
 /** A header field to send. Immutable. */
 public final class HeaderField {
-    private final AsciiString name;
-    private final CharSequence value;
+    private final FieldName name;
+    private final AsciiString value;
     private final Indexing indexing;
-    private final int staticName;
     private final int staticEntry;
     private final int hash;
 
@@ -18,16 +17,14 @@ public final class HeaderField {
         NEVER
     }
 
-    private HeaderField(CharSequence name, CharSequence value, Indexing indexing) {
-        FieldName known = FieldName.of(name);
-        this.name = known.text();
-        this.value = value;
+    private HeaderField(FieldName name, CharSequence value, Indexing indexing) {
+        this.name = name;
+        this.value = AsciiString.of(value);
         this.indexing = indexing;
         checkValue();
-        this.staticName = known.staticIndex();
         boolean constant = indexing == Indexing.CONSTANT;
-        this.staticEntry = constant ? StaticTable.indexOf(this.name, value) : 0;
-        this.hash = constant ? 31 * this.name.hashCode() + value.hashCode() : 0;
+        this.staticEntry = constant ? StaticTable.indexOf(name.text(), this.value) : 0;
+        this.hash = constant ? 31 * name.text().hashCode() + this.value.hashCode() : 0;
     }
 
     /**
@@ -35,24 +32,29 @@ public final class HeaderField {
      * it.
      */
     public static HeaderField constant(CharSequence name, CharSequence value) {
-        return new HeaderField(name, AsciiString.of(value), Indexing.CONSTANT);
+        return new HeaderField(FieldName.of(name), value, Indexing.CONSTANT);
     }
 
     /** A field with a value specific to this message; not indexed. */
     public static HeaderField of(CharSequence name, CharSequence value) {
-        return new HeaderField(name, value, Indexing.LITERAL);
+        return new HeaderField(FieldName.of(name), value, Indexing.LITERAL);
     }
 
     /** A field that no hop may index, such as a credential (RFC 7541, 7.1.3). */
     public static HeaderField secret(CharSequence name, CharSequence value) {
-        return new HeaderField(name, value, Indexing.NEVER);
+        return new HeaderField(FieldName.of(name), value, Indexing.NEVER);
+    }
+
+    /** A field of the same name with another value specific to one message; not indexed. */
+    public HeaderField withValue(CharSequence other) {
+        return new HeaderField(name, other, Indexing.LITERAL);
     }
 
     AsciiString name() {
-        return name;
+        return name.text();
     }
 
-    CharSequence value() {
+    AsciiString value() {
         return value;
     }
 
@@ -62,12 +64,12 @@ public final class HeaderField {
 
     /** Maximum encoded length in bytes. */
     int bound() {
-        return name.length() + value.length() + 1 + 2 * HeaderEncoder.MAX_INTEGER;
+        return name().length() + value.length() + 1 + 2 * HeaderEncoder.MAX_INTEGER;
     }
 
     /** Index of this name in the static table, 0 if absent. */
     int staticName() {
-        return staticName;
+        return name.staticIndex();
     }
 
     /** For a constant: index of this name and value in the static table, 0 if absent. */
@@ -82,16 +84,16 @@ public final class HeaderField {
 
     /** Whether two constants have the same name and value. */
     boolean same(HeaderField other) {
-        return this == other
-                || (hash == other.hash && name.equals(other.name) && AsciiString.contentEquals(value, other.value));
+        return this == other || (hash == other.hash && name().equals(other.name()) && value.equals(other.value));
     }
 
     private void checkValue() {
-        boolean illegal = value instanceof String text
-                ? text.indexOf('\n') >= 0 || text.indexOf('\r') >= 0 || text.indexOf(0) >= 0
-                : value.chars().anyMatch(c -> c == 0 || c == '\r' || c == '\n');
-        if (illegal) {
-            throw new IllegalArgumentException("header field '" + name + "' has NUL, CR or LF in its value");
+        byte[] bytes = value.array();
+        int end = value.arrayOffset() + value.length();
+        for (int i = value.arrayOffset(); i < end; i++) {
+            if (bytes[i] == 0 || bytes[i] == '\r' || bytes[i] == '\n') {
+                throw new IllegalArgumentException("header field '" + name() + "' has NUL, CR or LF in its value");
+            }
         }
     }
 }

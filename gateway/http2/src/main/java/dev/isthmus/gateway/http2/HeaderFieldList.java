@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.http2;
 
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,22 +11,37 @@ public final class HeaderFieldList {
     private final @Nullable HeaderFieldList base;
     private final HeaderField[] own;
     private final int bound;
+    private final boolean constant;
 
     private HeaderFieldList(@Nullable HeaderFieldList base, HeaderField... own) {
         this.base = base;
         this.own = own;
         int size = base == null ? 0 : base.bound;
+        boolean all = base == null && own.length > 0;
         for (HeaderField field : own) {
             size = Math.addExact(size, field.bound());
+            all &= field.indexing() == HeaderField.Indexing.CONSTANT;
         }
         this.bound = size;
+        this.constant = all;
     }
 
+    /** A list to be kept for many messages. */
     public static HeaderFieldList of(HeaderField... fields) {
         return new HeaderFieldList(null, fields.clone());
     }
 
-    /** These fields followed by one more. */
+    /** These fields followed by one more, in a list to be kept for many messages. */
+    public HeaderFieldList and(HeaderField field) {
+        if (base != null) {
+            throw new IllegalStateException("a list made by of() or and() is expected");
+        }
+        HeaderField[] all = Arrays.copyOf(own, own.length + 1);
+        all[own.length] = field;
+        return new HeaderFieldList(null, all);
+    }
+
+    /** These fields followed by one more, for one message. */
     public HeaderFieldList with(HeaderField field) {
         return new HeaderFieldList(this, field);
     }
@@ -42,6 +58,11 @@ public final class HeaderFieldList {
 
     HeaderField[] own() {
         return own;
+    }
+
+    /** Whether it is kept for many messages, and all fields are the same in each. */
+    boolean isConstant() {
+        return constant;
     }
 
     /** Maximum encoded length in bytes. */

@@ -10,6 +10,7 @@ import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,9 +21,9 @@ class HeaderEncoderTest {
     private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false, false, 1 << 20);
 
     private ByteBuf encode(HeaderFieldList fields) {
-        int bound = HeaderEncoder.MAX_PREFIX + fields.bound();
-        ByteBuf block = Unpooled.buffer(bound, bound);
-        encoder.encode(fields, block);
+        int length = encoder.encode(fields);
+        ByteBuf block = Unpooled.copiedBuffer(encoder.block(), 0, length);
+        encoder.clear();
         return block;
     }
 
@@ -102,6 +103,34 @@ class HeaderEncoderTest {
 
         assertThat(decode(encode(fields))).containsExactly("a=b");
         assertThat(decode(encode(fields))).containsExactly("a=b");
+    }
+
+    @Test
+    void constantsSentAgain_areDecoded_whateverWasAddedInBetween() throws Exception {
+        HeaderFieldList fields = HeaderFieldList.of(HeaderField.constant("a", "b"), HeaderField.constant("c", "d"));
+        List<HeaderFieldList> others = Stream.iterate(0, i -> i + 1)
+                .limit(10)
+                .map(i -> HeaderFieldList.of(HeaderField.constant("other", "o" + i))
+                        .with("own", "x"))
+                .toList();
+        for (HeaderFieldList other : others) {
+            for (int i = 0; i < 3; i++) {
+                assertThat(decode(encode(fields))).containsExactly("a=b", "c=d");
+            }
+            assertThat(decode(encode(other))).hasSize(2).contains("own=x");
+        }
+        tableSize(0);
+        assertThat(decode(encode(fields))).containsExactly("a=b", "c=d");
+        assertThat(encode(fields).readableBytes()).isEqualTo(10);
+    }
+
+    @Test
+    void longAndShortBlocks_areDecodedInAnyOrder() throws Exception {
+        HeaderFieldList large = HeaderFieldList.of().with("large", "v".repeat(5000));
+        HeaderFieldList small = HeaderFieldList.of().with("small", "v");
+        for (HeaderFieldList each : List.of(small, large, small, large, large, small)) {
+            assertThat(decode(encode(each))).hasSize(1).first().asString().endsWith("v");
+        }
     }
 
     @Test

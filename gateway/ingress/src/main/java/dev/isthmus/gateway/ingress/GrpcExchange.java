@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
@@ -17,6 +18,7 @@ import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
+import io.netty.util.AsciiString;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +27,7 @@ final class GrpcExchange extends CallExchange {
     private final GrpcTransport transport;
     private final ByteBufAllocator allocator;
     private @Nullable OpenedGrpcCall opened;
+    private @Nullable AsciiString id;
     private Map<String, String> returned = Map.of();
     /** Requests of a stream without a response yet, assuming one response each. */
     private int pendingRequests;
@@ -219,6 +222,11 @@ final class GrpcExchange extends CallExchange {
     }
 
     @Override
+    public void identified(AsciiString own) {
+        id = own;
+    }
+
+    @Override
     public void headers(Map<String, String> headers) {
         if (!responded && !headers.isEmpty()) {
             returned = RestResponse.merged(returned, headers);
@@ -271,7 +279,7 @@ final class GrpcExchange extends CallExchange {
     private void head(OpenedGrpcCall call) {
         if (!headersSent) {
             headersSent = true;
-            transport.head(call.coding(), takeReturned());
+            transport.head(call.coding(), id, takeReturned());
         }
     }
 
@@ -288,6 +296,13 @@ final class GrpcExchange extends CallExchange {
         return taken;
     }
 
+    /** What the trailers have of the upstream's headers, with the id of the call if there were no response headers. */
+    private Map<String, String> takeLast() {
+        return headersSent || id == null
+                ? takeReturned()
+                : RestResponse.merged(Map.of(HeaderAllowList.REQUEST_ID, id.toString()), takeReturned());
+    }
+
     @Override
     public void complete() {
         OpenedGrpcCall call = opened;
@@ -300,7 +315,7 @@ final class GrpcExchange extends CallExchange {
         }
         responded = true;
         discard();
-        transport.complete(headersSent, takeReturned());
+        transport.complete(headersSent, takeLast());
     }
 
     @Override
@@ -310,7 +325,7 @@ final class GrpcExchange extends CallExchange {
         }
         responded = true;
         discard();
-        transport.fail(failure, headersSent, takeReturned());
+        transport.fail(failure, headersSent, takeLast());
     }
 
     @Override

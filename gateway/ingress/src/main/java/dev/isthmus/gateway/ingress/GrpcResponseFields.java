@@ -5,9 +5,11 @@ import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.StatusMessage;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.util.AsciiString;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +20,8 @@ final class GrpcResponseFields {
     private static final HeaderField TYPE = HeaderField.constant(HttpHeaderNames.CONTENT_TYPE, GrpcNames.CONTENT_TYPE);
     private static final HeaderField ACCEPTED =
             HeaderField.constant(GrpcNames.ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
+
+    private static final HeaderField REQUEST_ID = HeaderField.of(HeaderAllowList.REQUEST_ID, "");
 
     private static final HeaderFieldList HEAD = HeaderFieldList.of(STATUS_200, TYPE, ACCEPTED);
     private static final HeaderFieldList COMPLETE = HeaderFieldList.of(HeaderField.constant(GrpcNames.STATUS, "0"));
@@ -32,10 +36,15 @@ final class GrpcResponseFields {
      * The head of a response with messages.
      *
      * @param coding of the messages; null for identity
-     * @param returned the upstream's headers received by then
+     * @param id of the call; null if it has none
+     * @param returned the upstream's headers received by then; they replace others of the same name
      */
-    static HeaderFieldList head(@Nullable ContentCoding coding, Map<String, String> returned) {
+    static HeaderFieldList head(
+            @Nullable ContentCoding coding, @Nullable AsciiString id, Map<String, String> returned) {
         HeaderFieldList head = coding == null ? HEAD : HEAD.with(GrpcNames.ENCODING, coding.token());
+        if (id != null && !returned.containsKey(HeaderAllowList.REQUEST_ID)) {
+            head = head.with(REQUEST_ID.withValue(id));
+        }
         return with(head, returned);
     }
 
@@ -76,6 +85,9 @@ final class GrpcResponseFields {
     }
 
     private static HeaderFieldList with(HeaderFieldList fields, Map<String, String> returned) {
+        if (returned.isEmpty()) {
+            return fields;
+        }
         HeaderFieldList all = fields;
         for (Map.Entry<String, String> field : returned.entrySet()) {
             all = all.with(field.getKey(), field.getValue());

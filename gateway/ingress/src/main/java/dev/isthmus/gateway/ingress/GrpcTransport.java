@@ -4,6 +4,7 @@ import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
+import io.netty.util.AsciiString;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -37,9 +38,10 @@ interface GrpcTransport {
      * Sends the head of a response with messages.
      *
      * @param coding of the messages; null for identity
-     * @param returned the upstream's headers received by then
+     * @param id of the call; null if it has none
+     * @param returned the upstream's headers received by then; they replace others of the same name
      */
-    void head(@Nullable ContentCoding coding, Map<String, String> returned);
+    void head(@Nullable ContentCoding coding, @Nullable AsciiString id, Map<String, String> returned);
 
     /** Bytes of memory that sending this many bytes takes. */
     default long memoryToSend(int bytes) {

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.grpc.GrpcWebTrailers;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.net.Turn;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -15,6 +16,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.util.AsciiString;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -72,8 +74,11 @@ final class GrpcWebTransport implements GrpcTransport {
     }
 
     @Override
-    public void head(@Nullable ContentCoding coding, Map<String, String> returned) {
+    public void head(@Nullable ContentCoding coding, @Nullable AsciiString id, Map<String, String> returned) {
         Map<String, String> fields = new LinkedHashMap<>(returned);
+        if (id != null) {
+            fields.putIfAbsent(HeaderAllowList.REQUEST_ID, id.toString());
+        }
         fields.put(GrpcNames.ACCEPT_ENCODING.toString(), ContentCoding.ACCEPTED_BY_GRPC);
         if (coding != null) {
             fields.put(GrpcNames.ENCODING.toString(), coding.token());

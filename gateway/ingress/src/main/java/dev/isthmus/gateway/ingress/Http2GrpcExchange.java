@@ -8,6 +8,7 @@ import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.util.AsciiString;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -27,8 +28,8 @@ final class Http2GrpcExchange extends Http2Exchange implements GrpcTransport {
     }
 
     @Override
-    public void head(@Nullable ContentCoding coding, Map<String, String> returned) {
-        stream().headers(GrpcResponseFields.head(coding, returned), false);
+    public void head(@Nullable ContentCoding coding, @Nullable AsciiString id, Map<String, String> returned) {
+        stream().headers(GrpcResponseFields.head(coding, id, returned), false);
     }
 
     @Override

@@ -132,10 +132,10 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
 
     @Override
     public @Nullable String value(String name) {
-        List<String> values = all(name);
-        if (values.isEmpty() || !credible(name)) {
+        if (field(name) == null || !credible(name)) {
             return null;
         }
+        List<String> values = all(name);
         return values.size() == 1 ? values.get(0) : String.join(",", values);
     }
 

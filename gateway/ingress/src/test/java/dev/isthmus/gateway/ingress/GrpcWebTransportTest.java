@@ -83,7 +83,7 @@ class GrpcWebTransportTest {
 
     @Test
     void failure_afterWholeMessages_isInTheLastFrame() {
-        transport.head(null, Map.of());
+        transport.head(null, null, Map.of());
         send(0, 0, 0, 0, 0);
         send(0, 0, 0, 0, 2, 1);
         send(2);
@@ -100,7 +100,7 @@ class GrpcWebTransportTest {
 
     @Test
     void failure_withinAMessage_abortsTheResponse() {
-        transport.head(null, Map.of());
+        transport.head(null, null, Map.of());
         send(0, 0, 0, 0, 2, 1);
         transport.fail(failure, true, Map.of());
         // The trailers would be read as the rest of the message.
@@ -109,7 +109,7 @@ class GrpcWebTransportTest {
 
     @Test
     void success_endsWithTrailers_thatTheUpstreamReturned() {
-        transport.head(null, Map.of());
+        transport.head(null, null, Map.of());
         send(0, 0, 0, 0, 0);
         transport.complete(true, Map.of("x-a", "b"));
         assertThat(written.events)

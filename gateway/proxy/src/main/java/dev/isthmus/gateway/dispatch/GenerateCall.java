@@ -40,7 +40,7 @@ final class GenerateCall extends ForwardingReply implements Subscription {
         super(exchange);
         this.exchange = exchange;
         this.routed = RoutedCall.of(exchange);
-        this.call = CallTimeouts.within(exchange.call(), routed.route().config().timeout());
+        this.call = exchange.call().within(routed.route().config().timeout());
         this.generate = generate;
         this.fallback = routed.route().fallback(generate.model());
     }

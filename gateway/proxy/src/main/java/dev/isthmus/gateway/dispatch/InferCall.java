@@ -46,7 +46,7 @@ final class InferCall implements Reply {
     InferCall(Exchange exchange, Operation.Infer infer, Transcoder transcoder, RequestBody body) {
         this.exchange = exchange;
         this.routed = RoutedCall.of(exchange);
-        this.call = CallTimeouts.within(exchange.call(), routed.route().config().timeout());
+        this.call = exchange.call().within(routed.route().config().timeout());
         this.infer = infer;
         this.transcoder = transcoder;
         this.response = new OutgoingResponse(exchange, transcoder);
@@ -154,7 +154,11 @@ final class InferCall implements Reply {
             releaseIfUnused();
         } else if (!routed.failedOver()) {
             inFlight = started;
-            routed.sent(call, new ShadowedRequest());
+            if (routed.shadowed()) {
+                routed.sent(call, new ShadowedRequest());
+            } else if (fallback == null) {
+                releaseRequest();
+            }
         }
     }
 

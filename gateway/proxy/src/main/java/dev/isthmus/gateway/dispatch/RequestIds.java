@@ -3,7 +3,8 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Layer;
-import java.util.Map;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import io.netty.util.AsciiString;
 
 /**
  * Gives each call a request id: the client's {@code x-request-id}, or a new one if that is missing, longer than 128
@@ -11,7 +12,6 @@ import java.util.Map;
  * and servers get it. Thread-safe.
  */
 final class RequestIds implements Layer {
-    static final String HEADER = "x-request-id";
     private static final int MAX_LENGTH = 128;
     private static final String OTHERS = "._~:/+=@-";
 
@@ -29,13 +29,14 @@ final class RequestIds implements Layer {
 
     @Override
     public void began(Exchange exchange) {
-        String sent = exchange.context().headers().value(HEADER);
-        String id = sent != null && acceptable(sent) ? sent : HexIds.random128();
-        exchange.context().identified(id);
-        exchange.headers(Map.of(HEADER, id));
-        if (forwarded && exchange.isCall() && !id.equals(sent)) {
-            exchange.call(exchange.call().withHeader(HEADER, id));
+        String received = exchange.context().headers().value(HeaderAllowList.REQUEST_ID);
+        AsciiString kept = received != null && acceptable(received) ? AsciiString.of(received) : null;
+        AsciiString id = kept == null ? HexIds.random128() : kept;
+        if (forwarded && received != null && kept == null && exchange.isCall()) {
+            exchange.call(exchange.call().withHeader(HeaderAllowList.REQUEST_ID, id.toString()));
         }
+        exchange.context().identified(id, forwarded && received == null);
+        exchange.identified(id);
     }
 
     private static boolean acceptable(String id) {

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.gateway.shadow.ShadowCopies;
+import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -33,7 +34,7 @@ final class RoutedCall {
     private final RoutePolicies policies;
     private final AccessPolicy access;
     private @Nullable Target target;
-    private ShadowCopies copies = ShadowCopies.NONE;
+    private @Nullable ShadowCopies copies;
     private boolean copying;
 
     RoutedCall(Exchange exchange, Route route, ModelRef model, RoutePolicies policies, AccessPolicy access) {
@@ -117,7 +118,7 @@ final class RoutedCall {
 
     /** Whether calls of the route may be copied, so that their requests must be kept. */
     boolean shadowed() {
-        return policies.shadows().any();
+        return policies.shadows() != Shadows.NONE;
     }
 
     /** The request was sent: its copies follow. */
@@ -146,16 +147,20 @@ final class RoutedCall {
 
     /** Whether the complete response is needed for comparison. */
     boolean compared() {
-        return copies.compares();
+        return copies != null && copies.compares();
     }
 
     /** The target has responded (borrowed). */
     void responded(InferMessage response) {
-        copies.responded(response);
+        if (copies != null) {
+            copies.responded(response);
+        }
     }
 
     /** There is no response to compare with, or there was one. */
     void endCopies() {
-        copies.ended();
+        if (copies != null) {
+            copies.ended();
+        }
     }
 }

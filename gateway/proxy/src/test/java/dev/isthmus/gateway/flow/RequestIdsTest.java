@@ -3,9 +3,12 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.Metadata;
+import io.grpc.Status;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -70,6 +73,33 @@ class RequestIdsTest {
             Http1Client.Response response = client.post("/v2/models/m/infer", Infer.json("a", 1), "X-Request-Id: " + id)
                     .response();
             assertThat(response.header(HEADER)).matches(NEW).isEqualTo(sent(server));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"g-1,g-1", "g 1,[0-9a-f]{32}", ",[0-9a-f]{32}"})
+    void grpcServer_getsTheIdOfTheResponse(@Nullable String own, String expected) throws Exception {
+        try (FakeGrpcServer server = new FakeGrpcServer((call, message) -> {
+                    call.sendMessage(Infer.responseTo(Infer.request(message), 1).toByteArray());
+                    call.close(Status.OK, new Metadata());
+                });
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC))) {
+            Metadata headers = new Metadata();
+            if (own != null) {
+                headers.put(KEY, own);
+            }
+            GrpcClient client = GrpcClient.ask(
+                    stage.channel(),
+                    "ModelInfer",
+                    headers,
+                    Infer.request("m", "a", 1).toByteArray());
+            assertThat(client.status().isOk()).isTrue();
+            assertThat(client.headers().getAll(KEY)).hasSize(1);
+            assertThat(FakeGrpcServer.next(server.opened).headers().getAll(KEY))
+                    .containsExactly(client.headers().get(KEY))
+                    .first()
+                    .asString()
+                    .matches(expected);
         }
     }
 

@@ -22,6 +22,8 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
     /** Timeout of an HTTP call in milliseconds, set by a client or the gateway. */
     public static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
 
+    /** The id of a call: the client's, or made by the gateway. */
+    public static final String REQUEST_ID = "x-request-id";
     /** Number of gateways that a call has passed through. */
     public static final String HOPS = "isthmus-hops";
     /** Name of the authenticated caller, set by the gateway. */
@@ -56,7 +58,7 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
             TIMEOUT.toString());
 
     /** Headers that may be forwarded in this spelling only, as the gateway sets them. */
-    private static final Set<String> ONE_SPELLING = Set.of("forwarded", "x-real-ip", "x-request-id");
+    private static final Set<String> ONE_SPELLING = Set.of("forwarded", "x-real-ip", REQUEST_ID);
 
     private static final String FORWARDED_PREFIX = "x-forwarded-";
 
@@ -136,8 +138,8 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
         if (exact.contains(name)) {
             return true;
         }
-        for (String prefix : prefixes) {
-            if (name.startsWith(prefix)) {
+        for (int i = 0; i < prefixes.size(); i++) {
+            if (name.startsWith(prefixes.get(i))) {
                 return !forbidden(name);
             }
         }

@@ -11,7 +11,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
-import java.util.EnumMap;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -37,7 +37,7 @@ public final class CallMetrics implements Layer {
     private final Counter overflow;
     private final Set<String> named = ConcurrentHashMap.newKeySet();
     private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
-    private final Map<ClientProtocol, LongAdder> active = new EnumMap<>(ClientProtocol.class);
+    private final LongAdder[] active = new LongAdder[ClientProtocol.values().length];
 
     /** @param registry where meters are registered when they are first needed */
     public CallMetrics(MeterRegistry registry) {
@@ -45,6 +45,7 @@ public final class CallMetrics implements Layer {
     }
 
     /** @param maxSeries how many time series the meters of calls may have */
+    @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
     CallMetrics(MeterRegistry registry, int maxSeries) {
         this.registry = registry;
         budget = new SeriesBudget(maxSeries);
@@ -66,9 +67,8 @@ public final class CallMetrics implements Layer {
                         .tag("code", code.name())
                         .register(registry));
         for (ClientProtocol protocol : ClientProtocol.values()) {
-            LongAdder count = new LongAdder();
-            active.put(protocol, count);
-            Gauge.builder("isthmus.requests.under.way", count, LongAdder::sum)
+            active[protocol.ordinal()] = new LongAdder();
+            Gauge.builder("isthmus.requests.under.way", active(protocol), LongAdder::sum)
                     .description("Concurrent calls")
                     .tag("protocol", protocol.label())
                     .register(registry);
@@ -87,7 +87,7 @@ public final class CallMetrics implements Layer {
 
     /** Number of calls in flight. */
     public long inFlight() {
-        return active.values().stream().mapToLong(LongAdder::sum).sum();
+        return Arrays.stream(active).mapToLong(LongAdder::sum).sum();
     }
 
     @Override
@@ -136,8 +136,9 @@ public final class CallMetrics implements Layer {
         return meters != null && meters.ended(call);
     }
 
+    @SuppressWarnings("EnumOrdinal") // as above
     private LongAdder active(ClientProtocol protocol) {
-        return active.computeIfAbsent(protocol, each -> new LongAdder());
+        return active[protocol.ordinal()];
     }
 
     private RouteMeters route(String key) {

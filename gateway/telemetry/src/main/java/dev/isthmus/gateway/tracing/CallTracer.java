@@ -37,7 +37,7 @@ final class CallTracer implements Reloadable.Replaced {
         TraceContext client = TraceContext.parse(fields.value(TraceContext.HEADER));
         boolean sampled = sampled(client);
         String state = client == null ? null : state(fields);
-        String traceId = client == null ? HexIds.random128() : client.traceId();
+        String traceId = client == null ? HexIds.random128().toString() : client.traceId();
         String spanId = HexIds.random64();
         TraceContext own = new TraceContext(traceId, spanId, client == null ? 0 : client.flags()).withSampled(sampled);
         if (!sampled) {

@@ -93,7 +93,7 @@ final class ShadowCopy implements Reply {
     }
 
     private Call copy() {
-        Map<String, String> headers = new HashMap<>(call.headers());
+        Map<String, String> headers = new HashMap<>(call.sentHeaders());
         headers.put(MARKER_HEADER, "true");
         long deadline = started + shadow.config().timeout().toNanos();
         CallContext context = CallContext.internal(call.loop(), call.allocator());

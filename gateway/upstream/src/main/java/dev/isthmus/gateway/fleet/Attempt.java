@@ -41,9 +41,10 @@ final class Attempt extends TrackedReply {
             Replica replica,
             TraceSpan span,
             Reply client,
+            long now,
             boolean fullTimeout,
             boolean inOnePiece) {
-        super(shared, replica, span, client);
+        super(shared, replica, span, client, now);
         this.upstreamCall = upstreamCall;
         this.fullTimeout = fullTimeout;
         this.inOnePiece = inOnePiece;

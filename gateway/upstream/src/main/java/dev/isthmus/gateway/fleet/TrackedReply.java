@@ -16,17 +16,19 @@ abstract class TrackedReply extends ForwardingReply {
     private final Replica replica;
     private final TraceSpan span;
     private long start;
+    /** Until the response or, without one, the end. */
     private long nanos;
+
     private boolean hasResponse;
     private boolean ended;
 
-    /** Records the start of the request. */
-    TrackedReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client) {
+    /** Records the start of the request, which is now. */
+    TrackedReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client, long now) {
         super(client);
         this.shared = shared;
         this.replica = replica;
         this.span = span;
-        this.start = shared.nanoTime().getAsLong();
+        this.start = now;
         replica.started();
     }
 
@@ -39,8 +41,12 @@ abstract class TrackedReply extends ForwardingReply {
     final void responded() {
         if (!hasResponse) {
             hasResponse = true;
-            nanos = shared.nanoTime().getAsLong() - start;
+            nanos = elapsed();
         }
+    }
+
+    private long elapsed() {
+        return shared.nanoTime().getAsLong() - start;
     }
 
     final boolean hasResponse() {
@@ -63,10 +69,11 @@ abstract class TrackedReply extends ForwardingReply {
      */
     void end(CallOutcome outcome, @Nullable OipException failure) {
         ended = true;
-        long elapsed = clientSends() ? 0 : shared.nanoTime().getAsLong() - start;
-        long latency = hasResponse ? nanos : elapsed;
-        replica.ended(outcome, latency);
-        shared.metrics().attempted(outcome, latency, span);
+        if (!hasResponse) {
+            nanos = clientSends() ? 0 : elapsed();
+        }
+        replica.ended(outcome, nanos);
+        shared.metrics().attempted(outcome, nanos, span);
         if (failure != null) {
             span.ended(failure.code(), failure.message());
         } else if (outcome == CallOutcome.CANCELLED) {

@@ -67,7 +67,7 @@ final class TrackedStream implements UpstreamStream {
     /** Receives the server's responses. */
     private final class StreamReply extends TrackedReply {
         StreamReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client) {
-            super(shared, replica, span, client);
+            super(shared, replica, span, client, shared.nanoTime().getAsLong());
         }
 
         @Override

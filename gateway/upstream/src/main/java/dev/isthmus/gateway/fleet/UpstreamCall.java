@@ -37,9 +37,9 @@ final class UpstreamCall implements Subscription {
     private final UpstreamRequest request;
     private final CircuitBreakers.@Nullable CallPermit permit;
     private final Reply client;
-    private final Deadline deadline;
+    private final long start;
     private final List<Replica> tried = new ArrayList<>(2);
-    private final LostReplicas lost = new LostReplicas();
+    private @Nullable LostReplicas lost;
     /** Attempts after failures; they count against {@code retries}. */
     private int retries;
     /** Attempts after a server refused the request unprocessed. */
@@ -57,14 +57,14 @@ final class UpstreamCall implements Subscription {
             Call call,
             UpstreamRequest request,
             CircuitBreakers.@Nullable CallPermit permit,
-            Reply client) {
+            Reply client,
+            long now) {
         this.shared = shared;
         this.call = call;
         this.request = request;
         this.permit = permit;
         this.client = client;
-        this.deadline = Deadline.of(
-                call, request.endless(), shared.timeout(), shared.nanoTime().getAsLong());
+        this.start = now;
     }
 
     /**
@@ -79,7 +79,8 @@ final class UpstreamCall implements Subscription {
             UpstreamRequest request,
             CircuitBreakers.@Nullable CallPermit permit,
             Reply client) {
-        UpstreamCall upstreamCall = new UpstreamCall(shared, call, request, permit, client);
+        long now = shared.nanoTime().getAsLong();
+        UpstreamCall upstreamCall = new UpstreamCall(shared, call, request, permit, client, now);
         if (request instanceof UpstreamRequest.InferenceInParts parts) {
             parts.beforeEnd(upstreamCall::sent);
         }
@@ -87,7 +88,7 @@ final class UpstreamCall implements Subscription {
         if (first == null) {
             upstreamCall.failed(shared.noServer(), CallOutcome.CANCELLED);
         } else {
-            upstreamCall.send(first);
+            upstreamCall.send(first, now);
         }
         return upstreamCall;
     }
@@ -96,14 +97,13 @@ final class UpstreamCall implements Subscription {
         return shared.replicas().pick(call, request.model(), tried);
     }
 
-    private void send(Replica replica) {
+    private void send(Replica replica, long now) {
         tried.add(replica);
         TraceSpan span = shared.attempted(call, replica, request.model());
-        long now = shared.nanoTime().getAsLong();
-        long left = deadline.remaining(now);
+        long left = remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
-        Attempt next = new Attempt(this, shared, replica, span, client, shorter || !deadline.own(), shorter);
+        Attempt next = new Attempt(this, shared, replica, span, client, now, shorter || !call.hasDeadline(), shorter);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
         Call sent = span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos));
@@ -113,6 +113,14 @@ final class UpstreamCall implements Subscription {
         if (shorter && request.endless()) {
             next.startTimer(nanos, shared.failures().timedOut(nanos, null), call.loop());
         }
+    }
+
+    /** Nanoseconds until the client's deadline or, without one, the end of the upstream's timeout. */
+    private long remaining(long now) {
+        if (call.hasDeadline()) {
+            return call.deadlineNanos() - now;
+        }
+        return request.endless() ? Long.MAX_VALUE : start + shared.timeout().toNanos() - now;
     }
 
     private boolean resendable() {
@@ -168,6 +176,7 @@ final class UpstreamCall implements Subscription {
 
     /** An attempt has failed before any response. */
     void failedBeforeResponse(OipException failure, CallOutcome outcome) {
+        lost = lost == null ? new LostReplicas() : lost;
         lost.failed(tried.getLast(), failure);
         RetryOn reason = reason(failure);
         if (reason == null || !retry(reason, failure, outcome)) {
@@ -181,8 +190,9 @@ final class UpstreamCall implements Subscription {
             return false;
         }
         boolean unread = failure.processed() == Processed.REFUSED;
+        long now = shared.nanoTime().getAsLong();
         long wait = unread ? resendPause() : tried.contains(next) ? shared.backoff(retries + 1) : 0;
-        if (deadline.remaining(shared.nanoTime().getAsLong()) <= wait) {
+        if (remaining(now) <= wait) {
             return false;
         }
         if (unread) {
@@ -196,7 +206,7 @@ final class UpstreamCall implements Subscription {
         shared.metrics().retried(reason);
         call.context().retried(reason.name());
         if (wait == 0) {
-            send(next);
+            send(next, now);
         } else {
             pause = call.loop().schedule(() -> paused(failure, outcome), wait, TimeUnit.NANOSECONDS);
         }
@@ -222,7 +232,8 @@ final class UpstreamCall implements Subscription {
 
     /** Whether the request itself may crash servers. */
     private boolean suspected() {
-        if (lost.limitReached()) {
+        boolean suspected = lost != null && lost.limitReached();
+        if (suspected) {
             CallLog.of(LOG.atWarn(), call.context())
                     .addMarker(RepeatingLogEvent.MARKER)
                     .log(
@@ -232,7 +243,7 @@ final class UpstreamCall implements Subscription {
                             LostReplicas.LIMIT,
                             request.model().name());
         }
-        return lost.limitReached();
+        return suspected;
     }
 
     private void paused(OipException failure, CallOutcome outcome) {
@@ -243,7 +254,7 @@ final class UpstreamCall implements Subscription {
         if (next == null) {
             failed(failure, outcome);
         } else {
-            send(next);
+            send(next, shared.nanoTime().getAsLong());
         }
     }
 
@@ -259,12 +270,12 @@ final class UpstreamCall implements Subscription {
      * times out with the call: it had less time than the client allowed.
      */
     private OipException clientFailure(OipException failure) {
-        long left = deadline.remaining(shared.nanoTime().getAsLong());
+        long left = remaining(shared.nanoTime().getAsLong());
         boolean timedOut = failure.code() == ErrorCode.DEADLINE_EXCEEDED;
-        boolean deadlinePassed = !timedOut && deadline.own() && left <= 0;
+        boolean deadlinePassed = !timedOut && call.hasDeadline() && left <= 0;
         boolean lastAttemptTimedOut =
                 timedOut && failure.processed() == Processed.MAYBE && tried.size() > 1 && left <= SLACK_NANOS;
-        return deadlinePassed || lastAttemptTimedOut ? shared.failures().timedOut(deadline.nanos(), failure) : failure;
+        return deadlinePassed || lastAttemptTimedOut ? shared.failures().timedOut(remaining(start), failure) : failure;
     }
 
     private void forwardHeaders() {

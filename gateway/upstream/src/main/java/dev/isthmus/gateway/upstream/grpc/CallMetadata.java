@@ -1,12 +1,13 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HopCount;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -18,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class CallMetadata {
     private static final String RESERVED_PREFIX = "grpc-";
     private static final Set<String> RESERVED = Set.of("content-type", "te", "user-agent");
-    private static final HeaderField FIRST_HOP = HeaderField.constant(HopCount.NAME, "1");
+    static final HeaderField FIRST_HOP = HeaderField.constant(HopCount.NAME, "1");
+    private static final HeaderField REQUEST_ID = HeaderField.of(HeaderAllowList.REQUEST_ID, "");
     private static final String SECRET = "authorization";
 
     private CallMetadata() {}
@@ -28,10 +30,14 @@ final class CallMetadata {
      *
      * @throws IllegalArgumentException for an invalid header name, or a binary value that is not Base64
      */
-    static HeaderFieldList of(HeaderFieldList head, Map<String, String> headers) {
-        if (headers.isEmpty()) {
-            return head;
-        }
+    static HeaderFieldList of(GrpcMethods.MethodFields head, Call call) {
+        HeaderFieldList fields =
+                call.headers().equals(HopCount.FIRST) ? head.firstHop() : with(head.fields(), call.headers());
+        AsciiString id = call.context().sentId();
+        return id == null ? fields : fields.with(REQUEST_ID.withValue(id));
+    }
+
+    private static HeaderFieldList with(HeaderFieldList head, Map<String, String> headers) {
         HeaderFieldList fields = head;
         for (Map.Entry<String, String> header : headers.entrySet()) {
             fields = with(fields, header.getKey(), header.getValue());
@@ -88,14 +94,6 @@ final class CallMetadata {
             fields = fields.with(name, Base64.getEncoder().withoutPadding().encodeToString(value));
         }
         return fields;
-    }
-
-    /** Passes the allowed response headers or trailers to the client. */
-    static void forward(Http2Headers metadata, HeaderAllowList allowed, Reply client) {
-        Map<String, String> shown = returned(metadata, allowed);
-        if (!shown.isEmpty()) {
-            client.headers(shown);
-        }
     }
 
     /** The response headers or trailers that may be passed to the client; binary values in Base64. */

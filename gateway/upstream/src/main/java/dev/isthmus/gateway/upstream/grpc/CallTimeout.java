@@ -3,8 +3,8 @@ package dev.isthmus.gateway.upstream.grpc;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.http2.HeaderFieldList;
-import io.netty.channel.EventLoop;
-import io.netty.util.concurrent.ScheduledFuture;
+import io.netty.util.concurrent.Future;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +12,18 @@ import org.jspecify.annotations.Nullable;
 final class CallTimeout {
     private final long nanos;
     private final boolean inHead;
-    private @Nullable ScheduledFuture<?> timer;
+    private long end;
+    private @Nullable Runnable expired;
+    private @Nullable TimeoutQueue queue;
+    /** Of a timeout that does not fit into the queue. */
+    private @Nullable Future<?> timer;
+
+    /** The neighbours in the queue. */
+    @Nullable
+    CallTimeout previous;
+
+    @Nullable
+    CallTimeout next;
 
     /**
      * A timeout that has not started.
@@ -29,29 +40,53 @@ final class CallTimeout {
         return nanos;
     }
 
-    /** Starts the timeout; false if no time is left. */
-    boolean start(EventLoop loop, Runnable expired) {
+    /** When it expires, on the scale of the queue's clock. */
+    long end() {
+        return end;
+    }
+
+    /**
+     * Starts the timeout; false if no time is left.
+     *
+     * @param timeouts of the event loop
+     */
+    boolean start(TimeoutQueue timeouts, Runnable whenExpired) {
         if (nanos > 0 && nanos != Long.MAX_VALUE) {
-            timer = loop.schedule(expired, nanos, TimeUnit.NANOSECONDS);
+            end = timeouts.now() + nanos;
+            expired = whenExpired;
+            if (timeouts.add(this)) {
+                queue = timeouts;
+            } else {
+                timer = timeouts.loop().schedule(whenExpired, nanos, TimeUnit.NANOSECONDS);
+            }
         }
         return nanos > 0;
     }
 
+    /** It has expired: its queue notifies the call. */
+    void expire() {
+        stop();
+        Objects.requireNonNull(expired).run();
+    }
+
     void stop() {
-        if (timer != null) {
+        if (queue != null) {
+            queue.remove(this);
+            queue = null;
+        } else if (timer != null) {
             timer.cancel(false);
         }
     }
 
     /** Whether it has expired, which a server that knows the deadline may notice before us. */
     boolean expired() {
-        return timer != null && timer.getDelay(TimeUnit.NANOSECONDS) <= 0;
+        return expired != null && end - System.nanoTime() <= 0;
     }
 
     /** These request headers with the time that is left. */
     HeaderFieldList in(HeaderFieldList head) {
-        return timer == null || inHead
+        return expired == null || inHead
                 ? head
-                : head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timer.getDelay(TimeUnit.NANOSECONDS)));
+                : head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(end - System.nanoTime()));
     }
 }

@@ -116,7 +116,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
 
     /** Acquires a connection. The reply may be called before this returns, even with the call's end. */
     void start() {
-        if (timeout.start(pool.loop(), this::timedOut)) {
+        if (timeout.start(pool.timeouts(), this::timedOut)) {
             pool.acquire(this);
         } else {
             timedOut();
@@ -247,7 +247,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
             return;
         }
         deframer = new GrpcDeframer(pool.allocator(), maxMessageBytes(), coding);
-        CallMetadata.forward(headers, pool.settings().returnedHeaders(), reply);
+        pool.returned().forward(headers, reply);
     }
 
     private void trailers(Http2Headers trailers) {
@@ -264,7 +264,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
         if (status.code() == null && deframer != null && deframer.partial()) {
             fail(pool.texts().notGrpc(null));
         } else if (!finished) {
-            CallMetadata.forward(status.trailers(), pool.settings().returnedHeaders(), reply);
+            pool.returned().forward(status.trailers(), reply);
             ErrorCode code = status.code();
             if (code == null) {
                 succeeded();

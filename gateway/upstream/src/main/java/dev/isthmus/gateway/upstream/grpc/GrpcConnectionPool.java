@@ -35,6 +35,8 @@ final class GrpcConnectionPool {
     private final Bootstrap bootstrap;
     private final UpstreamSettings settings;
     private final ConnectionCounts counts;
+    private final TimeoutQueue timeouts;
+    private final ReturnedHeaders returned;
     /** Connections that accept streams, or will when others have ended. */
     private final List<GrpcConnection> ready = new ArrayList<>();
     /** Connections that accept no more streams and close when theirs have ended. */
@@ -61,6 +63,8 @@ final class GrpcConnectionPool {
         this.loop = loop;
         this.allocator = allocator;
         this.settings = settings;
+        this.timeouts = new TimeoutQueue(loop, System::nanoTime);
+        this.returned = new ReturnedHeaders(settings.returnedHeaders());
         this.bootstrap = UpstreamTransport.of(settings, loop, allocator);
     }
 
@@ -90,6 +94,14 @@ final class GrpcConnectionPool {
 
     ByteBufAllocator allocator() {
         return allocator;
+    }
+
+    TimeoutQueue timeouts() {
+        return timeouts;
+    }
+
+    ReturnedHeaders returned() {
+        return returned;
     }
 
     /** Opens a stream for the call, or queues it. */
@@ -240,6 +252,7 @@ final class GrpcConnectionPool {
         }
         OipException why = texts.failures().closedInFlight();
         all.forEach(connection -> connection.close(why));
+        timeouts.close();
     }
 
     private static final class GrpcChannelInitializer extends ChannelInitializer<Channel> {

@@ -30,7 +30,18 @@ record GrpcMethods(
      * @param plain without a timeout
      * @param timed with the upstream's timeout, the same for all calls without a deadline
      */
-    record MethodHead(HeaderFieldList plain, HeaderFieldList timed) {}
+    record MethodHead(MethodFields plain, MethodFields timed) {}
+
+    /**
+     * The fields that requests have in common.
+     *
+     * @param firstHop with the hop count of the first gateway, which most calls have as their only forwarded header
+     */
+    record MethodFields(HeaderFieldList fields, HeaderFieldList firstHop) {
+        static MethodFields of(HeaderFieldList fields) {
+            return new MethodFields(fields, fields.and(CallMetadata.FIRST_HOP));
+        }
+    }
 
     static GrpcMethods of(String scheme, String authority, Duration timeout) {
         CommonHeaders heads = new CommonHeaders(scheme, authority, timeout);
@@ -65,7 +76,8 @@ record GrpcMethods(
                     HeaderField.constant("user-agent", userAgent()),
                     HeaderField.constant(GrpcNames.ACCEPT_ENCODING.toString(), ACCEPTED));
             String value = GrpcTimeout.value(timeout.toNanos());
-            return new MethodHead(plain, plain.with(HeaderField.constant(GrpcNames.TIMEOUT.toString(), value)));
+            HeaderFieldList timed = plain.and(HeaderField.constant(GrpcNames.TIMEOUT.toString(), value));
+            return new MethodHead(MethodFields.of(plain), MethodFields.of(timed));
         }
     }
 

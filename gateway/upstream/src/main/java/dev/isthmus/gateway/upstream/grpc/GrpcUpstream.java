@@ -251,9 +251,9 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         return new UnaryCall(pool(call.loop()), head, timeout, reader, maxBytes, call.memory(), reply);
     }
 
-    private static HeaderFieldList head(Call call, HeaderFieldList method) {
+    private static HeaderFieldList head(Call call, GrpcMethods.MethodFields method) {
         try {
-            return CallMetadata.of(method, call.headers());
+            return CallMetadata.of(method, call);
         } catch (IllegalArgumentException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be sent as gRPC metadata", e);
         }

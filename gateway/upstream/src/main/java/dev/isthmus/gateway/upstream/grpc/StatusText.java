@@ -5,6 +5,7 @@ import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +47,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         if (status == null || !"200".contentEquals(status)) {
             return ofHttp(status == null ? "" : status);
         }
-        return GrpcNames.isGrpc(headers.get("content-type")) ? null : notGrpc(null);
+        return GrpcNames.isGrpc(headers.get(HttpHeaderNames.CONTENT_TYPE)) ? null : notGrpc(null);
     }
 
     /** The stream ended without a status. */

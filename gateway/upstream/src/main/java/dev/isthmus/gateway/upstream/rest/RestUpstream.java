@@ -111,7 +111,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
             case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
                 metadata(call, path(model, ""), (status, _, body) -> responses.modelMetadata(status, body), reply);
             case UpstreamRequest.ModelNamesRequest _ ->
-                document(call, RestRequestSpec.get("/v2/models", call.headers()), reply);
+                document(call, RestRequestSpec.get("/v2/models", call.sentHeaders()), reply);
             case UpstreamRequest.InferenceInParts _ -> throw unsupported("does not support requests in parts");
         };
     }
@@ -137,7 +137,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
                             null);
         }
         String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
-        RestRequestSpec request = RestRequestSpec.infer(path, call.headers(), rest.body());
+        RestRequestSpec request = RestRequestSpec.infer(path, call.sentHeaders(), rest.body());
         RestResponseHandler reader = events ? new EventStreamReader(call, inference, false) : inference;
         return exchange(call, request, reader, settings().maxMessageBytes(), reply);
     }
@@ -146,7 +146,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         RestResponseHandler document = (status, _, body) -> responses.generated(status, body);
         RestResponseHandler reader = events ? new EventStreamReader(call, document, true) : document;
         String path = path(generate.model(), (events ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE).suffix());
-        RestRequestSpec request = RestRequestSpec.json(path, call.headers(), generate.body());
+        RestRequestSpec request = RestRequestSpec.json(path, call.sentHeaders(), generate.body());
         return exchange(call, request, reader, settings().maxMessageBytes(), reply);
     }
 
@@ -154,13 +154,13 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         Operation.Manage operation = manage.operation();
         String path = operation.extension().path(operation.model(), operation.resource(), ModelPath::segment);
         if (operation.change() && manage.body().isReadable()) {
-            return document(call, RestRequestSpec.json(path, call.headers(), manage.body()), reply);
+            return document(call, RestRequestSpec.json(path, call.sentHeaders(), manage.body()), reply);
         }
         RestCall exchange = document(
                 call,
                 operation.change()
-                        ? RestRequestSpec.json(path, call.headers(), EMPTY_OBJECT.duplicate())
-                        : RestRequestSpec.get(path, call.headers()),
+                        ? RestRequestSpec.json(path, call.sentHeaders(), EMPTY_OBJECT.duplicate())
+                        : RestRequestSpec.get(path, call.sentHeaders()),
                 reply);
         manage.release();
         return exchange;
@@ -208,7 +208,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     }
 
     private RestCall metadata(Call call, String path, RestResponseHandler reader, Reply reply) {
-        RestRequestSpec request = RestRequestSpec.get(path, call.headers());
+        RestRequestSpec request = RestRequestSpec.get(path, call.sentHeaders());
         return exchange(call, request, reader, settings().maxMetadataBytes(), reply);
     }
 

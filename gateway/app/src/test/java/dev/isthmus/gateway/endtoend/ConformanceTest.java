@@ -62,12 +62,13 @@ class ConformanceTest {
         try (Gateway gateway = TestGateways.start(yaml)) {
             Script.Outcome outcome = Script.run(
                     "score",
-                    "--rest",
                     TestGateways.address(gateway),
                     "--grpc",
                     TestGateways.address(gateway),
-                    "--profile",
+                    "--models",
                     subject.server(),
+                    "--timeout",
+                    "30",
                     "--dangerous",
                     "--witness-rest",
                     Integer.toString(witnessRest),

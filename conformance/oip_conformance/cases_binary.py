@@ -23,6 +23,7 @@ def request(t, length=None, blob=EIGHT, size=8, data=None, **parameters):
 @each("R16", "length", {"one": 1, "beyond-body": 100000, "huge": 2**64, "beyond-int64": 2**63, "negative": -1, "text": "abc",
                         "fraction": "10.0", "empty": "", "hexadecimal": "0x40", "two": "80, 80", "inside-json": 20})
 def wrong_length(t, length):
+    """A header length that is no number, or not within the body: 400."""
     request(t, length)[0].refused(400)
 
 
@@ -45,17 +46,20 @@ def length_twice(t):
 
 @each("R16", "tail", {"short": EIGHT[:6], "none": b"", "surplus": EIGHT + b"\0\0", "surplus-one": EIGHT + b"\0"})
 def wrong_tail(t, blob):
+    """Less or more bytes than the inputs announce: 400."""
     request(t, blob=blob)[0].refused(400)
 
 
 @each("R16", "size", {"negative": -8, "text": "8", "fraction": Token("8.5"), "null": None, "bool": True, "small": 4, "large": 12,
                       "huge": 2**62, "beyond-int64": 2**64})
 def wrong_size(t, size):
+    """A binary_data_size that is no number, or does not fit the shape: 400."""
     request(t, size=size)[0].refused(400)
 
 
 @case("R16", "size.without-header")
 def size_without_header(t):
+    """binary_data_size without the header that says where the JSON ends: 400."""
     echo = t.models.echo("FP32", free=True)
     _, body = binary_body(echo.inputs([1.5, -2.5]))
     t.rest.post(echo.path + "/infer", body).refused(400)
@@ -63,16 +67,19 @@ def size_without_header(t):
 
 @case("R10", "both-sources")
 def both_sources(t):
+    """An input with data and with binary_data_size: 400."""
     request(t, data=[1.5, -2.5])[0].refused(400)
 
 
 @case("R10", "both-sources-empty-data")
 def both_sources_empty(t):
+    """An input with empty data and with binary_data_size: 400."""
     request(t, data=[])[0].refused(400)
 
 
 @case("R10", "no-source")
 def no_source(t):
+    """An input without data: 400."""
     t.send(t.models.echo("FP32"), [1], data=None).refused(400)
 
 
@@ -85,6 +92,7 @@ def unknown_shared_memory(t):
 
 @case("R10", "data-and-shared-memory")
 def data_and_shared_memory(t):
+    """An input with data and in shared memory: 400."""
     t.send(t.models.echo("FP32"), [1], parameters={
         "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400)
 
@@ -141,6 +149,7 @@ def raw_request(t, datatype, raw, length="0"):
 
 @case("R16", "raw.refused-for-two-inputs")
 def raw_two_inputs(t):
+    """A raw request to a model with two inputs: 400."""
     headers = {"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"}
     t.rest.post(f"/v2/models/{t.models.need('sums')}/infer", bytes(64), headers).refused(400)
 
@@ -173,6 +182,7 @@ def raw_accepted(t, length):
 
 @case("R16", "raw.refused-for-odd-size")
 def raw_odd_size(t):
+    """A raw request whose bytes are no whole elements: 400."""
     headers = {"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"}
     t.rest.post(f"/v2/models/{t.models.need('slow')}/infer", bytes(7), headers).refused(400)
 
@@ -297,6 +307,7 @@ _SUMMANDS = (tensor("INPUT0", "INT32", (1, 16), range(16)), tensor("INPUT1", "IN
 
 @each("R16", "out.refused", {"text": "true", "number": 1, "null": None})
 def wrong_binary_data(t, value):
+    """A binary_data that is no boolean: 400."""
     echo = t.models.echo()
     body = {**echo.body([1]), "outputs": [{"name": echo.output, "parameters": {"binary_data": value}}]}
     t.rest.post(echo.path + "/infer", body).refused(400)

@@ -21,11 +21,13 @@ def json_data(t, datatype, data):
 
 @case("R12", "bridge.uint8-out-is-numbers")
 def uint8_out(t):
+    """UINT8 are returned as numbers."""
     expect("data", json_data(t, "UINT8", [0, 200, 255]), ["0", "200", "255"])
 
 
 @case("R13", "bridge.nan-out")
 def nan_out(t):
+    """NaN and infinities are returned as bare words."""
     model = t.models.need("special")
     body = {"inputs": [{"name": "INPUT0", "shape": [1], "datatype": "INT32", "data": [1]}]}
     data = flatten(parse(t.rest.post(f"/v2/models/{model}/infer", body).ok().text())["outputs"][0]["data"])
@@ -45,6 +47,7 @@ def short_raw_answer(t):
 
 @case("R16", "bridge.short-raw-request")
 def short_raw_request(t):
+    """Raw bytes that are too few are refused."""
     echo = t.models.echo("FP32", free=True)
     short = Tensor(echo.input, "FP32", echo.shape(4), bytes(15))
     headers, body = binary_body([short])
@@ -55,33 +58,39 @@ def short_raw_request(t):
 @each("R15", "bridge", {"escape-ascii": ('"\\u0041"', b"A"), "escape-latin": ('"caf\\u00e9"', "caf\u00e9".encode()),
                         "escape-pair": ('"\\ud83d\\ude00"', "\U0001f600".encode())})
 def escape(t, text, value):
+    """Escapes in a text are decoded."""
     echo = t.models.echo("BYTES")
     expect("elements", t.send(echo, [Token(text)]).result()[echo.output].elements(), [value])
 
 
 @each("R11", "bridge", {"too-few-elements": ([1, 2], [1, 4]), "ragged": ([[1, 2, 3], [4]], [2, 2])})
 def wrong_count(t, data, shape):
+    """Data that do not fit the shape are refused."""
     t.send(t.models.echo("FP32"), data, shape).refused(400)
 
 
 @case("R13", "bridge.null-is-not-zero")
 def null_not_zero(t):
+    """null is NaN, not zero."""
     output = t.infer_json_binary(t.models.echo("FP32"), [None])
     assert math.isnan(float(output.elements()[0])), f"null is {output.elements()[0]!r}, expected NaN"
 
 
 @case("R13", "bridge.null-integer-refused")
 def null_integer(t):
+    """null as an integer: 400."""
     t.send(t.models.echo("INT32"), [None]).refused(400)
 
 
 @each("R12", "bridge", {"int8-out-of-range": ("INT8", 300), "uint8-out-of-range": ("UINT8", 256)})
 def out_of_range(t, datatype, value):
+    """An integer out of its range: 400."""
     t.send(t.models.echo(datatype), [value]).refused(400)
 
 
 @each("R8", "bridge.parameter", {"fraction": 0.5, "beyond-double": 2**53 + 1})
 def parameter(t, value):
+    """A number as parameter keeps its value."""
     expect("parameter", repr(seen(t, {"p": value}).get("p")), repr(value))
 
 
@@ -97,6 +106,7 @@ def parameter_object(t):
 
 @case("R16", "bridge.binary-data-of-output")
 def binary_data_of_output(t):
+    """An output is returned in binary form if it is requested so."""
     echo = t.models.echo()
     body = {**echo.body([1]), "outputs": [{"name": echo.output, "parameters": {"binary_data": True}}]}
     result = t.rest.post(echo.path + "/infer", body).result()
@@ -127,6 +137,7 @@ def official_client(t):
 
 @case("R16", "bridge.binary-tail-read")
 def binary_tail(t):
+    """Binary data are read."""
     echo = t.models.echo()
     sent = echo.sample()
     headers, body = binary_body(sent)
@@ -135,6 +146,7 @@ def binary_tail(t):
 
 @case("R20", "bridge.metadata-shape-is-integers")
 def metadata_shape(t):
+    """Shapes in metadata are integers."""
     model, _ = t.models.need("metadata")
     for one in t.rest.get(f"/v2/models/{model}").ok().json()["inputs"]:
         expect("types in shape", {type(dimension) for dimension in one["shape"]}, {int})
@@ -142,6 +154,7 @@ def metadata_shape(t):
 
 @case("R11", "bridge.scalar-keeps-shape")
 def scalar_shape(t):
+    """A scalar output keeps the shape []."""
     if t.models.echo().rank or t.models.echo().width:
         out = "grpc"
         answer = ask(t, out, "scalar").ok()
@@ -153,6 +166,7 @@ def scalar_shape(t):
 @each("R1", "bridge.served", {"live": "/v2/health/live", "ready": "/v2/health/ready", "server": "/v2",
                               "model": "/v2/models/{m}", "model-ready": "/v2/models/{m}/ready"})
 def served(t, path):
+    """The path is served."""
     answer = t.rest.get(path.format(m=t.models.known[0])).ok()
     if not path.endswith(("live", "ready")):
         assert answer.json().get("name"), f"metadata is {answer.body[:80]!r}, expected a 'name' in it"
@@ -160,6 +174,7 @@ def served(t, path):
 
 @case("R21", "bridge.served.repository")
 def served_repository(t):
+    """The index is served."""
     t.models.need("repository")
     found = t.rest.post("/v2/repository/index", b"{}").ok().json()
     expect("index is an array", isinstance(found, list), True)
@@ -168,6 +183,7 @@ def served_repository(t):
 @each("R3", "bridge.error-form", {"unknown-path": ("GET", "/v2/nothing"),
                                   "unknown-model": ("POST", "/v2/models/isthmus_nope/infer")})
 def error_form(t, method, path):
+    """Errors have the error object."""
     body = t.rest.call(method, path, b"{}" if method == "POST" else None)
     assert body.status >= 400, f"status is {body.status}, expected 4xx"
     expect("keys of the error", list(body.json()), ["error"])
@@ -176,10 +192,12 @@ def error_form(t, method, path):
 @each("R22", "bridge.forwarded", {f"{out}.{name}": (out, name) for out in ("rest", "grpc")
                                   for name in ("authorization", "traceparent", "x-request-id")})
 def forwarded(t, out, name):
+    """The header is forwarded."""
     expect(name, pass_through(t, "rest", out, {name: PASSED_ON[name]}).get(name), PASSED_ON[name])
 
 
 @each("R4", "bridge.status", {code: code for code in (
     "NOT_FOUND", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "UNKNOWN", "INVALID_ARGUMENT")})
 def status(t, code):
+    """A server's code becomes the HTTP status that belongs to it."""
     ask(t, "grpc", "code-" + code).refused(CODES[code])

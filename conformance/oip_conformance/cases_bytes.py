@@ -82,12 +82,14 @@ def sixteen_dimensions(t, levels, element):
     "utf8-surrogate": [Token('"\udced\udca0\udc80"')],
     "raw-newline": [Token('"a\nb"')], "raw-nul": [Token('"a\x00b"')]})
 def refused(t, data):
+    """An element that is no text, or whose text is malformed: 400."""
     echo = t.models.echo("BYTES")
     t.send(echo, data, echo.shape(1)).refused(400)
 
 
 @each("R15", "refused.base64", {"alphabet": "a*b=", "length": "abcde", "padding-inside": "ab=c"})
 def refused_base64(t, text):
+    """An element that is no base64: 400."""
     t.send(t.models.echo("BYTES"), [text], parameters={"content_type": "base64"}).refused(400)
 
 
@@ -101,6 +103,7 @@ def json_output(t, values):
 @each("R15", "out.text", {"ascii": [b"abc", b""], "utf8": ["h\u00e9 \U0001f600".encode()],
                           "control": [b"\x00\x01\x1f\"\\/\n"], "line-separators": ["\u2028\u2029".encode()]})
 def out_text(t, values):
+    """Elements in UTF-8 are returned as text."""
     output = json_output(t, values)
     expect("data", flatten(output["data"]), [value.decode() for value in values])
     expect("content_type", (output.get("parameters") or {}).get("content_type"), None)
@@ -140,6 +143,7 @@ _BAD_RAW = {"no-length": b"\x01\x00", "length-beyond": b"\x09\x00\x00\x00ab", "l
 
 @each("R15", "raw-refused.binary", _BAD_RAW)
 def bad_raw_binary(t, raw):
+    """BYTES whose lengths do not fit: 400."""
     echo = t.models.echo("BYTES")
     head = {"inputs": [{"name": echo.input, "shape": list(echo.shape(1)), "datatype": "BYTES",
                         "parameters": {"binary_data_size": len(raw)}}]}
@@ -149,6 +153,7 @@ def bad_raw_binary(t, raw):
 
 @each("R15", "raw-refused.grpc", _BAD_RAW)
 def bad_raw_grpc(t, raw):
+    """BYTES whose lengths do not fit: INVALID_ARGUMENT."""
     echo = t.models.echo("BYTES")
     request = grpc_request(echo.model, [Tensor(echo.input, "BYTES", echo.shape(1), raw)])
     t.grpc.refused("ModelInfer", request, "INVALID_ARGUMENT")
@@ -156,6 +161,7 @@ def bad_raw_grpc(t, raw):
 
 @case("R15", "nested")
 def nested(t):
+    """Nested BYTES keep shape and order."""
     echo = t.models.echo("BYTES", free=True)
     output = t.send(echo, [["a", "b"], ["c", ""]], [2, 2]).result()[echo.output]
     expect("output", output.bits(), tensor("", "BYTES", (2, 2), [b"a", b"b", b"c", b""]).bits())

@@ -43,6 +43,7 @@ def sample(t, free=False):
 @each("R23", "request", {"gzip": ("gzip", "gzip"), "deflate": ("deflate", "deflate"), "identity": ("identity", None),
                          "upper-case": ("GZIP", "gzip")})
 def request(t, encoding, kind):
+    """A compressed request is decoded."""
     echo, body = sample(t)
     answer = t.rest.post(echo.path + "/infer", PACK[kind](body) if kind else body, {"Content-Encoding": encoding})
     expect("first element", float(answer.result()[echo.output].elements()[0]), 1.0)
@@ -63,6 +64,7 @@ def request_binary(t, encoding):
     "not-deflate": ("deflate", None, 400),
     "zstd": ("zstd", None, 415)})
 def request_refused(t, encoding, _, status):
+    """An unknown coding: 415; a body that is not in its coding: 400."""
     echo, body = sample(t)
     t.rest.post(echo.path + "/infer", body, {"Content-Encoding": encoding}).refused(status)
 
@@ -71,6 +73,7 @@ def request_refused(t, encoding, _, status):
                                  "checksum": lambda data: data[:-8] + b"\0\0\0\0" + data[-4:],
                                  "trailing": lambda data: data + b"xx", "empty": lambda data: b""})
 def request_damaged(t, damage):
+    """A damaged gzip body: 400."""
     echo, body = sample(t)
     t.rest.post(echo.path + "/infer", damage(PACK["gzip"](body)), {"Content-Encoding": "gzip"}).refused(400)
 
@@ -96,6 +99,7 @@ def bomb(t):
 
 @each("R23", "response", {"gzip": ("gzip", "gzip"), "deflate": ("deflate", "deflate"), "several": ("br, gzip;q=0.5", "gzip")})
 def response(t, accepted, encoding):
+    """A response of some size is compressed as the client accepts."""
     echo, body = sample(t, free=True)
     answer = t.rest.post(echo.path + "/infer", body, {"Accept-Encoding": accepted}).ok()
     expect("content-encoding", answer.headers.get("content-encoding"), encoding)
@@ -132,6 +136,7 @@ def response_error(t):
 
 @each("R23", "grpc", {"gzip": "Gzip", "deflate": "Deflate"})
 def grpc_compression(t, name):
+    """A compressed message is decoded."""
     echo = t.models.echo()
     inputs = echo.sample()
     try:

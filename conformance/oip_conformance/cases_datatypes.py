@@ -44,6 +44,7 @@ def crossed(t, datatype):
 
 @each("R12", "sums", {form: form for form in FORMS})
 def sums(t, form):
+    """A model with two inputs and two outputs computes right results in each form."""
     model = t.models.need("sums")
     left, right = list(range(16)), [1] * 16
     result = t.infer(form, model, [tensor("INPUT0", "INT32", (1, 16), left), tensor("INPUT1", "INT32", (1, 16), right)])

@@ -67,6 +67,7 @@ def model_failure(t, fleet, kind):
 
 @each("R4", "rest", rows())
 def rest_status(t, fleet, kind):
+    """A failure of the model has the status that belongs to it, and its words."""
     status, _, words = model_failure(t, fleet, kind)
     message = t.rest.post("/v2/models/fail/infer", json_body([bytes_input("INPUT0", kind)])).refused(status)
     assert words in message, f"message is {message!r:.160}, expected {words!r} in it"
@@ -74,6 +75,7 @@ def rest_status(t, fleet, kind):
 
 @each("R4", "grpc", rows())
 def grpc_status(t, fleet, kind):
+    """A failure of the model has the code that belongs to it, and its words."""
     _, code, words = model_failure(t, fleet, kind)
     message = t.grpc.refused("ModelInfer", grpc_request("fail", [bytes_input("INPUT0", kind)]), code)
     assert words in message, f"message is {message!r:.160}, expected {words!r} in it"
@@ -81,6 +83,7 @@ def grpc_status(t, fleet, kind):
 
 @case("R4", "grpc.unknown-method")
 def grpc_unknown_method(t):
+    """A method that the service lacks: UNIMPLEMENTED."""
     call = t.grpc.channel.unary_unary("/inference.GRPCInferenceService/Nothing")
     try:
         call(b"", timeout=t.timeout)
@@ -92,6 +95,7 @@ def grpc_unknown_method(t):
 
 @case("R4", "grpc.malformed-message")
 def grpc_malformed(t):
+    """A message that is no protobuf: INVALID_ARGUMENT or INTERNAL."""
     call = t.grpc.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
     try:
         call(b"\xff\xff\xff", timeout=t.timeout)
@@ -116,6 +120,7 @@ def grpc_deadline(t):
 
 @each("R5", "missing", {"name": "name", "shape": "shape", "datatype": "datatype", "data": "data"})
 def missing_field(t, key):
+    """A tensor without a required field: 400 with the error object."""
     t.send(t.models.echo(), [1], **{key: None}).refused(400)
 
 
@@ -137,6 +142,7 @@ def wrong_type(t, key, value):
     "inputs-of-numbers": {"inputs": [1]}, "outputs-object": {"outputs": {}}, "outputs-of-numbers": {"outputs": [1]},
     "outputs-nameless": {"outputs": [{}]}, "parameters-array": {"parameters": [1]}, "parameters-text": {"parameters": "x"}})
 def wrong_body(t, changes):
+    """A request with a missing field or one of a wrong JSON type: 400 with the error object."""
     echo = t.models.echo()
     body = {**({} if changes == {} else echo.body([1])), **changes}
     t.rest.post(echo.path + "/infer", body).refused(400)
@@ -144,6 +150,7 @@ def wrong_body(t, changes):
 
 @case("R5", "input.unknown-name")
 def unknown_input(t):
+    """An input that the model does not declare: 400."""
     model, _ = t.models.need("metadata")
     t.rest.post(f"/v2/models/{model}/infer",
                 {"inputs": [{"name": "nope", "shape": [1, 1], "datatype": "INT32", "data": [1]}]}).refused(400)
@@ -151,6 +158,7 @@ def unknown_input(t):
 
 @case("R5", "input.missing")
 def missing_input(t):
+    """A request without a declared input: 400."""
     sums = t.models.need("sums")
     t.rest.post(f"/v2/models/{sums}/infer",
                 {"inputs": [{"name": "INPUT0", "shape": [1, 16], "datatype": "INT32", "data": [1] * 16}]}).refused(400)
@@ -158,6 +166,7 @@ def missing_input(t):
 
 @case("R5", "input.twice")
 def input_twice(t):
+    """The same input twice: 400."""
     echo = t.models.echo()
     body = echo.body([1])
     body["inputs"].append(body["inputs"][0])
@@ -166,6 +175,7 @@ def input_twice(t):
 
 @case("R5", "input.wrong-datatype")
 def wrong_datatype(t):
+    """An input with another datatype than declared: 400."""
     model, inputs = t.models.need("metadata")
     made = [{"name": name, "shape": [1, width], "datatype": "UINT16", "data": [1] * width} for name, (_, width) in inputs.items()]
     t.rest.post(f"/v2/models/{model}/infer", {"inputs": made}).refused(400)
@@ -173,6 +183,7 @@ def wrong_datatype(t):
 
 @case("R5", "input.wrong-shape")
 def wrong_shape(t):
+    """An input with another fixed dimension than declared: 400."""
     model, inputs = t.models.need("metadata")
     made = [{"name": name, "shape": [1, width - 1], "datatype": datatype, "data": [1] * (width - 1)}
             for name, (datatype, width) in inputs.items()]

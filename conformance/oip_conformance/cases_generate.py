@@ -63,10 +63,12 @@ def refused(t, body):
 
 @case("R2", "refused.unknown-model")
 def refused_unknown(t):
+    """An unknown model: 400 or 404 with the error object."""
     generate(t, "isthmus_no_such_model", {"INPUT0": [0]}).refused(400, 404)
 
 
 @case("R25", "refused.get")
 def refused_get(t):
+    """GET: 405."""
     generate(t, t.models.need("slow"), {"INPUT0": [0]}).ok()
     t.rest.get(f"/v2/models/{t.models.slow}/generate").refused(405)

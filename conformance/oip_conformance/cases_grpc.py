@@ -22,6 +22,7 @@ def refused(t, request):
 
 @case("R18", "raw-and-typed")
 def raw_and_typed(t):
+    """Raw and typed contents of one input: INVALID_ARGUMENT."""
     request = bare(t.models.echo("FP32"))
     request.inputs[0].contents.fp32_contents.append(1.0)
     request.raw_input_contents.append(pack("FP32", [1.0]))
@@ -40,6 +41,7 @@ def raw_and_empty(t):
 
 @case("R18", "raw-for-one-typed-for-other")
 def raw_for_one(t):
+    """Raw contents for one input and typed ones for another: INVALID_ARGUMENT."""
     request = pb.ModelInferRequest(model_name=t.models.need("sums"))
     for name in ("INPUT0", "INPUT1"):
         request.inputs.add(name=name, datatype="INT32", shape=[1, 16])
@@ -50,6 +52,7 @@ def raw_for_one(t):
 
 @each("R18", "raw-count", {"many": 2, "more": 5})
 def raw_count(t, count):
+    """More raw contents than inputs: INVALID_ARGUMENT."""
     request = bare(t.models.echo("FP32"))
     request.raw_input_contents.extend([pack("FP32", [1.0])] * count)
     refused(t, request)
@@ -57,6 +60,7 @@ def raw_count(t, count):
 
 @case("R18", "raw-count.few")
 def raw_count_few(t):
+    """Fewer raw contents than inputs: INVALID_ARGUMENT."""
     request = pb.ModelInferRequest(model_name=t.models.need("sums"))
     for name in ("INPUT0", "INPUT1"):
         request.inputs.add(name=name, datatype="INT32", shape=[1, 16])
@@ -66,6 +70,7 @@ def raw_count_few(t):
 
 @case("R18", "no-data")
 def no_data(t):
+    """An input without contents: INVALID_ARGUMENT."""
     refused(t, bare(t.models.echo("FP32")))
 
 
@@ -79,6 +84,7 @@ _WRONG = {"fp32-as-int": ("FP32", "int_contents", 1), "fp32-as-fp64": ("FP32", "
 
 @each("R18", "wrong-field", _WRONG)
 def wrong_field(t, datatype, kind, value):
+    """Contents in the field of another datatype: INVALID_ARGUMENT."""
     request = bare(t.models.echo(datatype))
     getattr(request.inputs[0].contents, kind).append(value)
     refused(t, request)
@@ -87,6 +93,7 @@ def wrong_field(t, datatype, kind, value):
 @each("R18", "two-fields", {"fp32-int": ("FP32", "fp32_contents", "int_contents"),
                             "int32-int64": ("INT32", "int_contents", "int64_contents")})
 def two_fields(t, datatype, right, wrong):
+    """Contents in two fields: INVALID_ARGUMENT."""
     request = bare(t.models.echo(datatype))
     for kind in (right, wrong):
         getattr(request.inputs[0].contents, kind).append(1)
@@ -110,6 +117,7 @@ def narrow(t, datatype, kind, value, low):
 
 @each("R18", "datatype", {"unknown": "FP99", "empty": "", "lower-case": "fp32"})
 def datatype(t, name):
+    """A datatype that does not exist: INVALID_ARGUMENT."""
     echo = t.models.echo("FP32")
     request = bare(echo)
     request.inputs[0].datatype = name
@@ -119,6 +127,7 @@ def datatype(t, name):
 
 @case("R18", "no-name")
 def no_name(t):
+    """An input without a name: INVALID_ARGUMENT."""
     request = bare(t.models.echo("FP32"))
     request.inputs[0].name = ""
     request.raw_input_contents.append(pack("FP32", [1.0]))
@@ -127,6 +136,7 @@ def no_name(t):
 
 @case("R18", "input-twice")
 def input_twice(t):
+    """The same input twice: INVALID_ARGUMENT."""
     request = grpc_request(t.models.echo("FP32").model, t.models.echo("FP32").inputs([1]) * 2)
     refused(t, request)
 
@@ -141,6 +151,7 @@ def zero_size_typed(t):
 
 @each("R18", "nan", {"raw": "grpc-raw", "typed": "grpc-typed"})
 def nan(t, form):
+    """NaN and infinities arrive."""
     echo = t.models.echo("FP32")
     output = t.infer(form, echo.model, echo.inputs([float("nan"), float("inf"), 1.0]))[echo.output]
     expect("values", [str(float(v)) for v in output.elements()], ["nan", "inf", "1.0"])
@@ -172,6 +183,7 @@ def encoded(t):
 
 @each("R5", "varint", {"long-tag": b"\xaa\x80\x80\x80\x80\x80\x00\x00", "wide": b"\x50" + b"\xff" * 9 + b"\x7f"})
 def broken_varint(t, field):
+    """A malformed varint: INVALID_ARGUMENT."""
     head, _ = encoded(t)
     expect("status", sent(t, head + b"\x3a\x08" + bytes(8) + field), "INVALID_ARGUMENT")
 

@@ -51,6 +51,7 @@ def pass_through(t, into, out, headers):
 
 @each("R22", "forwarded", {f"{way}.{name}": (*ends, name) for way, ends in WAYS.items() for name in PASSED_ON})
 def forwarded(t, into, out, name):
+    """Headers of tracing and authorization are forwarded."""
     found = pass_through(t, into, out, {name: PASSED_ON[name]})
     expect(name, found.get(name), PASSED_ON[name])
 
@@ -65,6 +66,7 @@ def dropped(t, out, name):
 
 @each("R22", "host", {"rest-to-rest": "rest"})
 def host(t, out):
+    """The client's Host is not forwarded."""
     found = pass_through(t, "rest", out, {"Host": "client.example"})
     expect("host is the client's", found.get("host") == "client.example", False)
 
@@ -80,6 +82,7 @@ def deadline(t):
 
 @case("R22", "response.hop-by-hop")
 def response_hop_by_hop(t):
+    """A response has no hop-by-hop headers."""
     echo = t.models.echo()
     headers = t.rest.post(echo.path + "/infer", echo.body([1])).ok().headers
     expect("hop-by-hop headers", [name for name in headers if name in ("keep-alive", "proxy-connection", "te", "upgrade")], [])
@@ -87,6 +90,7 @@ def response_hop_by_hop(t):
 
 @case("R22", "odd-header-is-harmless")
 def odd_header(t):
+    """Unusual header values do not disturb an inference."""
     echo = t.models.echo()
     t.rest.post(echo.path + "/infer", echo.body([1]), {"X-Odd": "\u00e9".encode("latin-1"), "X-Empty": "",
                                                        "X-Long": "x" * 2000}).result()
@@ -94,6 +98,7 @@ def odd_header(t):
 
 @case("R22", "grpc.binary-metadata-is-harmless")
 def grpc_binary_metadata(t):
+    """Binary metadata do not disturb a call."""
     expect("live", t.grpc.call("ServerLive", pb.ServerLiveRequest(), metadata=[("x-odd-bin", b"\x00\xff")]).live, True)
 
 

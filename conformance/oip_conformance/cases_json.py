@@ -44,6 +44,7 @@ each("R5", "duplicate", {
 @each("R5", "duplicate-in-tensor", {"name": '"name":"nope",', "shape": '"shape":[9],', "datatype": '"datatype":"INT8",',
                                     "data": '"data":[2],'})
 def duplicate_in_tensor(t, field):
+    """A field of a tensor that occurs twice: 400."""
     echo, whole = good(t)
     t.rest.post(echo.path + "/infer", whole.replace('{"name"', "{" + field + '"name"', 1)).refused(400)
 
@@ -66,6 +67,7 @@ def depth(t, text):
 
 @case("R11", "depth.data")
 def depth_data(t):
+    """Data nested a hundred thousand times: 400, and the endpoint stays up."""
     echo = t.models.echo()
     whole = render(echo.body([1]))
     bomb = whole.replace('"data":[', '"data":' + "[" * 100000, 1)[:-3] + "]" * 99999 + "]}]}"
@@ -87,6 +89,7 @@ def long(t, text):
     "escaped-key": '{"\\u0069d":"1",{rest}', "slash-escape": '{"id":"a\\/b",{rest}',
     "empty-parameters": '{"parameters":{},{rest}'})
 def accepted(t, text):
+    """White space, escapes, unknown fields and any order of fields are valid JSON."""
     echo, whole = good(t)
     body = echo.body([1])
     order = render({"inputs": [dict(reversed(list(one.items()))) for one in body["inputs"]], "id": "1"})
@@ -98,6 +101,7 @@ def accepted(t, text):
 
 @each("R5", "content-type", {"none": None, "charset": "application/json; charset=utf-8", "upper-case": "Application/JSON"})
 def content_type(t, kind):
+    """A JSON body is accepted with each of these content types, and without one."""
     echo, whole = good(t)
     connection = t.rest.connection()
     try:

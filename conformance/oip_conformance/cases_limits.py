@@ -24,22 +24,26 @@ def some(count, size=1):
 @each("R23", "head.taken", {f"{wire}.{key}": (wire, fields) for wire in WIRES for key, fields in {
     "90-fields": some(90), "8-KiB": some(8, 1000)}.items()})
 def head_taken(t, wire, fields):
+    """A head of a usual size is accepted."""
     expect("status", asked(t, wire, fields=fields).status, 200)
 
 
 @each("R23", "head.refused", {f"{wire}.{key}": (wire, fields) for wire in WIRES for key, fields in {
     "110-fields": some(110), "20-KiB": some(20, 1000)}.items()})
 def head_refused(t, wire, fields):
+    """A head with too many or too large fields: 431 with the error object."""
     asked(t, wire, fields=fields).refused(431)
 
 
 @each("R23", "target.refused", {wire: wire for wire in WIRES})
 def target_refused(t, wire):
+    """A path of 9,000 characters: 414 with the error object."""
     asked(t, wire, "/v2/models/" + "m" * 9000).refused(414)
 
 
 @case("R23", "metadata.refused")
 def metadata_refused(t):
+    """Too many fields of metadata: RESOURCE_EXHAUSTED."""
     try:
         t.grpc.stub.ServerLive(pb.ServerLiveRequest(), timeout=t.timeout, metadata=some(110))
     except grpc.RpcError as error:

@@ -22,6 +22,7 @@ def comes_back(t, datatype, data, values):
 
 
 def is_refused(t, datatype, data):
+    """A value that the datatype has not: 400."""
     t.send(t.models.echo(datatype), data).refused(400)
 
 
@@ -100,6 +101,7 @@ _NAN = {"token": [Token("NaN"), Token("Infinity"), Token("-Infinity")], "text": 
 
 @each("R13", "in", {f"{form}.{d}": (d, data) for d in FLOATS for form, data in _NAN.items()})
 def not_finite_in(t, datatype, data):
+    """NaN and infinities may be written as bare words or as texts."""
     echo = t.models.echo(datatype)
     output = t.infer_json_binary(echo, data)
     expect("values", [str(float(v)) for v in output.elements()], ["nan", "inf", "-inf"])
@@ -131,12 +133,14 @@ def special_token(t):
 
 @each("R13", "out.bits", {"binary-out": "binary-out", "grpc-raw": "grpc-raw"})
 def special_bits(t, form):
+    """NaN, infinities, -0.0 and denormals of a model arrive bit by bit."""
     output = t.infer(form, t.models.need("special"), [tensor("INPUT0", "INT32", (1,), [1])])["OUTPUT0"]
     expect("bits", output.raw.hex(), "0000c07f" + "0000807f" + "000080ff" + "00000080" + "01000000" + "ffff7f7f" + "cdcccc3d")
 
 
 @each("R13", "out.echo", {d: d for d in FLOATS})
 def echo_token(t, datatype):
+    """NaN and infinities are returned as bare words."""
     echo = t.models.echo(datatype)
     response = parse(t.send(echo, _NAN["token"]).ok().text())
     expect("data", flatten(response["outputs"][0]["data"]), _SPECIAL)

@@ -33,6 +33,7 @@ _VALUES = {"text": "x", "empty-text": "", "unicode": "h\u00e9\U0001f600", "true"
 
 @each("R8", "rest", {**_VALUES, "uint64": 2**63, "uint64-max": 2**64 - 1})
 def rest_parameter(t, value):
+    """A parameter reaches the model with type and value."""
     if isinstance(value, int) and value >= 2**63:
         t.models.must("uint64_param")
     expect("parameter", repr(seen(t, {"p": value}).get("p")), repr(value))
@@ -40,6 +41,7 @@ def rest_parameter(t, value):
 
 @each("R8", "grpc", _VALUES)
 def grpc_parameter(t, value):
+    """A parameter reaches the model with type and value."""
     echo = t.models.need("parameters")
     result = t.grpc.infer(grpc_request(echo.model, echo.inputs([1]), parameters={"p": value}))
     expect("parameter", repr(given_back(t, result).get("p")), repr(value))
@@ -64,6 +66,7 @@ def tensor_parameter(t, value):
 
 @each("R8", "tensor.refused", {"null": None, "array": [1], "object": {"a": 1}})
 def tensor_parameter_refused(t, value):
+    """A parameter of a tensor that is null, an array or an object: 400."""
     answer = t.send(t.models.echo(), [1], parameters={"p": value})
     if t.models.name != "mlserver" or answer.status != 200:
         answer.refused(400)
@@ -83,6 +86,7 @@ def whichever_way(t, datatype, element, value):
 
 @each("R8", "several", {"rest": True, "grpc": False})
 def several(t, rest):
+    """Several parameters of different types reach the model."""
     wanted = {"a": 1, "b": "two", "c": True, "d": 0.5}
     if rest:
         found = seen(t, wanted)
@@ -111,12 +115,14 @@ def consumed(t, name, value):
 
 @each("R9", "reserved-prefix", {"rest": "triton_x", "rest-enable": "triton_enable_something"})
 def reserved_prefix(t, name):
+    """A parameter with the reserved prefix triton_: 400."""
     over_rest(t, {name: 1}).refused(400)
 
 
 @each("R9", "accepted", {"priority": {"priority": 1}, "timeout": {"timeout": 5000000},
                          "both": {"priority": 2, "timeout": 5000000}})
 def reserved_accepted(t, parameters):
+    """Priority and timeout are accepted."""
     over_rest(t, parameters).result()
 
 
@@ -125,6 +131,7 @@ def reserved_accepted(t, parameters):
                            "sequence-id-fraction": {"sequence_id": 1.5},
                            "binary-data-output-text": {"binary_data_output": "yes"}})
 def reserved_wrong_type(t, parameters):
+    """A reserved parameter of a wrong type: 400."""
     if t.models.name != "triton" and "binary_data_output" not in parameters:
         raise NotApplicable(f"to the server of the models '{t.models.name}' it is a parameter as any other")
     over_rest(t, parameters).refused(400)
@@ -163,18 +170,21 @@ _IDS = {"text": "a-1", "unicode": "\u00e9\u4e2d\U0001f600", "quotes": "\"\\/", "
 
 @each("R7", "id.rest", _IDS)
 def rest_id(t, id):
+    """The response has the id of the request, character by character."""
     echo = t.models.echo()
     expect("id", t.rest.post(echo.path + "/infer", {"id": id, **echo.body([1])}).result().id, id)
 
 
 @each("R7", "id.grpc", _IDS)
 def grpc_id(t, id):
+    """The response has the id of the request, character by character."""
     echo = t.models.echo()
     expect("id", t.grpc.infer(grpc_request(echo.model, echo.inputs([1]), id=id)).id, id)
 
 
 @case("R7", "id.binary")
 def binary_id(t):
+    """A binary response has the id of the request."""
     echo = t.models.echo()
     expect("id", t.infer("binary", echo.model, echo.inputs([1]), id="b-1").id, "b-1")
 
@@ -188,18 +198,21 @@ def rest_no_id(t):
 
 @case("R7", "id.grpc.none")
 def grpc_no_id(t):
+    """No id is invented."""
     echo = t.models.echo()
     expect("id", t.grpc.infer(grpc_request(echo.model, echo.inputs([1]))).id, "")
 
 
 @each("R7", "id.refused", {"number": 42, "bool": True, "array": ["a"], "object": {}})
 def wrong_id(t, id):
+    """An id that is no text: 400."""
     echo = t.models.echo()
     t.rest.post(echo.path + "/infer", {"id": id, **echo.body([1])}).refused(400)
 
 
 @each("R7", "model-name", {"json": "json", "binary": "binary", "grpc-raw": "grpc-raw"})
 def model_name(t, form):
+    """The response names the model."""
     echo = t.models.echo()
     expect("model_name", t.infer(form, echo.model, echo.inputs([1])).model_name, echo.model)
 
@@ -231,6 +244,7 @@ def swapped(t):
 @each("R19", "refused", {f"{wire}.{key}": (wire, names) for wire in ("rest", "grpc") for key, names in {
     "unknown": ["nope"], "unknown-beside-known": ["OUTPUT0", "nope"], "twice": ["OUTPUT0", "OUTPUT0"]}.items()})
 def outputs_refused(t, wire, names):
+    """An output that the model lacks, or that is requested twice, is refused."""
     model = t.models.need("sums")
     if wire == "grpc":
         t.grpc.refused("ModelInfer", grpc_request(model, _SUMS, outputs=names), "INVALID_ARGUMENT", "NOT_FOUND")

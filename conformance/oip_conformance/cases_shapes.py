@@ -23,6 +23,7 @@ def fp32(t):
     "overflow-32": ([2**32, 2**32], [1]), "overflow-to-one": ([2**63 + 1, 2], [1, 2]), "overflow-zero": ([2**32, 2**32, 0], [1]),
 }, dangerous=("huge", "beyond-int64", "beyond-uint64", "overflow-32", "overflow-to-one", "overflow-zero"))
 def refused(t, shape, data):
+    """Shape and data that do not fit, or a shape that is none: 400."""
     t.send(fp32(t), data, shape).refused(400)
 
 
@@ -45,6 +46,7 @@ def many_dimensions(t, count):
 @each("R11", "accepted", {"flat": ([2, 3], [1, 2, 3, 4, 5, 6]), "nested": ([2, 3], [[1, 2, 3], [4, 5, 6]]),
                           "nested-row": ([1, 3], [[1, 2, 3]])})
 def accepted(t, shape, data):
+    """Flat and nested data are equal."""
     echo = fp32(t)
     output = t.send(echo, data, shape).result()[echo.output]
     count = shape[0] * shape[1]
@@ -54,6 +56,7 @@ def accepted(t, shape, data):
 @each("R11", "accepted.three-dimensions", {
     "flat": [1, 2, 3, 4, 5, 6, 7, 8], "nested": [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]})
 def three_dimensions(t, data):
+    """Data of three dimensions, flat or nested, keep their shape."""
     echo = t.models.echo("FP32", any_rank=True)
     output = t.send(echo, data, [2, 2, 2]).result()[echo.output]
     expect("output", output.bits(), tensor("", "FP32", (2, 2, 2), range(1, 9)).bits())
@@ -70,6 +73,7 @@ def zero(t, form, datatype):
 
 @case("R11", "zero.nested")
 def zero_nested(t):
+    """Nested data without elements keep their shape."""
     echo = fp32(t)
     expect("shape", t.send(echo, [[], []], [2, 0]).result()[echo.output].shape, (2, 0))
 
@@ -87,6 +91,7 @@ def scalar(t, form, datatype):
 
 @each("R11", "scalar.refused", {"none": [], "two": [1, 2]})
 def scalar_refused(t, data):
+    """The shape [] takes one element only."""
     t.send(fp32(t), data, []).refused(400)
 
 
@@ -104,6 +109,7 @@ def binary_refused(t, shape, size):
     "short": ([1, 3], 8), "long": ([1, 3], 16), "ragged": ([1, 3], 11), "none": ([1, 3], 0), "some-for-zero": ([1, 0], 4),
     "negative": ([1, -3], 12), "overflow": ([2**32, 2**32], 4)}, dangerous=("overflow",))
 def grpc_raw_refused(t, shape, size):
+    """Raw bytes that do not fit the shape: INVALID_ARGUMENT."""
     echo = fp32(t)
     t.grpc.refused("ModelInfer", grpc_request(echo.model, [Tensor(echo.input, "FP32", tuple(shape), bytes(size))]),
                    "INVALID_ARGUMENT")
@@ -111,6 +117,7 @@ def grpc_raw_refused(t, shape, size):
 
 @each("R11", "grpc.typed.refused", {"few": ([1, 3], 2), "many": ([1, 3], 4), "none": ([1, 3], 0), "negative": ([1, -1], 1)})
 def grpc_typed_refused(t, shape, count):
+    """Typed contents that do not fit the shape: INVALID_ARGUMENT."""
     echo = fp32(t)
     request = pb.ModelInferRequest(model_name=echo.model)
     added = request.inputs.add(name=echo.input, datatype="FP32", shape=shape)

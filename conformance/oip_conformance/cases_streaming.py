@@ -45,11 +45,13 @@ def wanted(t):
 
 @case("R17", "grpc.all-in-order")
 def grpc_all(t):
+    """All responses arrive in their order."""
     expect("outputs", values(t, streamed(t, [request(t)])), wanted(t))
 
 
 @case("R17", "grpc.id-in-each")
 def grpc_id(t):
+    """Each response has the id of its request."""
     messages = streamed(t, [request(t, "s-1")])
     expect("number of messages", len(messages) >= len(wanted(t)), True)
     expect("ids", {message.infer_response.id for message in messages}, {"s-1"})
@@ -57,6 +59,7 @@ def grpc_id(t):
 
 @case("R17", "grpc.empty-final-only-if-asked")
 def grpc_no_empty_final(t):
+    """No empty final response comes unasked."""
     expect("number of messages", len(streamed(t, [request(t)])), len(wanted(t)))
 
 
@@ -126,12 +129,14 @@ def grpc_error(t):
 
 @case("R17", "grpc.error-names-request")
 def grpc_error_id(t):
+    """An error names its request."""
     messages = streamed(t, [failing(t)])
     expect("id of the error", [m.infer_response.id for m in messages if m.error_message], ["bad"])
 
 
 @case("R17", "grpc.unknown-model-in-band")
 def grpc_unknown(t):
+    """An unknown model is an error in the stream, which goes on."""
     messages = streamed(t, [grpc_request("isthmus_no_such_model", [tensor("x", "INT32", (1,), [1])], id="x")])
     expect("messages with error_message", [bool(m.error_message) for m in messages], [True])
 
@@ -157,6 +162,7 @@ def grpc_error_status(t, failing_request):
 
 @case("R17", "grpc.model-error-in-band")
 def grpc_model_error(t):
+    """A failure of the model is an error in the stream."""
     model = t.models.need("fail")
     messages = streamed(t, [grpc_request(model, [bytes_input("INPUT0", "raise")], id="f")])
     expect("messages with error_message", [bool(m.error_message) for m in messages], [True])
@@ -164,6 +170,7 @@ def grpc_model_error(t):
 
 @case("R17", "grpc.no-requests")
 def grpc_nothing(t):
+    """A stream without requests ends with OK."""
     expect("messages", streamed(t, []), [])
 
 
@@ -181,6 +188,7 @@ def grpc_cancel(t):
 
 @case("R17", "unary-on-decoupled.rest")
 def unary_rest(t):
+    """A single call of a model with several responses: 501."""
     model = t.models.need("stream")
     if not model.unary_refused:
         raise NotApplicable(f"'{model.model}' answers single calls too")
@@ -189,6 +197,7 @@ def unary_rest(t):
 
 @case("R17", "unary-on-decoupled.grpc")
 def unary_grpc(t):
+    """A single call of a model with several responses: UNIMPLEMENTED."""
     model = t.models.need("stream")
     if not model.unary_refused:
         raise NotApplicable(f"'{model.model}' answers single calls too")
@@ -224,6 +233,7 @@ def event_values(t, found):
 
 @each("R17", "sse.all-in-order", {way: way for way in WAYS})
 def sse_all(t, way):
+    """All responses arrive as events, in their order."""
     model = t.models.need("stream")
     found = events(sse(t, way, model.model, json_body(list(model.inputs))))
     expect("outputs", event_values(t, found), wanted(t))
@@ -232,6 +242,7 @@ def sse_all(t, way):
 
 @each("R17", "sse.id-in-each", {way: way for way in WAYS})
 def sse_id(t, way):
+    """Each event has the id of the request."""
     model = t.models.need("stream")
     found = events(sse(t, way, model.model, {"id": "s-2", **json_body(list(model.inputs))}))
     expect("ids", {event.get("id") for event in found}, {"s-2"})
@@ -239,6 +250,7 @@ def sse_id(t, way):
 
 @each("R17", "sse.one-response-model", {way: way for way in WAYS})
 def sse_one(t, way):
+    """A model with one response has one event."""
     echo = t.models.echo()
     found = events(sse(t, way, echo.model, json_body(echo.inputs([1]))))
     expect("number of events", len(found), 1)
@@ -259,6 +271,7 @@ def sse_refused(t, way, what, status):
 
 @each("R17", "sse.get-refused", {"path": "infer_stream"})
 def sse_get(t, path):
+    """GET of the stream: 405."""
     t.rest.get(f"/v2/models/{t.models.echo().model}/{path}").refused(405)
 
 

@@ -35,6 +35,7 @@ def many_inputs(t, into, out):
 
 @each("R5", "300-inputs.answered", {form: form for form in ("json", "binary", "grpc-raw")})
 def many_outputs(t, form):
+    """A model returns 300 outputs for 300 inputs."""
     echo = t.models.echo("INT32", any_rank=True)
     result = t.infer(form, echo.model, COLUMNS)
     expect("outputs", [result[one.name].bits() for one in COLUMNS], [one.bits() for one in COLUMNS])

@@ -23,7 +23,7 @@ DISCOVER = "discover"
 _EPILOG = """
 other commands:
   oip-conformance list [--markdown]           each case, its profile, and the section that it rests on
-  oip-conformance models triton|mlserver|kserve FOLDER
+  oip-conformance models triton|mlserver|kserve|aissemble FOLDER
                                               writes the suite's models for this server; without them many cases do not apply
 
 exit status: 0 all cases came out as expected, 1 some did not, 2 usage, 3 the server cannot be reached
@@ -175,11 +175,11 @@ def list_cases(arguments):
 def write_models(arguments):
     made = argparse.ArgumentParser(prog="oip-conformance models", description="Writes the suite's models for a server.")
     made.add_argument("server", choices=sorted(fleets()), help="triton and mlserver: a model repository; "
-                      "kserve: a program that serves the models. mlserver needs scikit-learn in this Python")
+                      "kserve, aissemble: a program that serves the models. mlserver needs scikit-learn in this Python")
     made.add_argument("folder", help="the folder to write to")
     given = made.parse_args(arguments)
     program = fleets()[given.server]
-    if given.server == "kserve":
+    if given.server in ("kserve", "aissemble"):
         os.makedirs(given.folder, exist_ok=True)
         shutil.copy(program, given.folder)
         return AS_EXPECTED

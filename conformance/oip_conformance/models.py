@@ -179,6 +179,10 @@ KSERVE = Models(
     fails={"invalid": (400, "INVALID_ARGUMENT", "invalid input text"), "raise": (500, "INTERNAL", "")},
     parameters=Echo("identity", "INT32"), slow="slow", known=("identity", "special"), repository=False)
 
+AISSEMBLE = Models(
+    "aissemble", {d: Echo("identity", d) for d in ALL if d != "BF16"}, parameters=Echo("identity", "INT32"), known=("identity",),
+    repository=False)
+
 ONNX = Models(
     "onnx", {"INT32": Echo("simple", "INT32", output="OUTPUT0", rank=2, width=16, zeros=("INPUT1",))}, sums="simple",
     metadata=("simple", {"INPUT0": ("INT32", 16), "INPUT1": ("INT32", 16)}),
@@ -193,4 +197,4 @@ DOUBLE = Models(
                   tuple(tensor("OUT", "INT32", (1,), [v]).raw for v in (4, 5, 6)), unary_refused=True),
     known=("simple", "identity_fp32", "repeat_int32"), generic=("simple",))
 
-FLEETS = {models.name: models for models in (TRITON, MLSERVER, KSERVE, ONNX, DOUBLE)}
+FLEETS = {models.name: models for models in (TRITON, MLSERVER, KSERVE, AISSEMBLE, ONNX, DOUBLE)}

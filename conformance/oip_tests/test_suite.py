@@ -10,7 +10,7 @@ from conftest import CONFORMANCE
 from oip_conformance import expected, listing, page, report
 from oip_conformance.basis import DOCUMENTS, PROFILES, READING, STATED, basis_of, unused_patterns
 from oip_conformance.chapters import CASES
-from oip_conformance.double import Double
+from oip_conformance.double import Double, Fault
 from oip_conformance.running import DISPUTED, FAILED, NOT_APPLICABLE, PASSED, Outcome, judged, score
 
 ABOUT = report.About("127.0.0.1:1", None, "a <server> & \x00\ud800", "discover", "1", ("core",))
@@ -82,7 +82,6 @@ def written(tmp_path, text):
 
 
 def test_failure_expected_isNoFailure(double, against, tmp_path):
-    from oip_conformance.double import Fault
     double.faults.put("identity_int8", Fault(kind="error"))
     file = written(tmp_path, "# INT8 is to come\nfailure  datatypes.*.INT8  not yet\n")
     run = against("--only", "datatypes.json.", "--expected", file, "--timeout", "60")
@@ -98,7 +97,6 @@ def test_failure_expectedOfAPassingCase_isASurprise(against, tmp_path):
 
 
 def test_case_disputed_isShown_andNotCounted(double, against, tmp_path):
-    from oip_conformance.double import Fault
     double.faults.put("identity_int8", Fault(kind="error", message="we have no INT8"))
     badge = tmp_path / "badge.svg"
     run = against("--only", "datatypes.json.", "--expected", written(tmp_path, "disputed datatypes.json.INT8 why should we"),
@@ -117,7 +115,6 @@ def test_expectedFile_wrong_isTold(tmp_path, line):
 
 
 def test_writtenExpectations_holdForTheSameServer(double, against, tmp_path):
-    from oip_conformance.double import Fault
     double.faults.put("identity_int8", Fault(kind="nonsense"))
     file = str(tmp_path / "written.txt")
     assert against("--only", "datatypes.json.", "--write-expected", file, "--timeout", "60").status == 1

@@ -49,7 +49,8 @@ class Fault:
             raise FaultError(f"fault has {unknown}, expected some of {[field.name for field in fields(Fault)]}")
         for name, (low, high) in _NUMBERS.items():
             value = values.get(name, low)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            kind = int if name in ("count", "status") else int | float
+            if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
                 raise FaultError(f"{name} is {value!r}, expected a number of {low} to {high}")
         for name, known in (("kind", KINDS), ("drift", DRIFTS), ("calls", ("infer", "all"))):
             if values.get(name, known[0]) not in known:
@@ -60,7 +61,7 @@ class Fault:
 
     @property
     def code(self):
-        return CODES.get(int(self.status), "UNKNOWN")
+        return CODES.get(self.status, "UNKNOWN")
 
 
 NONE = Fault()
@@ -89,12 +90,16 @@ class Faults:
         with self._lock:
             return [{**({"model": model} if model else {}), **asdict(fault)} for model, fault in self._of.items()]
 
+    def drifts_metadata(self, model):
+        with self._lock:
+            return self._of.get(model, self._of.get(None, NONE)).drift == "metadata"
+
     def next(self, model, infer):
         """The fault of one call, and the seconds to wait before it is answered."""
         with self._lock:
             key = model if model in self._of else None
             fault = self._of.get(key, NONE)
-            if not infer and fault.calls != "all" and fault.drift != "metadata":
+            if not infer and fault.calls != "all":
                 return NONE, 0.0
             seconds = (fault.latency_ms + self._random.random() * fault.jitter_ms) / 1000
             if self._left.get(key, -1) == 0 or self._random.random() >= fault.rate:

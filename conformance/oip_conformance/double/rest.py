@@ -210,7 +210,7 @@ class Handler(BaseHTTPRequestHandler):
         if seconds and self.server.state.stopping.wait(seconds):
             raise Lost()
         if fault.kind == "error":
-            raise ServerError(int(fault.status), fault.message)
+            raise ServerError(fault.status, fault.message)
         if fault.kind == "hang":
             self.server.state.stopping.wait()
         if fault.kind == "crash":

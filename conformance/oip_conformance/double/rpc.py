@@ -124,7 +124,7 @@ class Servicer:
         if seconds:
             self._state.stopping.wait(seconds)
         if fault.kind == "error":
-            raise ServerError(int(fault.status), fault.message)
+            raise ServerError(fault.status, fault.message)
         if fault.kind in ("hang", "drip"):
             while context.is_active() and not self._state.stopping.wait(0.05):
                 pass

@@ -37,7 +37,7 @@ class State:
         return {"name": "oip-double", "version": __version__, "extensions": EXTENSIONS}
 
     def model_metadata(self, name):
-        return self.model(name).metadata(drifts=self.faults.next(name, infer=False)[0].drift == "metadata")
+        return self.model(name).metadata(drifts=self.faults.drifts_metadata(name))
 
     def ready(self, name):
         self.model(name)

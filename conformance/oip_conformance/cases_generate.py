@@ -10,14 +10,18 @@ CHAPTER = Chapter("generate")
 case, each = CHAPTER.case, CHAPTER.each
 
 
-def generate(t, model, body, path="generate"):
-    """The response, of an endpoint that has the extension."""
+def has_extension(t):
+    """NotApplicable if the endpoint lacks the extension, or the models that its cases need."""
     if "generate" not in t.models.features:
         raise NotApplicable(f"the models '{t.models.name}' are not for the extension generate")
     # Triton has the extension without saying so in its metadata.
     right = t.rest.post(f"/v2/models/{t.models.need('slow')}/generate", {"INPUT0": [0]})
     if right.status in (404, 405, 501):
         raise NotApplicable(f"the endpoint has no extension generate: status {right.status}")
+
+
+def generate(t, model, body, path="generate"):
+    has_extension(t)
     return t.rest.post(f"/v2/models/{model}/{path}", body)
 
 
@@ -44,6 +48,7 @@ def unknown_keys(t):
 @case("R17", "stream")
 def stream(t):
     """generate_stream sends each response as an event."""
+    has_extension(t)
     model = t.models.need("stream")
     body = {one.name: [int(value) for value in one.elements()] for one in model.inputs}
     found = events(generate(t, model.model, body, "generate_stream"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|wheel ...]
 #                   default: triton mlserver client
 #   install.sh --missing COMPONENT ...     installs nothing; says what the components need and this machine lacks
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
@@ -66,6 +66,10 @@ kserve() {
 
 client() {
   "$1/bin/pip" install -q -c "$here/constraints_client.txt" "tritonclient[http,grpc]==2.73.0" ml_dtypes pytest
+}
+
+wheel() { # what conformance/wheel builds with
+  "$1/bin/pip" install -q grpcio-tools==1.85.1 hatchling==1.33.0
 }
 
 # Old clients, which behave differently from the current one: C-core sent a WINDOW_UPDATE for each small message.
@@ -221,11 +225,11 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | wheel) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     if [ -n "$only_missing" ]; then
       case $name in
-        triton | mlserver | kserve | client | onnxruntime | grpcio-* | sslyze | openapi)
+        triton | mlserver | kserve | client | onnxruntime | grpcio-* | sslyze | openapi | wheel)
           python311 >/dev/null || debian python3.11-venv "Python 3.11 with venv"
           ;;
       esac

@@ -15,7 +15,7 @@ case $name in
   triton)
     site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
     triton=$site/pytriton/tritonserver
-    [ -d "$REPO" ] || "$venv/bin/python" "$here/gen_triton_repo.py" "$REPO"
+    [ -d "$REPO" ] || "$venv/bin/python" "$here/oip_conformance/fleets/triton_models.py" "$REPO"
     export LD_LIBRARY_PATH="$site/nvidia_pytriton.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PYTHONPATH="$site"
     control=()
     [ -z "${EXPLICIT:-}" ] || control=(--model-control-mode=explicit --load-model='*')
@@ -27,12 +27,12 @@ case $name in
       --allow-gpu-metrics=false --disable-auto-complete-config --exit-timeout-secs=5
     ;;
   mlserver)
-    [ -d "$REPO" ] || "$venv/bin/python" "$here/gen_mlserver_repo.py" "$REPO" "$HTTP_PORT" "$GRPC_PORT" "$METRICS_PORT"
+    [ -d "$REPO" ] || "$venv/bin/python" "$here/oip_conformance/fleets/mlserver_models.py" "$REPO" "$HTTP_PORT" "$GRPC_PORT" "$METRICS_PORT"
     cd "$REPO"
     PYTHONPATH="$REPO" exec mlserver start .
     ;;
   kserve)
-    exec "$venv/bin/python" "$here/kserve_models.py" --http_port "$HTTP_PORT" --grpc_port "$GRPC_PORT" \
+    exec "$venv/bin/python" "$here/oip_conformance/fleets/kserve_models.py" --http_port "$HTTP_PORT" --grpc_port "$GRPC_PORT" \
       --enable_docs_url false --configure_logging true
     ;;
   *)

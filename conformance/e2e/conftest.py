@@ -18,7 +18,7 @@ import tritonclient.grpc
 import tritonclient.http
 
 sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from suite.witness import start_witnesses  # noqa: E402 - the folder above is no package
+from oip_conformance.witness import start_witnesses  # noqa: E402 - the folder above is no package
 
 GATEWAYS = {"grpc": os.environ["ISTHMUS_GRPC"], "rest": os.environ["ISTHMUS_REST"], "local": os.environ["ISTHMUS_LOCAL"]}
 CONFIGURED = os.environ["ISTHMUS_CONFIGURED"]

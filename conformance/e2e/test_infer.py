@@ -7,7 +7,7 @@ import pytest
 import tritonclient.grpc as tg
 import tritonclient.http as th
 from inputs import TYPES, check_simple, grpc_inputs, http_inputs, same, simple_pairs
-from suite.client import grpc_result
+from oip_conformance.client import grpc_result
 from tritonclient.utils import InferenceServerException
 
 

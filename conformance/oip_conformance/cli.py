@@ -1,0 +1,203 @@
+"""oip-conformance: runs the suite against a server, lists its cases, and writes the models that it needs."""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from . import __version__, expected, listing, page, report
+from .basis import PROFILES, basis_of
+from .cases import Endpoint
+from .chapters import CASES, CHAPTERS
+from .client import TIMEOUT, NotApplicable, pb
+from .discovery import NoModels, discover
+from .models import FLEETS
+from .running import FAILED, Conditions, answers, run_all, score
+from .witness import start_witnesses
+
+AS_EXPECTED, FAILURES, USAGE, UNREACHABLE = 0, 1, 2, 3
+DISCOVER = "discover"
+_EPILOG = """
+other commands:
+  oip-conformance list [--markdown]           each case, its profile, and the section that it rests on
+  oip-conformance models triton|mlserver|kserve|aissemble FOLDER
+                                              writes the suite's models for this server; without them many cases do not apply
+
+exit status: 0 all cases came out as expected, 1 some did not, 2 usage, 3 the server cannot be reached
+"""
+
+
+class UsageError(Exception):
+    """Arguments that cannot be used together, or name what does not exist."""
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog="oip-conformance", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Tests a server of the Open Inference Protocol (V2) over REST and gRPC.")
+    made.add_argument("url", nargs="?", help="REST address of the server: http://HOST:PORT or HOST:PORT")
+    made.add_argument("--grpc", metavar="HOST:PORT", help="gRPC address of the server; without one, its cases do not apply")
+    made.add_argument("--models", choices=[DISCOVER, *FLEETS], default=DISCOVER,
+                      help="models of the server: one of the suite's fleets, or those that its metadata show (default)")
+    made.add_argument("--model", metavar="NAME", action="append", default=[], help="a model to discover; default: all of the index")
+    made.add_argument("--profile", nargs="+", choices=PROFILES, default=[], metavar="PROFILE",
+                      help="only these profiles: " + ", ".join(PROFILES))
+    made.add_argument("--chapter", nargs="+", choices=[chapter.name for chapter in CHAPTERS], default=[], metavar="CHAPTER",
+                      help="only these chapters: " + ", ".join(chapter.name for chapter in CHAPTERS))
+    made.add_argument("--only", nargs="+", default=[], metavar="ID", help="only cases whose id has one of these prefixes")
+    made.add_argument("--expected", metavar="FILE", help="expected failures, and disputed cases, each with a reason")
+    made.add_argument("--write-expected", metavar="FILE", help="write a file that expects the failures of this run")
+    made.add_argument("--timeout", metavar="SECONDS", type=positive, default=TIMEOUT, help="for each call (default: %(default)g)")
+    made.add_argument("--time-limit", metavar="SECONDS", type=positive, default=Conditions.time_limit,
+                      help="for all cases; those that are left fail (default: %(default)g)")
+    made.add_argument("--min-score", metavar="N", type=float, help="exit with 1 below this many percent, not for each failure")
+    made.add_argument("--dangerous", action="store_true", help="also cases that are known to crash a real server")
+    made.add_argument("--witness-rest", metavar="PORT", type=int, help="serve a scripted REST server here, to which the gateway "
+                      "under test routes the model witness_rest")
+    made.add_argument("--witness-grpc", metavar="PORT", type=int, help="the same over gRPC for the model witness_grpc")
+    for name, what in (("json", "JSON"), ("junit", "JUnit XML"), ("html", "HTML"), ("badge", "an SVG image of the score")):
+        made.add_argument("--" + name, metavar="FILE", help=f"write the outcomes as {what}")
+    made.add_argument("--quiet", action="store_true", help="print only the score")
+    made.add_argument("--version", action="version", version=__version__)
+    return made
+
+
+def positive(text):
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not more than 0 seconds")
+    return value
+
+
+def address(text, what):
+    """HOST:PORT of an address with or without http://."""
+    if text is None:
+        return None
+    parts = urlsplit(text if "://" in text else "http://" + text)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if parts.scheme != "http" or not parts.hostname or port is None or parts.path not in ("", "/") or parts.query or parts.username:
+        raise UsageError(f"{what} is '{text}', expected http://HOST:PORT or HOST:PORT")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{host}:{port}"
+
+
+def chosen(given):
+    """The cases that the arguments select."""
+    for prefix in given.only:
+        if not any(case.id.startswith(prefix) for case in CASES):
+            raise UsageError(f"--only: no case begins with '{prefix}', see 'oip-conformance list'")
+    found = [case for case in CASES
+             if (not given.profile or basis_of(case.id).profile in given.profile)
+             and (not given.chapter or case.chapter in given.chapter)
+             and (not given.only or case.id.startswith(tuple(given.only)))]
+    if not found:
+        raise UsageError("no case was selected: --profile, --chapter and --only exclude each other")
+    return found
+
+
+def await_ready(endpoint, timeout=15.0):
+    """Waits until the gateway has noticed that the witnesses, just started, are ready."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        try:
+            if endpoint.rest.get("/v2/health/ready").status == 200:
+                return
+        except AssertionError:
+            pass
+        time.sleep(0.2)
+
+
+def server_of(endpoint):
+    """Name and version that the server gives itself; a server may give anything."""
+    try:
+        if endpoint.rest_address:
+            body = endpoint.rest.get("/v2").ok().json()
+            return f"{body['name']} {body['version']}"[:200]
+        message = endpoint.grpc.call("ServerMetadata", pb.ServerMetadataRequest())
+        return f"{message.name} {message.version}"[:200]
+    except (AssertionError, NotApplicable, KeyError, TypeError):
+        return "unknown"
+
+
+def run(given):
+    """Runs the chosen cases, writes the reports, and returns the exit status."""
+    rest, grpc = address(given.url, "the server's address"), address(given.grpc, "--grpc")
+    if not rest and not grpc:
+        raise UsageError("the address of a server is expected: oip-conformance http://HOST:PORT --grpc HOST:PORT")
+    if given.model and given.models != DISCOVER:
+        raise UsageError(f"--model NAME is for --models {DISCOVER}")
+    cases = chosen(given)
+    conditions = Conditions(given.dangerous, given.time_limit, expected.read(given.expected, [case.id for case in CASES])
+                            if given.expected else expected.Expectations(()))
+    if not answers(Endpoint(rest, grpc, FLEETS["onnx"], timeout=given.timeout), tries=2, pause=1.0):
+        print(f"oip-conformance: nothing answers at {rest or grpc}", file=sys.stderr)
+        return UNREACHABLE
+    models = FLEETS.get(given.models) or discover(rest, grpc, given.model, given.timeout)
+    with start_witnesses(given.witness_rest, given.witness_grpc) as witness:
+        endpoint = Endpoint(rest, grpc, models, witness, given.timeout)
+        if witness:
+            await_ready(endpoint)
+        about = report.About(rest, grpc, server_of(endpoint), given.models, __version__, tuple(given.profile or PROFILES))
+        outcomes = run_all(cases, endpoint, conditions)
+    write_reports(given, outcomes, about)
+    print(report.last(outcomes) if given.quiet else report.text(outcomes))
+    if given.min_score is not None:
+        return FAILURES if score(outcomes) < given.min_score else AS_EXPECTED
+    return FAILURES if any(outcome.surprise for outcome in outcomes) else AS_EXPECTED
+
+
+def write_reports(given, outcomes, about):
+    made = {given.json: lambda: report.to_json(outcomes, about), given.junit: lambda: report.junit(outcomes, about),
+            given.html: lambda: page.html(outcomes, about), given.badge: lambda: report.badge(outcomes),
+            given.write_expected: lambda: expected.lines(outcomes, FAILED)}
+    for path, content in made.items():
+        if path:
+            try:
+                Path(path).write_text(content(), encoding="utf-8", errors="backslashreplace")
+            except OSError as error:
+                raise UsageError(f"{path} cannot be written: {error}") from None
+
+
+def list_cases(arguments):
+    made = argparse.ArgumentParser(prog="oip-conformance list", description="Prints the cases.")
+    made.add_argument("--markdown", action="store_true", help="as the document CASES.md")
+    given = made.parse_args(arguments)
+    sys.stdout.write(listing.markdown() if given.markdown else "".join(listing.line(case) + "\n" for case in CASES))
+    return AS_EXPECTED
+
+
+def write_models(arguments):
+    made = argparse.ArgumentParser(prog="oip-conformance models", description="Writes the suite's models for a server.")
+    made.add_argument("server", choices=sorted(fleets()), help="triton and mlserver: a model repository; "
+                      "kserve, aissemble: a program that serves the models. mlserver needs scikit-learn in this Python")
+    made.add_argument("folder", help="the folder to write to")
+    given = made.parse_args(arguments)
+    program = fleets()[given.server]
+    if given.server in ("kserve", "aissemble"):
+        os.makedirs(given.folder, exist_ok=True)
+        shutil.copy(program, given.folder)
+        return AS_EXPECTED
+    return FAILURES if subprocess.run([sys.executable, program, given.folder], check=False).returncode else AS_EXPECTED
+
+
+def fleets():
+    """The programs that write, or are, the models for a server, by its name."""
+    return {path.stem.removesuffix("_models"): path for path in (Path(__file__).parent / "fleets").glob("*_models.py")}
+
+
+def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    commands = {"list": list_cases, "models": write_models}
+    try:
+        if arguments[:1] and arguments[0] in commands:
+            return commands[arguments[0]](arguments[1:])
+        return run(parser().parse_args(arguments))
+    except (UsageError, NoModels, expected.ExpectedFileError) as error:
+        print(f"oip-conformance: {error}", file=sys.stderr)
+        return USAGE

@@ -66,19 +66,19 @@ final class LimitProblems {
         subject.put("model", model);
         subject.put("limit", limit.unit());
         subject.put("scope", limit.scope());
-        List<Map.Entry<String, CallerCalls>> failing = perCaller ? failing() : List.of();
-        if (!failing.isEmpty()) {
-            subject.put("caller", failing.getFirst().getKey());
+        List<Map.Entry<String, CallerCalls>> limited = perCaller ? limited() : List.of();
+        if (!limited.isEmpty()) {
+            subject.put("caller", limited.getFirst().getKey());
         }
         long all = search.now().calls(model, search.before());
-        String who = failing.isEmpty() ? "" : " Callers with the most failed calls: " + text(failing) + ".";
+        String who = limited.isEmpty() ? "" : " Refused calls of callers: " + text(limited) + ".";
         return limit(
                 ProblemSeverity.WARNING,
                 subject,
                 all == 0 ? null : Math.min(1, (double) refused / all),
-                failing.isEmpty()
+                limited.isEmpty()
                         ? "Model '" + model + "' refuses calls over its rate limit."
-                        : "Caller '" + failing.getFirst().getKey() + "' is over the rate limit of model '" + model
+                        : "Caller '" + limited.getFirst().getKey() + "' is over the rate limit of model '" + model
                                 + "'.",
                 "The limit is " + rate(model, limit) + " per second" + scope(limit) + ". It refused " + calls + who,
                 "Ask the caller to slow down, or raise models." + model + ".rates.",
@@ -113,18 +113,18 @@ final class LimitProblems {
         };
     }
 
-    /** The callers that most calls of have failed since the earlier reading. */
-    private List<Map.Entry<String, CallerCalls>> failing() {
+    /** The callers with the most refused calls since the earlier reading. */
+    private List<Map.Entry<String, CallerCalls>> limited() {
         Map<String, CallerCalls> since = new TreeMap<>();
         search.now().callers().forEach((caller, calls) -> {
             CallerCalls recent = calls.since(search.before().callers().get(caller));
-            if (recent.failed() > 0) {
+            if (recent.limited() > 0) {
                 since.put(caller, recent);
             }
         });
         return since.entrySet().stream()
                 .sorted(Comparator.comparing((Map.Entry<String, CallerCalls> each) ->
-                                each.getValue().failed())
+                                each.getValue().limited())
                         .reversed())
                 .limit(CALLERS)
                 .toList();
@@ -132,18 +132,18 @@ final class LimitProblems {
 
     private static String text(List<Map.Entry<String, CallerCalls>> callers) {
         return callers.stream()
-                .map(each -> "'" + each.getKey() + "' (" + each.getValue().failed() + " of "
+                .map(each -> "'" + each.getKey() + "' (" + each.getValue().limited() + " of "
                         + ProblemText.plural(each.getValue().all(), "call") + ")")
                 .collect(Collectors.joining(", "));
     }
 
     private GatewayProblem callers(String calls) {
-        List<Map.Entry<String, CallerCalls>> failing = failing();
+        List<Map.Entry<String, CallerCalls>> limited = limited();
         AuthenticationConfig authentication = config.authentication();
         Map<String, String> subject = new LinkedHashMap<>();
         subject.put("limit", "authentication.max_requests");
-        if (!failing.isEmpty()) {
-            subject.put("caller", failing.getFirst().getKey());
+        if (!limited.isEmpty()) {
+            subject.put("caller", limited.getFirst().getKey());
         }
         return limit(
                 ProblemSeverity.WARNING,
@@ -152,7 +152,7 @@ final class LimitProblems {
                 "A caller has more concurrent calls than it may.",
                 "The limit is " + (authentication == null ? "removed" : authentication.maxRequests())
                         + " for each caller. It refused " + calls
-                        + (failing.isEmpty() ? "" : " Callers with the most failed calls: " + text(failing) + "."),
+                        + (limited.isEmpty() ? "" : " Refused calls of callers: " + text(limited) + "."),
                 "Ask the caller to send fewer calls at a time, or raise authentication.max_requests.",
                 ProblemText.page("live", "outcome", "failed"));
     }

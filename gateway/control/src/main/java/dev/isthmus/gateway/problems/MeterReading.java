@@ -112,14 +112,18 @@ record MeterReading(
         }
     }
 
-    /** Calls of a caller. */
-    record CallerCalls(long all, long failed) {
+    /**
+     * Calls of a caller.
+     *
+     * @param limited that were refused because of a limit
+     */
+    record CallerCalls(long all, long limited) {
         CallerCalls plus(CallerCalls other) {
-            return new CallerCalls(all + other.all, failed + other.failed);
+            return new CallerCalls(all + other.all, limited + other.limited);
         }
 
         CallerCalls since(@Nullable CallerCalls before) {
-            return before == null ? this : new CallerCalls(all - before.all, failed - before.failed);
+            return before == null ? this : new CallerCalls(all - before.all, limited - before.limited);
         }
     }
 
@@ -176,11 +180,10 @@ record MeterReading(
                 refusal(new RefusalKey(name, tag(counter, "upstream"), tag(counter, "reason"), ""), count);
             case "isthmus.requests.shed", "isthmus.principal.requests.shed", "isthmus.memory.refused" ->
                 refusal(new RefusalKey(name, "", "", ""), count);
+            case "isthmus.principal.requests.limited" ->
+                callers.merge(tag(counter, "principal"), new CallerCalls(0, count), CallerCalls::plus);
             case "isthmus.principal.requests" ->
-                callers.merge(
-                        tag(counter, "principal"),
-                        new CallerCalls(count, tag(counter, "result").equals("error") ? count : 0),
-                        CallerCalls::plus);
+                callers.merge(tag(counter, "principal"), new CallerCalls(count, 0), CallerCalls::plus);
             default -> {}
         }
     }

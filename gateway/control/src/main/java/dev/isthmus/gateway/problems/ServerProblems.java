@@ -114,7 +114,7 @@ final class ServerProblems {
                 .map(Map.Entry::getKey)
                 .sorted()
                 .toList();
-        return models.isEmpty() ? "" : " Without another upstream: " + ProblemText.names(models) + ".";
+        return models.isEmpty() ? "" : " Models that only it serves: " + ProblemText.names(models) + ".";
     }
 
     private static boolean only(ModelConfig model, String upstream) {

@@ -128,7 +128,7 @@ class ProblemSearchTest {
         assertThat(problem.cause())
                 .isEqualTo(
                         "a:1: upstream 'u' did not respond within 1 s; b:1: is left out for a while (ejected) because"
-                                + " calls to it failed. Without another upstream: 'score'.");
+                                + " calls to it failed. Models that only it serves: 'score'.");
     }
 
     @Test
@@ -253,6 +253,9 @@ class ProblemSearchTest {
         calls("RESOURCE_EXHAUSTED", 150);
         count("isthmus.rate.limited", 150, "model", MODEL, "limit", "requests", "header", "principal");
         count("isthmus.principal.requests", 150, "principal", "batch", "result", "error");
+        count("isthmus.principal.requests.limited", 150, "principal", "batch");
+        count("isthmus.principal.requests", 900, "principal", "other", "result", "error");
+        count("isthmus.principal.requests.limited", 0, "principal", "other");
         count("isthmus.principal.requests", 10, "principal", "batch", "result", "ok");
         count("isthmus.principal.requests", 40, "principal", "web", "result", "ok");
         GatewayProblem problem = only(ProblemKind.LIMIT_REACHED);
@@ -262,7 +265,7 @@ class ProblemSearchTest {
         assertThat(problem.cause())
                 .isEqualTo(
                         "The limit is 5 requests per second for each caller. It refused 150 calls in the last minute."
-                                + " Callers with the most failed calls: 'batch' (150 of 160 calls).");
+                                + " Refused calls of callers: 'batch' (150 of 160 calls).");
     }
 
     @Test
@@ -281,6 +284,7 @@ class ProblemSearchTest {
     void concurrentCallsOfACaller_areAProblem() {
         count("isthmus.principal.requests.shed", 2);
         count("isthmus.principal.requests", 2, "principal", "batch", "result", "error");
+        count("isthmus.principal.requests.limited", 2, "principal", "batch");
         assertThat(only(ProblemKind.LIMIT_REACHED).subject()).containsEntry("caller", "batch");
     }
 

@@ -172,6 +172,26 @@ await check('a lost connection is said, not shown as zeros', async () => {
   await until('notice', () => session.locator('#notice').innerText(), /^$/);
 });
 
+await check('charts: labels from zero, one crosshair, events, the range in the address', async () => {
+  await session.goto(`${admin}/#/overview`);
+  const charts = session.locator('.chart:not(.flat)');
+  await until('charts', async () => String(await charts.count()), /^[3-9]/);
+  expect('labels', (await charts.first().locator('.scale span').allInnerTexts()).join(' '), /^[1-9]\S*\/s( \S+\/s){3} 0\/s$/);
+  await charts.first().locator('.plot svg').hover({ position: { x: 100, y: 50 } });
+  const times = await charts.locator('.at').allInnerTexts();
+  expect('crosshair', times[0], /^at \d\d:\d\d:\d\d$/);
+  expect('of all charts', new Set(times).size, 1);
+  await until('events', () => session.locator('.events').innerText(), /ramp of model 'ranker' rolled back/);
+  await session.getByLabel('Range of the charts').selectOption('60');
+  await session.waitForResponse((response) => response.url().endsWith('/console/overview?minutes=60'));
+  expect('address', session.url(), /#\/overview\?minutes=60$/);
+  await accessible(session, 'charts');
+  if (screenshots) {
+    await session.getByLabel('Range of the charts').selectOption('15');
+    await session.screenshot({ path: join(screenshots, 'console-charts.png'), animations: 'disabled', fullPage: true });
+  }
+});
+
 /** What a gateway with 20,000 models and 200 servers answers: the page shows at most 500 models. */
 function largeFleet() {
   const number = (index) => String(index).padStart(5, '0');

@@ -21,7 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is wrong now, and since when: derived every 5 s, from the calls of the last minute or so. Thread-safe.
+ * What is wrong now, and since when, and what has happened: derived every 5 s, from the calls of the last minute or so.
+ * Thread-safe.
  */
 public final class ProblemReport {
     private static final Logger LOG = LoggerFactory.getLogger(ProblemReport.class);
@@ -37,17 +38,19 @@ public final class ProblemReport {
     private final Supplier<GatewaySnapshot> gateway;
     private final InstantSource clock;
     private final Deque<MeterReading> readings = new ArrayDeque<>(READINGS);
+    private final GatewayEvents events = new GatewayEvents();
     private Map<ProblemKey, Instant> since = Map.of();
     private long searches;
-    private volatile Found found = new Found(Instant.EPOCH, List.of(), 0);
+    private volatile Found found = new Found(Instant.EPOCH, List.of(), 0, List.of());
 
     /**
      * The problems at one moment.
      *
      * @param problems the worst, the worst first
      * @param all how many there are
+     * @param events what happened before, the oldest first
      */
-    private record Found(Instant time, List<GatewayProblem> problems, int all) {}
+    private record Found(Instant time, List<GatewayProblem> problems, int all, List<GatewayEvent> events) {}
 
     /** Starts without problems. */
     public ProblemReport(MeterRegistry registry, Supplier<GatewaySnapshot> gateway, InstantSource clock) {
@@ -87,7 +90,9 @@ public final class ProblemReport {
             readings.addLast(now);
         }
         Instant time = clock.instant();
-        List<GatewayProblem> problems = new ProblemSearch(gateway.get(), readings.getFirst(), now, time).problems();
+        GatewaySnapshot snapshot = gateway.get();
+        events.observe(snapshot, time);
+        List<GatewayProblem> problems = new ProblemSearch(snapshot, readings.getFirst(), now, time).problems();
         Map<ProblemKey, Instant> first = new HashMap<>();
         for (GatewayProblem problem : problems) {
             Instant own = problem.since();
@@ -100,7 +105,8 @@ public final class ProblemReport {
                         .limit(MOST)
                         .map(problem -> problem.since(Objects.requireNonNull(first.get(problem.key()))))
                         .toList(),
-                problems.size());
+                problems.size(),
+                events.last());
     }
 
     /** The problems, the worst first; an empty list if nothing is wrong. */
@@ -109,6 +115,7 @@ public final class ProblemReport {
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("time", last.time().toString());
         document.put("all", last.all());
+        document.put("events", last.events().stream().map(GatewayEvent::document).toList());
         document.put(
                 "problems",
                 last.problems().stream().map(GatewayProblem::document).toList());

@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 
 const LIMIT = 30_000;
-/** What the browser says of a refused request; the page shows it, too. */
-const REFUSED = /Failed to load resource: the server responded with a status of (401|403)/;
+/** What the browser says of a refused request, and of one that a check has stopped; the page shows both. */
+const REFUSED = /Failed to load resource: (the server responded with a status of (401|403)|net::ERR_FAILED)/;
 const program = execFileSync('which', [process.env.CHROMIUM ?? 'chromium'], { encoding: 'utf8' }).trim();
 const complaints = [];
 let failed = 0;

@@ -35,7 +35,7 @@ await check('overview: figures after calls', async () => {
   const card = (title) => () => page.locator('.cards .card', { hasText: title }).first().innerText();
   await until('calls', card('Calls'), /[1-9][\d,.]*\/s/);
   await until('p99', card('p99'), /ms|s/);
-  await until('own time', card('Own time'), /\d (µs|ms|s)\s/);
+  await until('gateway time', card('Gateway time'), /\d (µs|ms|s)\s/);
   expect('generation', await page.locator('#generation').innerText(), /^1, for /);
   expect('state', await page.locator('.state').innerText(), /serving/);
   await until('chart', () => page.locator('.chart path.line0').first().getAttribute('d'), /^M.*L/);
@@ -205,7 +205,7 @@ await check('requests: at most one round a second, none of a page that is not vi
 await check('another address: nothing without the login', async () => {
   const each = await open(guarded);
   await each.waitForSelector('#login-dialog[open]');
-  expect('before', await each.locator('.cards').innerText(), /^(?!.*serving)/);
+  expect('before', await each.locator('main').innerText(), /^(?![\s\S]*serving)/);
   await accessible(each, 'the login');
   await each.fill('#token', token);
   await each.press('#token', 'Enter');

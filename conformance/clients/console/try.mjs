@@ -132,8 +132,8 @@ try {
   }
 
   await page.getByText('Credentials and headers').click();
-  await page.getByLabel('Authorization, which is not kept').fill('Bearer secret-of-the-test');
-  await page.getByLabel('Authorization, which is not kept').blur();
+  await page.getByLabel('Authorization header (not stored)').fill('Bearer secret-of-the-test');
+  await page.getByLabel('Authorization header (not stored)').blur();
   await page.waitForFunction(() => document.querySelector('.command.grpcurl pre').textContent.includes('AUTHORIZATION'));
   check('no command has the credential', !(await page.locator('.commands').innerText()).includes('secret-of-the-test'));
 

@@ -11,12 +11,15 @@ import dev.isthmus.gateway.console.ServerFigures;
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.problems.GatewaySnapshot;
+import dev.isthmus.gateway.problems.ProblemReport;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.tryit.TryItPages;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +32,7 @@ final class AdminPages {
     private final ReloadReporter reloads;
     private final @Nullable ConfigSource source;
     private final TrafficHistory history;
+    private final ProblemReport problems;
     private final TryItPages trials;
 
     /** @param source of the configuration; null if it has none */
@@ -49,6 +53,7 @@ final class AdminPages {
                 () -> resources.traffic().memory().usage().used(),
                 System::nanoTime,
                 InstantSource.system());
+        this.problems = new ProblemReport(metrics.registry(), this::snapshot, InstantSource.system());
         this.trials = new TryItPages(
                 new TryItPages.RunningGateway(
                         gateway::config, gateway::catalogue, gateway::addresses, resources.loops()::next),
@@ -58,12 +63,14 @@ final class AdminPages {
     /** The admin address is open: begins to read what its pages show of the past. */
     void start() {
         history.start(resources.closer());
+        problems.start(resources.closer());
     }
 
     void addTo(AdminRoutes routes, DebugPages debug) {
         debug.addTo(routes);
         resources.telemetry().addTo(routes);
         console().addTo(routes);
+        problems.addTo(routes);
         trials.addTo(routes);
         new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected).addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
@@ -94,6 +101,18 @@ final class AdminPages {
         Generation current = gateway.current();
         return new RunningConfiguration(
                 current.number(), current.createdNanos(), current.config(), current.routing(), current.catalogue());
+    }
+
+    private GatewaySnapshot snapshot() {
+        Generation current = gateway.current();
+        return new GatewaySnapshot(
+                current.config(),
+                resources.gateway().obstacle(),
+                List.copyOf(current.catalogue().members()),
+                current.catalogue().readyModels(),
+                current.catalogue().driftCounts(),
+                gateway.ramps().reports(),
+                reloads.last());
     }
 
     private AdminResponse servers() {

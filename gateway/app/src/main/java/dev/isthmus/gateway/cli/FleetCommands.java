@@ -40,6 +40,36 @@ final class FleetCommands {
         table.print(console.out());
     }
 
+    /** Says what is wrong now. */
+    static RemoteCommand problems() {
+        return new RemoteCommand(
+                "problems",
+                "Says what is wrong with a running gateway, its servers and models, with cause and next step.",
+                "/problems",
+                FleetCommands::problems);
+    }
+
+    private static void problems(JsonNode document, Console console) {
+        for (JsonNode problem : document.path("problems")) {
+            console.out().println(line(problem.path("severity")) + ": " + line(problem.path("text")));
+            console.out().println("  since: " + line(problem.path("since")));
+            console.out().println("  cause: " + line(problem.path("cause")));
+            console.out().println("  next:  " + line(problem.path("next_step")));
+        }
+        int more = document.path("all").asInt() - document.path("problems").size();
+        if (more > 0) {
+            console.out().println(more + " more");
+        }
+        if (document.path("all").asInt() == 0) {
+            console.out().println("nothing is wrong");
+        }
+    }
+
+    /** A text of one line: names of models and servers are those of others. */
+    private static String line(JsonNode text) {
+        return text.asText().replaceAll("\\p{Cntrl}", "?");
+    }
+
     /** Lists the models and where they are. */
     static RemoteCommand models() {
         return new RemoteCommand(

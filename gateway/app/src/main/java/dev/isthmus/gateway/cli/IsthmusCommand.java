@@ -20,6 +20,7 @@ public final class IsthmusCommand {
             new InferCommand(),
             new ReplayCommand(),
             new FleetCommands.HealthCommand(),
+            FleetCommands.problems(),
             FleetCommands.servers(),
             FleetCommands.models(),
             new TopCommand(),

@@ -87,6 +87,21 @@ class FleetCommandsTest {
     }
 
     @Test
+    void problems_haveCauseAndNextStep() throws Exception {
+        try (Gateway gateway = start("")) {
+            await().untilAsserted(() -> {
+                assertThat(ask(gateway, "problems")).as(err.toString()).isZero();
+                assertThat(out.toString().lines())
+                        .anyMatch(line -> line.matches(
+                                "critical: Server 127.0.0.1:\\d+, the only one of upstream 'gone', is not ready."))
+                        .anyMatch(line -> line.matches("  since: 20.*Z"))
+                        .anyMatch(line -> line.matches("  cause: 127.0.0.1:\\d+: upstream 'gone' is not .*"))
+                        .anyMatch(line -> line.startsWith("  next:  Start or repair a server"));
+            });
+        }
+    }
+
+    @Test
     void models_areListedWithTheirServers() throws Exception {
         try (Gateway gateway = start("")) {
             await().untilAsserted(() -> {

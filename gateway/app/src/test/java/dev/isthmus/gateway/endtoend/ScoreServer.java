@@ -6,15 +6,28 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** A V2 server over REST with a model 'score', which always responds with the same probability. */
+/** A V2 server over REST with a model 'score', which responds with the same probability as long as it works. */
 final class ScoreServer implements AutoCloseable {
     private static final String FEATURES = "{\"name\":\"features\",\"datatype\":\"FP32\",\"shape\":[-1,WIDTH]}";
     private static final String PROBABILITY = "{\"name\":\"probability\",\"datatype\":\"FP32\",\"shape\":[-1,1]}";
+    private static final String FAILURE = "{\"error\":\"cannot allocate memory\"}";
     private static final String CLASS = "{\"name\":\"class\",\"datatype\":\"INT64\",\"shape\":[-1,1]}";
 
+    /** How it responds. */
+    enum Behaviour {
+        WORKS,
+        /** Inferences fail with 500. */
+        FAILS,
+        /** Nothing is answered until it is closed. */
+        HANGS
+    }
+
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile Behaviour behaviour = Behaviour.WORKS;
     private final HttpServer server;
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final String metadata;
@@ -41,9 +54,21 @@ final class ScoreServer implements AutoCloseable {
         server.start();
     }
 
+    /** This server, which behaves so from now on. */
+    ScoreServer that(Behaviour next) {
+        behaviour = next;
+        return this;
+    }
+
     private void respond(HttpExchange exchange) throws IOException {
         exchange.getRequestBody().readAllBytes();
         String path = exchange.getRequestURI().getPath();
+        if (behaviour == Behaviour.HANGS) {
+            awaitEnd();
+            exchange.close();
+            return;
+        }
+        boolean fails = behaviour == Behaviour.FAILS && path.endsWith("/infer");
         String body = switch (path) {
             case "/v2" -> "{\"name\":\"mlserver\",\"version\":\"1.7.1\",\"extensions\":[]}";
             case "/v2/models/score" -> metadata;
@@ -52,11 +77,19 @@ final class ScoreServer implements AutoCloseable {
                 "[{\"name\":\"score\",\"version\":\"\",\"state\":\"READY\",\"reason\":\"\"}]";
             default -> "{}";
         };
-        byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+        byte[] bytes = (fails ? FAILURE : body).getBytes(StandardCharsets.UTF_8);
         exchange.getResponseHeaders().set("Content-Type", "application/json");
-        exchange.sendResponseHeaders(200, bytes.length);
+        exchange.sendResponseHeaders(fails ? 500 : 200, bytes.length);
         exchange.getResponseBody().write(bytes);
         exchange.close();
+    }
+
+    private void awaitEnd() {
+        try {
+            closed.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     String address() {
@@ -65,6 +98,7 @@ final class ScoreServer implements AutoCloseable {
 
     @Override
     public void close() {
+        closed.countDown();
         server.stop(0);
         threads.close();
     }

@@ -355,6 +355,16 @@ public final class Catalogue implements AutoCloseable {
         return models.drift().document(model);
     }
 
+    /** How many differences there are between the servers of a model; without models that have none. */
+    public Map<String, Integer> driftCounts() {
+        return models.drift().counts();
+    }
+
+    /** Whether each configured model is ready; without models that were not checked on all servers. */
+    public Map<String, Boolean> readyModels() {
+        return snapshots.now().models();
+    }
+
     /** The versions of some models in the index. */
     public Map<String, List<IndexEntry>> versions(Set<String> names) {
         return indexes.index().models().stream()

@@ -7,7 +7,9 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -60,6 +62,13 @@ final class DriftLog {
     int count(String model) {
         List<Drift> drift = byModel.getIfPresent(model);
         return drift == null ? 0 : drift.size();
+    }
+
+    /** The number of differences for each model that has some. */
+    Map<String, Integer> counts() {
+        return byModel.asMap().entrySet().stream()
+                .collect(Collectors.toMap(
+                        Map.Entry::getKey, drift -> drift.getValue().size()));
     }
 
     ObjectNode document() {

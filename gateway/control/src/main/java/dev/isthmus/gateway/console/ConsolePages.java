@@ -44,7 +44,9 @@ public final class ConsolePages {
     }
 
     private AdminResponse overview(AdminRequest request) {
-        return AdminResponse.json(200, overview.of(running.get()));
+        int minutes = AdminQuery.of(request, "minutes")
+                .integer("minutes", TrafficHistory.MINUTES, TrafficHistory.MOST_MINUTES, TrafficHistory.MINUTES);
+        return AdminResponse.json(200, overview.of(running.get(), minutes));
     }
 
     private AdminResponse models(AdminRequest request) {

@@ -19,6 +19,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -41,17 +42,22 @@ final class ModelsDocument {
     }
 
     /**
-     * The models that match; if there are more than the limit, those with the most calls.
+     * The models that match; if there are more than the limit, those with the most errors of servers, those that are not
+     * ready, and those with the most calls.
      *
      * @param search words, each of which is part of a model's text
      */
     Map<String, Object> document(String search, int limit) {
         List<ListedModel> all = listed();
         List<ListedModel> matching = new ModelSearch(running, search).filter(all);
+        Map<String, Boolean> ready = running.catalogue().readyModels();
         List<ListedModel> shown = matching.size() <= limit
                 ? matching
                 : matching.stream()
-                        .sorted(Comparator.comparingLong(this::recentCalls).reversed())
+                        .sorted(Comparator.comparingLong(this::recentErrors)
+                                .thenComparing(model -> Boolean.FALSE.equals(ready.get(model.name())))
+                                .thenComparingLong(this::recentCalls)
+                                .reversed())
                         .limit(limit)
                         .toList();
         Map<String, List<IndexEntry>> versions = running.catalogue()
@@ -101,9 +107,19 @@ final class ModelsDocument {
 
     /** Since the earlier reading. */
     private long recentCalls(ListedModel model) {
+        return recent(model, CallTotals::calls);
+    }
+
+    private long recentErrors(ListedModel model) {
+        return recent(model, CallTotals::serverErrors);
+    }
+
+    private long recent(ListedModel model, ToLongFunction<CallTotals> count) {
         CallTotals after = now.models().get(model.name());
         CallTotals earlier = before == null ? null : before.models().get(model.name());
-        return after == null || before == null ? 0 : after.calls() - (earlier == null ? 0 : earlier.calls());
+        return after == null || before == null
+                ? 0
+                : count.applyAsLong(after) - (earlier == null ? 0 : count.applyAsLong(earlier));
     }
 
     private Map<String, Object> model(ListedModel model, List<IndexEntry> versions) {

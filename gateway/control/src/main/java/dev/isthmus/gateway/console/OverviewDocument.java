@@ -26,7 +26,8 @@ record OverviewDocument(
         Supplier<@Nullable LastReload> lastReload,
         TrafficHistory history) {
 
-    Map<String, @Nullable Object> of(RunningConfiguration running) {
+    /** @param minutes how long the charts are */
+    Map<String, @Nullable Object> of(RunningConfiguration running, int minutes) {
         String obstacle = readiness.obstacle();
         LastReload reload = lastReload.get();
         Map<String, @Nullable Object> document = new LinkedHashMap<>();
@@ -40,7 +41,7 @@ record OverviewDocument(
         document.put("active_calls", inFlight.getAsLong());
         document.put("models", running.routes().routes().size());
         document.put("servers", servers(running.catalogue()));
-        document.put("traffic", history.document());
+        document.put("traffic", history.document(minutes));
         return document;
     }
 

@@ -19,16 +19,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The traffic of the last 15 minutes: the meters, read every 5 s, and those of single models, of which two readings are
- * kept, every 30 s. Thread-safe.
+ * The traffic of the last 15 minutes every 5 s, and of the last 6 hours every minute: the meters, read every 5 s. Of
+ * single models two readings are kept, every 30 s. Thread-safe.
  */
 public final class TrafficHistory {
     private static final Logger LOG = LoggerFactory.getLogger(TrafficHistory.class);
     static final int SECONDS = 5;
-    private static final int MINUTES = 15;
+    /** The range with a sample for each reading. */
+    static final int MINUTES = 15;
+    /** The longest range, with a sample for each minute. */
+    static final int MOST_MINUTES = 360;
+
     static final int SAMPLES = MINUTES * 60 / SECONDS + 1;
+    private static final int SAMPLES_OF_MINUTE = 60 / SECONDS;
     /** The samples whose figures are "now": those of one minute. */
-    private static final int RECENT = 60 / SECONDS;
+    private static final int RECENT = SAMPLES_OF_MINUTE;
 
     private static final int MODEL_READINGS = 2;
     private static final int MODEL_EVERY = 30 / SECONDS;
@@ -40,6 +45,7 @@ public final class TrafficHistory {
     private final LongSupplier nanoTime;
     private final InstantSource clock;
     private final Deque<TrafficSample> samples = new ArrayDeque<>(SAMPLES);
+    private final Deque<TrafficSample> minutes = new ArrayDeque<>(MOST_MINUTES + 1);
     private final Deque<TrafficReading> readings = new ArrayDeque<>(MODEL_READINGS);
     private long count;
 
@@ -91,17 +97,22 @@ public final class TrafficHistory {
 
     /** Keeps a reading. */
     synchronized void add(TrafficReading reading) {
-        if (samples.size() == SAMPLES) {
-            samples.removeFirst();
+        TrafficSample sample = new TrafficSample(
+                reading.nanos(), clock.millis(), reading.all(), OwnTime.of(reading, config.get()), memory.getAsLong());
+        keep(samples, sample, SAMPLES);
+        if (count % SAMPLES_OF_MINUTE == 0) {
+            keep(minutes, sample, MOST_MINUTES + 1);
         }
-        samples.addLast(new TrafficSample(
-                reading.nanos(), clock.millis(), reading.all(), OwnTime.of(reading, config.get()), memory.getAsLong()));
         if (count++ % MODEL_EVERY == 0) {
-            if (readings.size() == MODEL_READINGS) {
-                readings.removeFirst();
-            }
-            readings.addLast(reading);
+            keep(readings, reading, MODEL_READINGS);
         }
+    }
+
+    private static <T> void keep(Deque<T> kept, T next, int most) {
+        if (kept.size() == most) {
+            kept.removeFirst();
+        }
+        kept.addLast(next);
     }
 
     /** The reading with which the meters of single models are compared; null before the first. */
@@ -109,16 +120,28 @@ public final class TrafficHistory {
         return readings.peekFirst();
     }
 
-    /** The figures of the last minute, and those of each sample of the last 15 minutes. */
-    synchronized Map<String, Object> document() {
-        List<TrafficSample> all = new ArrayList<>(samples);
+    /** The samples of a range, the oldest first. */
+    private List<TrafficSample> range(int length) {
+        if (length <= MINUTES) {
+            return new ArrayList<>(samples);
+        }
+        return minutes.stream().skip(Math.max(0, minutes.size() - length - 1)).toList();
+    }
+
+    /**
+     * The figures of the last minute, and those of each sample of a range.
+     *
+     * @param length of the range, in minutes
+     */
+    synchronized Map<String, Object> document(int length) {
+        List<TrafficSample> all = range(length);
         List<SampleStep> steps = new ArrayList<>(all.size());
         for (int i = 1; i < all.size(); i++) {
             steps.add(SampleStep.of(all.get(i - 1), all.get(i)));
         }
         Map<String, Object> document = new LinkedHashMap<>();
-        document.put("interval_seconds", SECONDS);
-        document.put("now", all.isEmpty() ? Map.of() : now(all));
+        document.put("interval_seconds", length <= MINUTES ? SECONDS : TimeUnit.MINUTES.toSeconds(1));
+        document.put("now", samples.isEmpty() ? Map.of() : now(List.copyOf(samples)));
         document.put("times", all.stream().skip(1).map(TrafficSample::time).toList());
         document.put("rate", series(steps, step -> step.figures().rate()));
         document.put("client_errors", series(steps, step -> step.figures().clientErrors()));

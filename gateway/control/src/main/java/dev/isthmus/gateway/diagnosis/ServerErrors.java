@@ -39,13 +39,15 @@ public final class ServerErrors implements Layer {
     private record ServerName(String upstream, String server) {}
 
     /** A call that failed. */
-    private record FailedCall(Instant time, ErrorCode code, String text, String requestId, String model, int attempts) {
+    private record FailedCall(
+            Instant time, ErrorCode code, String text, String requestId, String route, String model, int attempts) {
         Map<String, Object> document() {
             Map<String, Object> document = new LinkedHashMap<>();
             document.put("time", time.toString());
             document.put("code", code.name());
             document.put("text", text);
             document.put("request_id", requestId);
+            document.put("route", route);
             document.put("model", model);
             document.put("attempts", attempts);
             return document;
@@ -98,6 +100,7 @@ public final class ServerErrors implements Layer {
                 code,
                 text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) : text,
                 call.requestId(),
+                call.route(),
                 call.served() == null ? "" : call.served().name(),
                 call.attempts());
         ServerName name = new ServerName(call.upstream(), call.server());

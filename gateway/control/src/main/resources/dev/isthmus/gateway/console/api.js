@@ -1,4 +1,5 @@
 // Requests to the admin address this page comes from.
+import { clock } from './format.js';
 
 /** A request failed; status is 0 if there was no response. */
 export class ApiError extends Error {
@@ -56,6 +57,25 @@ export function notice(text, kind = '') {
   line.className = kind;
 }
 
+/** When a page last showed what the gateway said. */
+let current;
+
+/** Says that what is shown is old, in words and colours; false when it is current again. */
+function stale(lost) {
+  document.body.classList.toggle('stale', lost);
+  if (!lost) {
+    current = new Date();
+  }
+}
+
+/** Why a page cannot be loaded. */
+function failure(error) {
+  if (!(error instanceof ApiError)) {
+    return `The page failed: ${error.message}`;
+  }
+  return error.status === 0 && current ? `${error.message} What is shown is from ${clock(current)}.` : error.message;
+}
+
 /**
  * Loads and shows something now and then again and again, at most once a second, while the window is visible. After
  * failures it waits longer, and says so above the page. Returns what ends it, with a member 'now' that loads at once.
@@ -76,6 +96,7 @@ export function poll(milliseconds, load, show) {
       const loaded = await load();
       if (!ended) {
         show(loaded);
+        stale(false);
         if (failures > 0) {
           notice('');
         }
@@ -84,7 +105,8 @@ export function poll(milliseconds, load, show) {
     } catch (error) {
       if (!ended) {
         failures++;
-        notice(error instanceof ApiError ? error.message : `The page failed: ${error.message}`, 'bad');
+        notice(failure(error), 'bad');
+        stale(true);
         if (!(error instanceof ApiError)) {
           console.error(error);
         }
@@ -120,6 +142,23 @@ export function confirmed(title, text, yes) {
   return new Promise((resolve) => {
     dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
   });
+}
+
+/** The last errors of each server, if the operator has logged in: {allowed, configured, servers}. */
+export async function lastErrors() {
+  const { session: loggedIn, token_configured: configured } = await session();
+  if (!loggedIn) {
+    return { allowed: false, configured, servers: [] };
+  }
+  try {
+    const { servers } = await get('/debug/errors?limit=5');
+    return { allowed: true, configured, servers };
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
+      return { allowed: false, configured, servers: [] };
+    }
+    throw error;
+  }
 }
 
 /** The session: {token_configured, reading_needs_token, session}. */

@@ -2,6 +2,7 @@
 import { confirmed, get, notice, poll, post } from './api.js';
 import { badge, h, replaceIfChanged, svg } from './dom.js';
 import { ago, duration, number, percent, plural } from './format.js';
+import { state } from './state.js';
 
 const REFRESH = 2_000;
 const STATES = { running: 'good', paused: 'warn', complete: 'good', rolled_back: 'bad' };
@@ -48,8 +49,8 @@ function guard({ guard: figures }) {
   const { error_rate: errors, p95_seconds: p95, difference } = figures;
   const ratio = p95.others > 0 && p95.target > 0 ? p95.target / p95.others : undefined;
   return h('div', { class: 'gauges' },
-    gauge('Failed calls', figures.calls > 0 ? errors.target : undefined, errors.limit, percent, `others ${percent(errors.others)}; counts from ${figures.minimum_calls} calls on, has ${number(figures.calls)}`),
-    gauge('p95 to the others', ratio, p95.limit_ratio, (value) => `×${number(value)}`, `${duration(p95.target || undefined)}, others ${duration(p95.others || undefined)}`),
+    gauge('Failed calls', figures.calls > 0 ? errors.target : undefined, errors.limit, percent, `others ${percent(errors.others)}; evaluated after ${number(figures.minimum_calls)} calls; ${number(figures.calls)} so far`),
+    gauge('p95 vs other targets', ratio, p95.limit_ratio, (value) => `×${number(value)}`, `${duration(p95.target || undefined)}, others ${duration(p95.others || undefined)}`),
     gauge('Difference of the shadow', difference.target, difference.limit ?? undefined, number, difference.limit === null ? 'needs max_difference and a shadow of this name' : 'largest in this step'));
 }
 
@@ -137,8 +138,15 @@ export function mount(page) {
     }
   }
 
+  let wanted = state().get('search');
   const end = poll(REFRESH, () => Promise.all([get('/ramps'), get('/shadows')]), ([allRamps, allShadows]) => {
     refill(ramps, allRamps, () => (allRamps.length ? allRamps.map((each) => ramp(each, act)) : h('p', { class: 'quiet' }, 'No model has a ramp.')));
+    if (wanted) {
+      const found = [...ramps.children].find((each) => each.getAttribute('aria-label') === `Ramp of ${wanted}`);
+      found?.scrollIntoView({ block: 'nearest' });
+      found?.querySelector('button:not(:disabled)')?.focus({ preventScroll: true });
+      wanted = null;
+    }
     refill(shadows, allShadows, () => (allShadows.length ? allShadows.map(shadow) : h('p', { class: 'quiet' }, 'No model has a shadow.')));
   });
   return end;

@@ -54,6 +54,30 @@ async function showSession() {
   }
 }
 
+/** The second key after g, by page. */
+const KEYS = { overview: 'o', models: 'm', servers: 's', canary: 'c', try: 't', configuration: 'f', live: 'l' };
+let going = false;
+
+/** Keys of the whole page: / for its filter; g and a letter for another page. */
+function key(event) {
+  const typing = event.target.closest?.('input, select, textarea, dialog');
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) {
+    going = false;
+    return;
+  }
+  const wantedPage = going ? links.find((link) => KEYS[link.hash.slice(2)] === event.key) : undefined;
+  going = !going && event.key === 'g';
+  if (wantedPage) {
+    location.hash = wantedPage.hash;
+  } else if (event.key === '/') {
+    const field = main.querySelector('[aria-keyshortcuts="/"]');
+    if (field) {
+      event.preventDefault();
+      field.focus();
+    }
+  }
+}
+
 /** Whether the operator has closed the dialog: it then opens only for changes and by its button. */
 let declined = false;
 
@@ -135,6 +159,10 @@ dialog.addEventListener('close', () => {
 });
 document.getElementById('login-form').addEventListener('submit', logIn);
 document.getElementById('login-cancel').addEventListener('click', () => dialog.close());
+document.addEventListener('keydown', key);
+for (const link of links) {
+  link.title = `g ${KEYS[link.hash.slice(2)]}`;
+}
 document.getElementById('theme').addEventListener('click', changeTheme);
 login.addEventListener('click', logInOrOut);
 document.querySelector('.skip').addEventListener('click', (event) => {

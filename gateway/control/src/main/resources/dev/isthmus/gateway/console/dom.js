@@ -1,4 +1,5 @@
 // Elements. Texts of clients and servers become text nodes and nothing else.
+import { errorKind, percent } from './format.js';
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -36,6 +37,11 @@ export function badge(kind, text) {
   return h('span', { class: `badge ${kind}` }, text);
 }
 
+/** A share of errors, coloured by how bad it is. */
+export function errorCell(share) {
+  return share > 0 ? h('span', { class: errorKind(share) }, percent(share)) : percent(share);
+}
+
 /** A part of a page with a heading. */
 export function section(title, ...children) {
   return h('section', null, h('h2', null, title), ...children);
@@ -43,7 +49,7 @@ export function section(title, ...children) {
 
 /** Replaces the children of an element if what they show has changed. Keeps the focus elsewhere. */
 export function replaceIfChanged(element, shown, make) {
-  const text = JSON.stringify(shown);
+  const text = typeof shown === 'string' ? shown : JSON.stringify(shown);
   if (element.shown !== text) {
     element.shown = text;
     element.replaceChildren(...[make()].flat(Infinity));

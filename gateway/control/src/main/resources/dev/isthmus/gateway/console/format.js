@@ -5,10 +5,13 @@ function known(value) {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-/** 3 significant digits: 0.0123, 1.23, 123, 12,300. */
+/** 3 significant digits: 9.21e-8, 0.0123, 1.23, 123, 12,300. */
 export function number(value) {
   if (!known(value)) {
     return NONE;
+  }
+  if (value !== 0 && Math.abs(value) < 0.001) {
+    return value.toExponential(2);
   }
   const digits = value !== 0 && Math.abs(value) < 100 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 0 };
   return value.toLocaleString('en', digits);
@@ -19,8 +22,11 @@ export function rate(value) {
   return known(value) ? `${number(value)}/s` : NONE;
 }
 
-/** A share from 0 to 1 in percent. */
+/** A share from 0 to 1 in percent; none that is too small to matter has more than two decimals. */
 export function percent(share) {
+  if (share > 0 && share < 0.0001) {
+    return '< 0.01 %';
+  }
   return known(share) ? `${number(100 * share)} %` : NONE;
 }
 
@@ -49,9 +55,25 @@ export function bytes(value) {
   return `${number(rest)} ${units[index]}`;
 }
 
+/** The share of errors among calls; unknown without calls. */
+export function errorShare(errors, calls) {
+  return known(errors) && calls > 0 ? Math.min(1, errors / calls) : undefined;
+}
+
+/** How bad a share of errors is: good, warn or bad. */
+export function errorKind(share) {
+  return share >= 0.05 ? 'bad' : share >= 0.01 ? 'warn' : 'good';
+}
+
 /** The time of day of a date, in the zone of the browser. */
 export function clock(date) {
   return date.toLocaleTimeString('en-GB');
+}
+
+/** A moment in ISO 8601: the time of day, with the date if it is not of today. */
+export function moment(text) {
+  const date = new Date(text);
+  return date.toDateString() === new Date().toDateString() ? clock(date) : `${date.toLocaleDateString('en-CA')} ${clock(date)}`;
 }
 
 /** How long ago a date in ISO 8601 was. */

@@ -2,13 +2,14 @@
 import { get, poll } from './api.js';
 import { badge, h, setText } from './dom.js';
 import { bytes, number } from './format.js';
+import { setState, state } from './state.js';
 import { table } from './table.js';
 
 const REFRESH = 1_000;
 const MOST = 500;
 const FAILED = 500;
 
-function state(call) {
+function outcomeOf(call) {
   const kind = call.code === 'OK' ? 'good' : call.code === 'CANCELLED' || call.status < FAILED ? 'warn' : 'bad';
   return badge(kind, call.code === 'OK' ? 'OK' : `${call.status} ${call.code}`);
 }
@@ -28,7 +29,7 @@ function details(call) {
     ['Requested', versioned(call.model, call.version)],
     ['Route', call.route],
     ['Sent to', call.upstream ? `target ${call.target}, upstream ${call.upstream}, model ${versioned(call.served_model, call.served_version)}` : 'no server'],
-    ['Tries', call.retries.length ? `${call.attempts}; repeated because: ${call.retries.join(', ')}` : String(call.attempts)],
+    ['Attempts', call.retries.length ? `${call.attempts}; repeated because: ${call.retries.join(', ')}` : String(call.attempts)],
     ['Last server', call.server],
     ['Reading the request', millis(call.request_ms)],
     ['Until the response', millis(call.upstream_ms)],
@@ -43,10 +44,11 @@ function details(call) {
 
 export function mount(page) {
   const view = crypto.getRandomValues(new Uint32Array(4)).reduce((text, each) => text + each.toString(16).padStart(8, '0'), '');
-  const model = h('input', { type: 'search', 'aria-label': 'Model', placeholder: 'Model' });
-  const server = h('input', { type: 'search', 'aria-label': 'Upstream or server', placeholder: 'Upstream or server' });
-  const outcome = h('select', { 'aria-label': 'Status' }, h('option', { value: 'all' }, 'All calls'), h('option', { value: 'failed' }, 'Failed calls'));
-  const slower = h('input', { type: 'number', min: '0', max: '3600000', 'aria-label': 'Slower than, in milliseconds', placeholder: 'Slower than ms' });
+  const given = state();
+  const model = h('input', { type: 'search', 'aria-label': 'Model', placeholder: 'Model', 'aria-keyshortcuts': '/', value: given.get('model') ?? '' });
+  const server = h('input', { type: 'search', 'aria-label': 'Upstream or server', placeholder: 'Upstream or server', value: given.get('server') ?? '' });
+  const outcome = h('select', { 'aria-label': 'Status' }, h('option', { value: 'all' }, 'All calls'), h('option', { value: 'failed', selected: given.get('outcome') === 'failed' }, 'Failed calls'));
+  const slower = h('input', { type: 'number', min: '0', max: '3600000', 'aria-label': 'Slower than, in milliseconds', placeholder: 'Slower than ms', value: given.get('slower_than_ms') ?? '' });
   const pause = h('button', { type: 'button', 'aria-pressed': 'false', onclick: togglePause }, 'Pause');
   const summary = h('p', { class: 'quiet' }, ' ');
   const list = table({
@@ -56,12 +58,12 @@ export function mount(page) {
     details,
     columns: [
       { title: 'Time', value: (call) => call.time.slice(11, 23) },
-      { title: 'Status', value: (call) => call.code, cell: state },
+      { title: 'Status', value: (call) => call.code, cell: outcomeOf },
       { title: 'Operation', value: (call) => call.operation },
       { title: 'Model', value: (call) => call.model || call.route },
       { title: 'Upstream', value: (call) => call.upstream },
       { title: 'Server', value: (call) => call.server },
-      { title: 'Tries', value: (call) => call.attempts, numeric: true },
+      { title: 'Attempts', value: (call) => call.attempts, numeric: true },
       { title: 'Duration', value: (call) => call.duration_ms ?? 0, cell: (call) => millis(call.duration_ms), numeric: true },
     ],
   });
@@ -82,6 +84,12 @@ export function mount(page) {
 
   function filtered(event) {
     event?.preventDefault();
+    setState({
+      model: model.value,
+      server: server.value,
+      outcome: outcome.value === 'all' ? '' : outcome.value,
+      slower_than_ms: slower.value,
+    });
     calls = [];
     list.update(calls);
     ends.now();
@@ -118,7 +126,7 @@ export function mount(page) {
     if (!document.calls) {
       setText(summary, document.configured
         ? 'Log in to see calls.'
-        : 'Calls are shown to who has the admin token; admin.token_file is not configured.');
+        : 'To see calls, set admin.token_file and log in.');
       return;
     }
     if (document.last_number < after) {

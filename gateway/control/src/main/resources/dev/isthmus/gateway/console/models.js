@@ -1,7 +1,7 @@
 // Every route: its targets and servers, its traffic, and where servers describe a model differently.
 import { get, poll } from './api.js';
-import { badge, h, setText, svg } from './dom.js';
-import { duration, percent, plural, rate } from './format.js';
+import { badge, errorCell, h, setText, svg } from './dom.js';
+import { duration, errorShare, percent, plural, rate } from './format.js';
 import { table } from './table.js';
 
 const REFRESH = 5_000;
@@ -11,6 +11,17 @@ function readiness(model) {
   const replicas = model.targets.flatMap((target) => target.replicas);
   const ready = replicas.filter((replica) => replica.server_ready && replica.ready !== false).length;
   return { ready, all: replicas.length };
+}
+
+/** The share of its servers on which it is not ready. */
+function missing(model) {
+  const { ready: good, all } = readiness(model);
+  return all === 0 ? 0 : (all - good) / all;
+}
+
+/** The share of its calls that failed because of servers or the gateway. */
+function failing(model) {
+  return errorShare(model.traffic.server_errors, model.traffic.rate);
 }
 
 function ready(model) {
@@ -67,7 +78,7 @@ function details(model) {
         h('table', { 'aria-label': `Targets of ${model.name}` },
           h('thead', null, h('tr', null, ['Target', 'Upstream', 'Share', 'Real share', 'Servers'].map((title) => h('th', { scope: 'col' }, title)))),
           h('tbody', null, model.targets.map(target))))
-      : h('p', { class: 'quiet' }, 'Not a configured route: calls of models that have none.'),
+      : h('p', { class: 'quiet' }, 'Calls to models without a configured route.'),
     model.name.includes('*') ? null : h('p', null, h('a', { href: `#/try?${new URLSearchParams({ model: model.name })}` }, 'Try it')),
     model.drift.length ? drift(model.drift) : null);
 }
@@ -76,7 +87,7 @@ function details(model) {
 function cut(document) {
   const shown = document.models.length;
   return shown < document.matching
-    ? ` ${shown} of ${document.matching} models are shown, those with the most calls; search for others.`
+    ? ` ${shown} of ${document.matching} models are shown, those with the most errors, then calls; search for others.`
     : '';
 }
 
@@ -87,16 +98,17 @@ export function mount(page) {
     filter: 'Filter models, targets, servers',
     empty: 'No model is configured or discovered',
     key: (model) => model.name,
+    worst: (model) => [Math.ceil(100 * (failing(model) ?? 0)), missing(model), model.drift.length],
     text: (model) => [model.name, model.kind, ...model.aliases, model.drift.length ? 'drift' : '',
       ...model.targets.flatMap((each) => [each.name, each.upstream, each.model, each.version, ...each.replicas.map((one) => one.server)])].join(' '),
     columns: [
-      { title: 'Model', value: (model) => model.name },
+      { title: 'Model', lead: true, value: (model) => model.name },
       { title: 'Kind', value: (model) => model.kind },
       { title: 'Targets', value: (model) => model.targets.map((each) => each.name).join(', '), wrap: true },
-      { title: 'Ready', value: (model) => readiness(model).ready, cell: ready },
+      { title: 'Ready', lead: true, value: (model) => readiness(model).ready, cell: ready },
       { title: 'Drift', value: (model) => model.drift.length, cell: (model) => (model.drift.length ? badge('warn', plural(model.drift.length, 'difference')) : 'none') },
       { title: 'Calls', numeric: true, value: (model) => model.traffic.rate ?? 0, cell: (model) => rate(model.traffic.rate) },
-      { title: 'Errors', numeric: true, value: (model) => model.traffic.server_errors ?? 0, cell: (model) => rate(model.traffic.server_errors) },
+      { title: 'Errors', lead: true, numeric: true, value: (model) => failing(model) ?? 0, cell: (model) => errorCell(failing(model)) },
       { title: 'p50', numeric: true, value: (model) => model.traffic.p50 ?? 0, cell: (model) => duration(model.traffic.p50) },
       { title: 'p95', numeric: true, value: (model) => model.traffic.p95 ?? 0, cell: (model) => duration(model.traffic.p95) },
       { title: 'p99', numeric: true, value: (model) => model.traffic.p99 ?? 0, cell: (model) => duration(model.traffic.p99) },

@@ -1,10 +1,14 @@
-// The state of the gateway, and its traffic of the last 15 minutes.
-import { get, poll } from './api.js';
+// What is wrong now, the state of the gateway, and its traffic of the last minutes or hours.
+import { get, lastErrors, poll } from './api.js';
 import { lineChart } from './chart.js';
 import { badge, h, replaceIfChanged, setText } from './dom.js';
-import { ago, bytes, duration, number, percent, plural, rate } from './format.js';
+import { ago, bytes, clock, duration, errorKind, errorShare, number, percent, plural, rate } from './format.js';
+import { problemList } from './problems.js';
+import { setState, state as address } from './state.js';
 
-const REFRESH = 5_000;
+const REFRESH = 2_500;
+/** Ranges of the charts, in minutes. */
+const RANGES = { 15: '15 minutes', 60: '1 hour', 180: '3 hours', 360: '6 hours' };
 
 function card(title, about) {
   const figure = h('span', { class: 'figure' }, '–');
@@ -38,7 +42,7 @@ export function mount(page) {
     p50: card('p50', 'successful calls'),
     p95: card('p95', 'without streams'),
     p99: card('p99', ' '),
-    own: card('Own time', ' '),
+    own: card('Gateway time', ' '),
     active: card('Active calls', 'now'),
     memory: card('Memory', ' '),
   };
@@ -48,19 +52,37 @@ export function mount(page) {
     own: lineChart({ title: 'The gateway’s own share of the time', format: percent, series: ['share'], top: 1 }),
     memory: lineChart({ title: 'Memory of calls', format: bytes, series: ['used'] }),
   };
+  const problems = problemList();
+  const loading = h('p', { class: 'quiet' }, 'Loading');
+  page.append(loading);
   const state = h('section', { class: 'state' });
-  page.append(
+  const range = h('select', { 'aria-label': 'Range of the charts', onchange: changeRange },
+    Object.entries(RANGES).map(([minutes, text]) => h('option', { value: minutes, selected: minutes === address().get('minutes') }, text)));
+  const events = h('ul', { class: 'plain events', 'aria-label': 'Events' });
+  const contents = [
+    problems.element,
     h('div', { class: 'cards' }, Object.values(cards).map((each) => each.element)),
+    h('p', { class: 'filter' }, h('label', null, 'Last ', range), ' of all calls'),
     h('div', { class: 'charts' }, Object.values(charts).map((each) => each.element)),
-    state);
+    events,
+    state,
+  ];
 
-  function show(document) {
+  function show([document, found, errors]) {
+    if (loading.isConnected) {
+      // All at once, so that nothing moves.
+      loading.replaceWith(...contents);
+    }
+    problems.update(found, errors);
     const { traffic, memory } = document;
     const now = traffic.now;
     setText(cards.rate.figure, rate(now.rate));
     setText(cards.rate.more, `${number(now.calls)} since the start`);
-    setText(cards.errors.figure, rate(now.server_errors));
-    setText(cards.errors.more, `of servers; ${rate(now.client_errors)} of clients`);
+    const errorsOfCalls = errorShare(now.server_errors, now.rate);
+    setText(cards.errors.figure, percent(errorsOfCalls));
+    cards.errors.figure.classList.toggle('bad', errorKind(errorsOfCalls) === 'bad');
+    cards.errors.figure.classList.toggle('warn', errorKind(errorsOfCalls) === 'warn');
+    setText(cards.errors.more, `of calls, by servers; ${percent(errorShare(now.client_errors, now.rate))} by clients`);
     setText(cards.p50.figure, duration(now.p50));
     setText(cards.p95.figure, duration(now.p95));
     setText(cards.p99.figure, duration(now.p99));
@@ -70,12 +92,22 @@ export function mount(page) {
     setText(cards.memory.figure, percent(memory.used / memory.limit));
     setText(cards.memory.more, `of ${bytes(memory.limit)} for calls`);
     const times = traffic.times.map((time) => new Date(time));
-    charts.rate.update(times, [traffic.rate, traffic.server_errors, traffic.client_errors]);
-    charts.latency.update(times, [traffic.p50, traffic.p95, traffic.p99]);
-    charts.own.update(times, [traffic.own_share]);
-    charts.memory.update(times, [traffic.memory]);
+    const from = Date.parse(found.time) - 60_000 * range.value;
+    const marks = found.events.filter((event) => Date.parse(event.time) >= from);
+    charts.rate.update(times, [traffic.rate, traffic.server_errors, traffic.client_errors], marks);
+    charts.latency.update(times, [traffic.p50, traffic.p95, traffic.p99], marks);
+    charts.own.update(times, [traffic.own_share], marks);
+    charts.memory.update(times, [traffic.memory], marks);
+    replaceIfChanged(events, marks, () => marks.map((event) => h('li', null,
+      h('i', { class: `key mark ${event.kind}` }), ` ${clock(new Date(event.time))} ${event.text}`)).reverse());
     replaceIfChanged(state, [document.state, document.ready, document.servers, document.generation, document.loaded_seconds_ago, document.last_reload, memory],
       () => facts(document));
   }
-  return poll(REFRESH, () => get('/console/overview'), show);
+  function changeRange() {
+    setState({ minutes: range.value === '15' ? '' : range.value });
+    polling.now();
+  }
+
+  const polling = poll(REFRESH, () => Promise.all([get(`/console/overview?minutes=${range.value}`), get('/problems'), lastErrors()]), show);
+  return polling;
 }

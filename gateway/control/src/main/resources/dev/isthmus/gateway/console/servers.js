@@ -1,7 +1,7 @@
-// Every server of every upstream: its health and why not, its load, and its last error.
-import { ApiError, get, poll } from './api.js';
-import { badge, h, replaceIfChanged, setText } from './dom.js';
-import { ago, duration, number, percent, rate } from './format.js';
+// Every server of every upstream: its health and the reason, its load, and its last error.
+import { get, lastErrors, poll } from './api.js';
+import { badge, errorCell, h, replaceIfChanged, setText } from './dom.js';
+import { ago, duration, number, rate } from './format.js';
 import { table } from './table.js';
 
 const REFRESH = 2_000;
@@ -30,23 +30,6 @@ function details(server) {
       : null);
 }
 
-/** Errors need the token; null without it. */
-async function errors() {
-  const session = await get('/session');
-  if (!session.session) {
-    return { allowed: false, configured: session.token_configured, servers: [] };
-  }
-  try {
-    const document = await get('/debug/errors?limit=5');
-    return { allowed: true, servers: document.servers };
-  } catch (error) {
-    if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
-      return { allowed: false, servers: [] };
-    }
-    throw error;
-  }
-}
-
 export function mount(page) {
   const earlier = [];
   const summary = h('p', null, ' ');
@@ -57,18 +40,19 @@ export function mount(page) {
     filter: 'Filter servers',
     empty: 'No upstream has a server',
     key: (server) => `${server.upstream} ${server.server}`,
+    worst: (server) => [Number(!server.ready || server.ejected), Math.ceil(100 * ((server.failing ?? 0) + (server.erring ?? 0)))],
     columns: [
       { title: 'Upstream', value: (server) => server.upstream },
-      { title: 'Server', value: (server) => server.server },
-      { title: 'Health', value: health, cell: (server) => badge(server.ready && !server.ejected ? 'good' : 'bad', health(server)) },
-      { title: 'Why not', value: (server) => server.reason, wrap: true },
+      { title: 'Server', lead: true, value: (server) => server.server },
+      { title: 'Health', lead: true, value: health, cell: (server) => badge(server.ready && !server.ejected ? 'good' : 'bad', health(server)) },
+      { title: 'Reason', value: (server) => server.reason, wrap: true },
       { title: 'Models', value: models },
       { title: 'Ejections', numeric: true, value: (server) => server.ejections ?? 0, cell: (server) => number(server.ejections) },
-      { title: 'In flight', numeric: true, value: (server) => server.in_flight ?? 0, cell: (server) => number(server.in_flight) },
+      { title: 'Concurrent calls', numeric: true, value: (server) => server.in_flight ?? 0, cell: (server) => number(server.in_flight) },
       { title: 'Queue', numeric: true, value: (server) => server.queue ?? -1, cell: (server) => number(server.queue) },
-      { title: 'Tries', numeric: true, value: (server) => server.rate ?? 0, cell: (server) => rate(server.rate) },
-      { title: 'Failed', numeric: true, value: (server) => server.failing ?? 0, cell: (server) => percent(server.failing) },
-      { title: 'Errors', numeric: true, value: (server) => server.erring ?? 0, cell: (server) => percent(server.erring) },
+      { title: 'Attempts', numeric: true, value: (server) => server.rate ?? 0, cell: (server) => rate(server.rate) },
+      { title: 'No response', lead: true, numeric: true, value: (server) => server.failing ?? 0, cell: (server) => errorCell(server.failing) },
+      { title: '5xx', lead: true, numeric: true, value: (server) => server.erring ?? 0, cell: (server) => errorCell(server.erring) },
       { title: 'Mean', numeric: true, value: (server) => server.mean ?? 0, cell: (server) => duration(server.mean) },
       { title: 'Last error', value: (server) => server.errors[0]?.text ?? '', cell: (server) => (server.errors.length ? `${ago(server.errors[0].time)}: ${server.errors[0].code}` : '–') },
     ],
@@ -99,12 +83,12 @@ export function mount(page) {
     });
   }
 
-  return poll(REFRESH, () => Promise.all([get('/servers'), errors()]), ([document, failed]) => {
+  return poll(REFRESH, () => Promise.all([get('/servers'), lastErrors()]), ([document, failed]) => {
     const last = new Map(failed.servers.map((each) => [`${each.upstream} ${each.server}`, each.last]));
     setText(summary, document.ready ? 'Clients are told that the fleet is ready.' : `Clients are told that the fleet is not ready: ${document.reason}.`);
     replaceIfChanged(upstreams, document.upstreams, () => document.upstreams.map((each) => h('span', { class: 'upstream' },
       `${each.upstream}: ${number(each.in_flight)} of ${number(each.limit)} calls, breaker `, badge(BREAKER[each.breaker], each.breaker.replace('_', ' ')))));
-    setText(hint, failed.allowed ? ' ' : failed.configured ? 'Log in to see the last errors of each server.' : 'The last errors need admin.token_file in the configuration.');
+    setText(hint, failed.allowed ? ' ' : failed.configured ? 'Log in to see the last errors of each server.' : 'Set admin.token_file to see recent errors.');
     servers.update(withRates(document).map((each) => ({ ...each, errors: last.get(`${each.upstream} ${each.server}`) ?? [] })));
   });
 }

@@ -1,22 +1,27 @@
-// A table that is sorted and filtered in the browser, and updated in place.
+// A table that is sorted and filtered in the browser, and updated in place: rows that are out of sight when they are.
 import { h, replaceIfChanged } from './dom.js';
+import { setState, state } from './state.js';
 
 /**
  * Makes a table.
  *   name      its label for screen readers
- *   columns   [{title, value: row => text or number, cell: row => what is shown (default: the value), numeric, wrap}]
+ *   columns   [{title, value: row => text or number, cell: row => what is shown (default: the value), numeric, wrap,
+ *             lead: whether it comes first where rows are cards}]
+ *   worst     row => numbers, by which the rows are sorted until a heading is chosen, the largest first
  *   key       row => what identifies it
  *   filter    placeholder of the field that filters rows; none without it
  *   text      row => what the filter searches (default: all values)
  *   empty     shown without rows
  *   details   row => element that is shown below the row when it is opened; null for a row without
+ * Filter, order and open rows are in the address, if it has a filter.
  * Returns {element, search(), update(rows)}.
  */
-export function table({ name, columns, key, filter, text, empty = 'None', details }) {
+export function table({ name, columns, key, filter, text, empty = 'None', details, worst }) {
   let rows = [];
-  let sorted = -1;
-  let descending = false;
-  const open = new Set();
+  const given = filter ? state() : new URLSearchParams();
+  let sorted = columns.findIndex((column) => column.title === given.get('sort'));
+  let descending = given.get('order') === 'descending';
+  const open = new Set(given.getAll('open'));
   const shown = new Map();
   const heads = columns.map((column, index) =>
     h('th', { scope: 'col', class: column.numeric ? 'number' : null },
@@ -24,7 +29,7 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
   const body = h('tbody');
   const count = h('span', { class: 'count', role: 'status' });
   const field = filter
-    ? h('input', { type: 'search', placeholder: filter, 'aria-label': filter, oninput: render })
+    ? h('input', { type: 'search', placeholder: filter, 'aria-label': filter, 'aria-keyshortcuts': '/', value: given.get('search') ?? '', oninput: changed })
     : null;
   const scroller = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': name },
     h('table', { 'aria-label': name }, h('thead', null, h('tr', null, details ? h('td') : null, heads)), body));
@@ -33,14 +38,37 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
   function sort(index) {
     descending = sorted === index ? !descending : Boolean(columns[index].numeric);
     sorted = index;
+    showOrder();
+    changed();
+  }
+
+  function showOrder() {
     heads.forEach((head, each) => {
-      if (each === index) {
+      if (each === sorted) {
         head.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
       } else {
         head.removeAttribute('aria-sort');
       }
     });
+  }
+
+  /** The operator has changed what is shown. */
+  function changed() {
+    if (filter) {
+      setState({
+        search: field.value,
+        sort: columns[sorted]?.title,
+        order: sorted >= 0 && descending ? 'descending' : '',
+        open: [...open],
+      });
+    }
     render();
+  }
+
+  function byBadness(a, b) {
+    const [one, two] = [worst(a), worst(b)];
+    const index = one.findIndex((value, each) => value !== two[each]);
+    return index < 0 ? 0 : two[index] - one[index];
   }
 
   function compare(a, b) {
@@ -53,34 +81,57 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
   }
 
   function matches(row) {
-    const words = field ? field.value.toLowerCase().split(/\s+/) : [];
+    const words = field ? field.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
+    if (words.length === 0) {
+      return true;
+    }
     const all = (text ? text(row) : columns.map((column) => column.value(row)).join(' ')).toLowerCase();
     return words.every((word) => all.includes(word));
   }
+
+  const sight = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+    target.known.visible = isIntersecting;
+    if (isIntersecting) {
+      fill(target.known);
+    }
+  }), { rootMargin: '200px' });
 
   function line(row) {
     const id = key(row);
     let known = shown.get(id);
     if (!known) {
-      const cells = columns.map((column) => h('td', { class: column.numeric ? 'number' : column.wrap ? 'wrap' : null }));
+      const cells = columns.map((column) => h('td', {
+        class: [column.numeric ? 'number' : column.wrap ? 'wrap' : '', column.lead ? 'lead' : ''].join(' '),
+        'data-title': column.title,
+      }));
       const opener = details
         ? h('button', { type: 'button', class: 'opener', 'aria-expanded': 'false', 'aria-label': `Details of ${id}`, onclick: () => toggle(id) }, '▸')
         : null;
-      known = { cells, opener, line: h('tr', null, opener ? h('td', null, opener) : null, cells), below: null };
+      known = { cells, opener, line: h('tr', null, opener ? h('td', { class: 'lead' }, opener) : null, cells), below: null, row, visible: true };
+      known.line.known = known;
       shown.set(id, known);
+      sight.observe(known.line);
     }
+    known.row = row;
+    if (known.visible) {
+      fill(known);
+    }
+    return known;
+  }
+
+  function fill(known) {
+    const { row } = known;
     columns.forEach((column, index) => {
       const cell = column.cell ? column.cell(row) : String(column.value(row) ?? '');
       replaceIfChanged(known.cells[index], typeof cell === 'string' ? cell : [cell].flat().map((e) => e.outerHTML ?? e), () => cell);
     });
-    return known;
   }
 
   function toggle(id) {
     if (!open.delete(id)) {
       open.add(id);
     }
-    render();
+    changed();
   }
 
   function below(row, known) {
@@ -94,6 +145,8 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
     const visible = rows.filter(matches);
     if (sorted >= 0) {
       visible.sort(compare);
+    } else if (worst) {
+      visible.sort(byBadness);
     }
     const lines = [];
     for (const row of visible) {
@@ -118,6 +171,7 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
     count.textContent = visible.length === rows.length ? String(rows.length) : `${visible.length} of ${rows.length}`;
   }
 
+  showOrder();
   return {
     element,
     search: () => field?.value ?? '',
@@ -126,6 +180,7 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
       const keys = new Set(all.map(key));
       for (const id of shown.keys()) {
         if (!keys.has(id)) {
+          sight.unobserve(shown.get(id).line);
           shown.delete(id);
           open.delete(id);
         }

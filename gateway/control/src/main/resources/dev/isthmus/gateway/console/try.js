@@ -82,7 +82,7 @@ function whatHappened(answer) {
       ['Upstream', call.upstream],
       ['Server', call.server],
       ['Model there', call.served_model && `${call.served_model}${call.served_version ? ` version ${call.served_version}` : ''}`],
-      ['Tries', number(call.attempts)],
+      ['Attempts', number(call.attempts)],
       ['Retried because of', call.retries.join(', ')],
       ['Request, response', `${bytes(call.request_bytes)}, ${bytes(call.response_bytes)}`],
       ['Request id', answer.request_id],
@@ -101,7 +101,7 @@ function shown(output, view) {
   return h('div', { class: 'output' },
     h('h3', null, `${output.name}: ${output.datatype} [${output.shape.join(', ')}]`),
     output.omitted ? h('p', { class: 'quiet' }, `Not shown: ${output.omitted}`)
-      : view === 'image' ? picture ?? h('p', { class: 'quiet' }, 'Not an image: a shape of height and width, with 1, 3 or 4 channels, is needed, or a text with a PNG or JPEG in base64.')
+      : view === 'image' ? picture ?? h('p', { class: 'quiet' }, 'Not an image: needs [height, width] with 1, 3 or 4 channels, or a text with a PNG or JPEG in base64.')
         : table(output));
 }
 
@@ -131,7 +131,7 @@ export function mount(page) {
     about, tensors, add,
     h('fieldset', null, h('legend', null, 'Sent as'), forms),
     h('details', null, h('summary', null, 'Credentials and headers'),
-      h('p', null, h('label', null, 'Authorization, which is not kept ', authorization)),
+      h('p', null, h('label', null, 'Authorization header (not stored) ', authorization)),
       h('p', null, h('label', null, 'Other header fields, one on each line', others))),
     h('p', { class: 'buttons' }, send, status));
   page.append(names, section('Request', form), section('As a command', commands), result);
@@ -235,7 +235,7 @@ export function mount(page) {
   async function submit(event) {
     event.preventDefault();
     send.disabled = true;
-    status.textContent = 'Waiting for the answer';
+    status.textContent = 'Waiting for the response';
     result.replaceChildren();
     try {
       const answer = await post('/console/try', request());
@@ -262,10 +262,10 @@ export function mount(page) {
     const good = answer.status === 200;
     result.replaceChildren(
       section('Answer',
-        h('p', { class: 'answer' }, badge(good ? 'good' : 'bad', good ? 'OK' : `${answer.status} ${answer.code}`), ` through ${answer.listener}; ${duration(answer.milliseconds / 1e3)} for the client, with its connection`),
+        h('p', { class: 'answer' }, badge(good ? 'good' : 'bad', good ? 'OK' : `${answer.status} ${answer.code}`), ` through ${answer.listener}; ${duration(answer.milliseconds / 1e3)} client time, including connect`),
         good ? [views, outputs] : h('p', { class: 'bad', role: 'alert' }, answer.error)),
       section('Timeline of the call', ...whatHappened(answer)),
-      section('Where the route goes, and why', h('ul', { class: 'plain explain' }, answer.explain.map((line) => h('li', null, line)))));
+      section('Routing decision', h('ul', { class: 'plain explain' }, answer.explain.map((line) => h('li', null, line)))));
   }
 
   list();

@@ -56,7 +56,7 @@ class TrafficHistoryTest {
 
     @SuppressWarnings("unchecked")
     private Map<String, Object> now() {
-        return (Map<String, Object>) history.document().getOrDefault("now", Map.of());
+        return (Map<String, Object>) history.document(15).getOrDefault("now", Map.of());
     }
 
     private static void expect(@Nullable Object figure, double value) {
@@ -84,8 +84,8 @@ class TrafficHistoryTest {
         expect(now().get("rate"), 0.4);
         expect(now().get("client_errors"), 0.1);
         expect(now().get("server_errors"), 0.1);
-        assertThat((List<?>) history.document().get("rate")).hasSize(1);
-        assertThat(history.document().get("memory")).isEqualTo(List.of(42.0));
+        assertThat((List<?>) history.document(15).get("rate")).hasSize(1);
+        assertThat(history.document(15).get("memory")).isEqualTo(List.of(42.0));
     }
 
     @Test
@@ -141,7 +141,19 @@ class TrafficHistoryTest {
         for (int i = 0; i < 2 * TrafficHistory.SAMPLES; i++) {
             sample(5);
         }
-        assertThat((List<?>) history.document().get("rate")).hasSize(TrafficHistory.SAMPLES - 1);
-        assertThat((List<?>) history.document().get("times")).hasSize(TrafficHistory.SAMPLES - 1);
+        assertThat((List<?>) history.document(15).get("rate")).hasSize(TrafficHistory.SAMPLES - 1);
+        assertThat((List<?>) history.document(15).get("times")).hasSize(TrafficHistory.SAMPLES - 1);
+    }
+
+    @Test
+    void longRanges_haveASampleForEachMinuteOfAtMostSixHours() {
+        for (int i = 0; i < 7 * 60 * 12; i++) {
+            calls("a", "infer", "OK").record(Duration.ofMillis(2));
+            sample(5);
+        }
+        assertThat((List<?>) history.document(60).get("times")).hasSize(60);
+        assertThat((List<?>) history.document(360).get("times")).hasSize(360);
+        assertThat((List<?>) history.document(360).get("rate")).last().isEqualTo(0.2);
+        assertThat(history.document(360)).containsEntry("interval_seconds", 60L);
     }
 }

@@ -457,7 +457,19 @@ class AuthenticationTest {
             assertThat(infer(stage, "X-Api-Key: " + BOB).status()).isEqualTo(200);
             await().atMost(PATIENCE)
                     .until(() -> infer(stage, "X-Api-Key: " + BOB).status() == 429);
+            await().atMost(PATIENCE).until(() -> limited(stage, "bob") > 0);
+            assertThat(limited(stage, "alice")).isZero();
         }
+    }
+
+    /** How many calls of a caller a limit has refused. */
+    private static double limited(Stage stage, String caller) {
+        return stage.proxy()
+                .meters()
+                .get("isthmus.principal.requests.limited")
+                .tag("principal", caller)
+                .counter()
+                .count();
     }
 
     @Test

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
@@ -41,11 +42,16 @@ public final class AccessMetrics implements Layer {
     private static final class CallerMeters {
         private final Counter succeeded;
         private final Counter failed;
+        private final Counter limited;
         private final Counter bytes;
 
         CallerMeters(MeterRegistry registry, String caller) {
             succeeded = calls(registry, caller, "ok");
             failed = calls(registry, caller, "error");
+            limited = Counter.builder("isthmus.principal.requests.limited")
+                    .description("Calls of authenticated callers that a limit of the gateway has refused (429)")
+                    .tag("principal", caller)
+                    .register(registry);
             bytes = Counter.builder("isthmus.principal.request.bytes")
                     .description("Request bodies of authenticated callers, uncompressed")
                     .tag("principal", caller)
@@ -61,7 +67,12 @@ public final class AccessMetrics implements Layer {
         }
 
         void ended(CallContext call) {
-            (call.code() == null ? succeeded : failed).increment();
+            ErrorCode code = call.code();
+            (code == null ? succeeded : failed).increment();
+            // A server's 429 is not the gateway's.
+            if (code == ErrorCode.RESOURCE_EXHAUSTED && call.upstream().isEmpty()) {
+                limited.increment();
+            }
             bytes.increment((double) call.requestBytes());
         }
     }

@@ -1,0 +1,94 @@
+package dev.isthmus.gateway.problems;
+
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.problems.GatewayEvent.EventKind;
+import dev.isthmus.gateway.problems.MeterReading.ServerKey;
+import dev.isthmus.gateway.ramp.RampReport;
+import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.reload.ReloadResult;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The last reloads, steps and rollbacks of ramps, and servers that were lost or came back: the differences between
+ * snapshots. Confined to one thread at a time.
+ */
+final class GatewayEvents {
+    static final int MOST = 100;
+
+    private final Deque<GatewayEvent> events = new ArrayDeque<>();
+    private Map<ServerKey, Boolean> servers = Map.of();
+    private Map<String, Instant> ramps = Map.of();
+    private @Nullable LastReload reload;
+
+    /** Adds what has changed since the last snapshot; nothing is known of what was before the first. */
+    void observe(GatewaySnapshot gateway, Instant time) {
+        observe(gateway.lastReload());
+        observeRamps(gateway.ramps());
+        observeServers(gateway.servers(), time);
+    }
+
+    private void observe(@Nullable LastReload now) {
+        if (now != null && !now.equals(reload)) {
+            boolean applied = now.result() instanceof ReloadResult.Applied;
+            add(now.time(), EventKind.RELOAD, applied ? "configuration reloaded" : "configuration rejected");
+        }
+        reload = now;
+    }
+
+    private void observeRamps(List<RampReport> now) {
+        Map<String, Instant> changed = new HashMap<>();
+        for (RampReport ramp : now) {
+            changed.put(ramp.model(), ramp.changed());
+            Instant before = ramps.get(ramp.model());
+            if (before != null && !before.equals(ramp.changed())) {
+                boolean back = ramp.state() == RampState.ROLLED_BACK;
+                add(
+                        ramp.changed(),
+                        back ? EventKind.ROLLBACK : EventKind.RAMP_STEP,
+                        "ramp of model '" + ramp.model() + "' "
+                                + (back ? "rolled back" : "at " + ProblemText.percent(ramp.share())));
+            }
+        }
+        ramps = changed;
+    }
+
+    private void observeServers(List<ReplicaStatus> now, Instant time) {
+        Map<ServerKey, Boolean> usable = new HashMap<>();
+        for (ReplicaStatus server : now) {
+            ServerKey key = new ServerKey(server.upstream(), server.label());
+            if (!server.checked()) {
+                continue;
+            }
+            boolean ready = ServerProblems.usable(server);
+            usable.put(key, ready);
+            Boolean before = servers.get(key);
+            if (before != null && before != ready) {
+                add(
+                        time,
+                        ready ? EventKind.SERVER_BACK : EventKind.SERVER_LOST,
+                        "server " + key.server() + " of upstream '" + key.upstream() + "' is "
+                                + (ready ? "ready again" : server.ready() ? "ejected" : "not ready"));
+            }
+        }
+        servers = usable;
+    }
+
+    private void add(Instant time, EventKind kind, String text) {
+        if (events.size() == MOST) {
+            events.removeFirst();
+        }
+        events.addLast(new GatewayEvent(time, kind, text));
+    }
+
+    /** The events, the oldest first. */
+    List<GatewayEvent> last() {
+        return List.copyOf(events);
+    }
+}

@@ -1,0 +1,68 @@
+package dev.isthmus.gateway.problems;
+
+import java.time.Instant;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something that is wrong, in words for operators.
+ *
+ * @param subject what it concerns, such as {@code model}, {@code upstream}, {@code server}, {@code caller}; identifies
+ *     the problem among those of its kind
+ * @param since null until it is known
+ * @param share of failed calls, from 0 to 1; null if it is not about calls
+ * @param text what is wrong, as one sentence
+ * @param nextStep what an operator should do
+ * @param command for a shell; empty for none
+ * @param page of the console, with its query
+ */
+record GatewayProblem(
+        ProblemKind kind,
+        ProblemSeverity severity,
+        Map<String, String> subject,
+        @Nullable Instant since,
+        @Nullable Double share,
+        String text,
+        String cause,
+        String nextStep,
+        String command,
+        String page) {
+    /** The worst first. */
+    static final Comparator<GatewayProblem> WORST_FIRST = Comparator.comparing(GatewayProblem::severity)
+            .thenComparing(GatewayProblem::kind)
+            .thenComparing(problem -> problem.share == null ? 0 : -problem.share)
+            .thenComparing(GatewayProblem::text);
+
+    GatewayProblem {
+        subject = Collections.unmodifiableMap(new LinkedHashMap<>(subject));
+    }
+
+    /** Identifies a problem as long as it lasts. */
+    record ProblemKey(ProblemKind kind, Map<String, String> subject) {}
+
+    ProblemKey key() {
+        return new ProblemKey(kind, subject);
+    }
+
+    GatewayProblem since(Instant time) {
+        return new GatewayProblem(kind, severity, subject, time, share, text, cause, nextStep, command, page);
+    }
+
+    Map<String, @Nullable Object> document() {
+        Map<String, @Nullable Object> document = new LinkedHashMap<>();
+        document.put("kind", kind.label());
+        document.put("severity", severity.label());
+        document.put("subject", subject);
+        document.put("since", since == null ? null : since.toString());
+        document.put("share", share);
+        document.put("text", text);
+        document.put("cause", cause);
+        document.put("next_step", nextStep);
+        document.put("command", command);
+        document.put("page", page);
+        return document;
+    }
+}

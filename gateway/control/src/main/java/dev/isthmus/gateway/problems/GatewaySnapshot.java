@@ -1,0 +1,33 @@
+package dev.isthmus.gateway.problems;
+
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.ramp.RampReport;
+import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of the gateway at one moment, as far as it is not in meters.
+ *
+ * @param obstacle why the gateway is not ready; null if it is
+ * @param servers all servers, as last checked
+ * @param models whether each configured model is ready; without those that were not checked
+ * @param drift how many differences there are between the servers of a model; without models that have none
+ * @param lastReload null if there was none
+ */
+public record GatewaySnapshot(
+        GatewayConfig config,
+        @Nullable String obstacle,
+        List<ReplicaStatus> servers,
+        Map<String, Boolean> models,
+        Map<String, Integer> drift,
+        List<RampReport> ramps,
+        @Nullable LastReload lastReload) {
+
+    public GatewaySnapshot {
+        servers = List.copyOf(servers);
+        ramps = List.copyOf(ramps);
+    }
+}

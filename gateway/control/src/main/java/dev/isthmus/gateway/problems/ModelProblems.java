@@ -1,0 +1,155 @@
+package dev.isthmus.gateway.problems;
+
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.problems.MeterReading.RefusalKey;
+import dev.isthmus.gateway.problems.MeterReading.ServerAttempts;
+import dev.isthmus.gateway.problems.MeterReading.ServerKey;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import dev.isthmus.oip.ErrorCode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** Models whose calls fail because of servers or the gateway, and models that are not ready on servers that are. */
+final class ModelProblems {
+    /** The share of failed calls from which on a model is a problem. */
+    private static final double NOTICED = 0.01;
+    /** The share from which on it is critical; the alert IsthmusErrors has the same. */
+    private static final double CRITICAL = 0.05;
+    /** Fewer failed calls may be chance. */
+    private static final int FEWEST = 2;
+
+    private final ProblemSearch search;
+    private final Map<String, List<ReplicaStatus>> upstreams;
+
+    ModelProblems(ProblemSearch search) {
+        this.search = search;
+        this.upstreams = ServerProblems.upstreams(search.gateway());
+    }
+
+    void addTo(List<GatewayProblem> found) {
+        for (String model : search.now().models().keySet()) {
+            GatewayProblem problem = failing(model);
+            if (problem != null) {
+                found.add(problem);
+            }
+        }
+        search.gateway().models().forEach((model, ready) -> {
+            GatewayProblem problem = ready ? null : notReady(model);
+            if (problem != null) {
+                found.add(problem);
+            }
+        });
+    }
+
+    private @Nullable GatewayProblem failing(String model) {
+        Map<ErrorCode, Long> failures = search.now().failures(model, search.before());
+        long failed = failures.values().stream().mapToLong(Long::longValue).sum();
+        long calls = search.now().calls(model, search.before());
+        double share = calls == 0 ? 0 : (double) failed / calls;
+        if (failed < FEWEST || share < NOTICED) {
+            return null;
+        }
+        ErrorCode most = failures.entrySet().stream()
+                .max(Map.Entry.comparingByValue())
+                .map(Map.Entry::getKey)
+                .orElse(ErrorCode.INTERNAL);
+        return new GatewayProblem(
+                ProblemKind.MODEL_FAILING,
+                share >= CRITICAL ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
+                Map.of("model", model),
+                null,
+                share,
+                "Model '" + model + "' fails " + ProblemText.percent(share) + " of its calls.",
+                cause(model) + " Most frequent error: " + ProblemText.error(most) + ".",
+                "Repair the server that the cause names. The page Live shows why single calls failed.",
+                "isthmus top",
+                ProblemText.page("live", "model", model, "outcome", "failed"));
+    }
+
+    /** What its upstreams do. */
+    private String cause(String model) {
+        List<String> causes = new ArrayList<>();
+        for (String upstream : upstreamsOf(model)) {
+            List<ReplicaStatus> servers = upstreams.getOrDefault(upstream, List.of());
+            if (!servers.isEmpty() && servers.stream().noneMatch(ServerProblems::usable)) {
+                causes.add("No server of upstream '" + upstream + "' is ready.");
+            } else {
+                failingServers(upstream, servers, causes);
+            }
+            refusals(upstream, causes);
+        }
+        return causes.isEmpty() ? "No server stands out." : String.join(" ", causes);
+    }
+
+    private void failingServers(String upstream, List<ReplicaStatus> servers, List<String> causes) {
+        List<String> failing = new ArrayList<>();
+        ServerAttempts sum = ServerAttempts.NONE;
+        for (ReplicaStatus server : servers) {
+            ServerAttempts attempts = search.now().attempts(new ServerKey(upstream, server.label()), search.before());
+            if (ServerProblems.failing(attempts)) {
+                failing.add(server.label());
+                sum = new ServerAttempts(
+                        sum.all() + attempts.all(), sum.failed() + attempts.failed(), sum.errors() + attempts.errors());
+            }
+        }
+        if (!failing.isEmpty()) {
+            causes.add((failing.size() == 1 ? "Server " + failing.getFirst() : "Servers " + ProblemText.names(failing))
+                    + " of upstream '" + upstream + "' " + (failing.size() == 1 ? "" : "each ")
+                    + ServerProblems.manner(sum) + ": " + ProblemText.percent(sum.share()) + " of "
+                    + ProblemText.plural(sum.all(), "attempt") + "; " + failing.size() + " of "
+                    + ProblemText.plural(servers.size(), "server") + ".");
+        }
+    }
+
+    private void refusals(String upstream, List<String> causes) {
+        Map<String, String> reasons = Map.of(
+                "breaker", "The circuit breaker of upstream '" + upstream + "' is open.",
+                "bulkhead", "Upstream '" + upstream + "' has reached max_requests.");
+        reasons.forEach((reason, text) -> {
+            if (search.now().refused(new RefusalKey("isthmus.upstream.rejected", upstream, reason, ""), search.before())
+                    > 0) {
+                causes.add(text);
+            }
+        });
+    }
+
+    private Set<String> upstreamsOf(String model) {
+        GatewayConfig config = search.gateway().config();
+        ModelConfig configured = config.models().get(model);
+        Set<String> names = new TreeSet<>();
+        if (configured != null) {
+            configured.allTargets().stream().map(TargetConfig::upstream).forEach(names::add);
+        } else if (config.defaultUpstream() != null) {
+            names.add(config.defaultUpstream());
+        }
+        return names;
+    }
+
+    private @Nullable GatewayProblem notReady(String model) {
+        Set<String> names = upstreamsOf(model);
+        boolean reachable = names.stream()
+                .flatMap(upstream -> upstreams.getOrDefault(upstream, List.of()).stream())
+                .anyMatch(ServerProblems::usable);
+        if (!reachable) {
+            return null;
+        }
+        return new GatewayProblem(
+                ProblemKind.MODEL_NOT_READY,
+                ProblemSeverity.CRITICAL,
+                Map.of("model", model),
+                null,
+                null,
+                "Model '" + model + "' is not ready.",
+                "Upstream " + ProblemText.names(List.copyOf(names))
+                        + " is reachable, but has the model not ready on enough servers.",
+                "Load the model on a server of its upstream, or correct its route.",
+                "isthmus models",
+                ProblemText.page("models", "search", model));
+    }
+}

@@ -1,0 +1,124 @@
+package dev.isthmus.gateway.problems;
+
+import dev.isthmus.gateway.admin.AdminQuery;
+import dev.isthmus.gateway.admin.AdminResponse;
+import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.problems.GatewayProblem.ProblemKey;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What is wrong now, and since when, and what has happened: derived every 5 s, from the calls of the last minute or so.
+ * Thread-safe.
+ */
+public final class ProblemReport {
+    private static final Logger LOG = LoggerFactory.getLogger(ProblemReport.class);
+    private static final int SECONDS = 5;
+    /** Two readings are kept, 30 s apart; the earlier one is what the present one is compared with. */
+    private static final int READINGS = 2;
+
+    private static final int KEPT_EVERY = 30 / SECONDS;
+    /** How many problems a document has; of thousands the worst are enough. */
+    static final int MOST = 100;
+
+    private final MeterRegistry registry;
+    private final Supplier<GatewaySnapshot> gateway;
+    private final InstantSource clock;
+    private final Deque<MeterReading> readings = new ArrayDeque<>(READINGS);
+    private final GatewayEvents events = new GatewayEvents();
+    private Map<ProblemKey, Instant> since = Map.of();
+    private long searches;
+    private volatile Found found = new Found(Instant.EPOCH, List.of(), 0, List.of());
+
+    /**
+     * The problems at one moment.
+     *
+     * @param problems the worst, the worst first
+     * @param all how many there are
+     * @param events what happened before, the oldest first
+     */
+    private record Found(Instant time, List<GatewayProblem> problems, int all, List<GatewayEvent> events) {}
+
+    /** Starts without problems. */
+    public ProblemReport(MeterRegistry registry, Supplier<GatewaySnapshot> gateway, InstantSource clock) {
+        this.registry = registry;
+        this.gateway = gateway;
+        this.clock = clock;
+    }
+
+    /** Begins to search, until the scheduler is shut down. */
+    public void start(ScheduledExecutorService scheduler) {
+        scheduler.scheduleWithFixedDelay(this::searchSafely, 0, SECONDS, TimeUnit.SECONDS);
+    }
+
+    public void addTo(AdminRoutes routes) {
+        routes.route("GET", "/problems", request -> {
+            AdminQuery.of(request);
+            return AdminResponse.json(200, document());
+        });
+    }
+
+    private void searchSafely() {
+        try {
+            search();
+        } catch (RuntimeException fault) {
+            // Must not stop the next search.
+            LOG.atError().setCause(fault).log("internal error: problems cannot be derived; please report it");
+        }
+    }
+
+    /** Derives the problems anew. */
+    synchronized void search() {
+        MeterReading now = MeterReading.of(registry);
+        if (searches++ % KEPT_EVERY == 0) {
+            if (readings.size() == READINGS) {
+                readings.removeFirst();
+            }
+            readings.addLast(now);
+        }
+        Instant time = clock.instant();
+        GatewaySnapshot snapshot = gateway.get();
+        events.observe(snapshot, time);
+        List<GatewayProblem> problems = new ProblemSearch(snapshot, readings.getFirst(), now, time).problems();
+        Map<ProblemKey, Instant> first = new HashMap<>();
+        for (GatewayProblem problem : problems) {
+            Instant own = problem.since();
+            first.put(problem.key(), own == null ? since.getOrDefault(problem.key(), time) : own);
+        }
+        since = first;
+        found = new Found(
+                time,
+                problems.stream()
+                        .limit(MOST)
+                        .map(problem -> problem.since(Objects.requireNonNull(first.get(problem.key()))))
+                        .toList(),
+                problems.size(),
+                events.last());
+    }
+
+    /** The problems, the worst first; an empty list if nothing is wrong. */
+    Map<String, Object> document() {
+        Found last = found;
+        Map<String, Object> document = new LinkedHashMap<>();
+        document.put("time", last.time().toString());
+        document.put("all", last.all());
+        document.put("events", last.events().stream().map(GatewayEvent::document).toList());
+        document.put(
+                "problems",
+                last.problems().stream().map(GatewayProblem::document).toList());
+        return document;
+    }
+}

@@ -1,0 +1,155 @@
+package dev.isthmus.gateway.problems;
+
+import dev.isthmus.gateway.problems.MeterReading.CertificateKey;
+import dev.isthmus.gateway.ramp.RampReport;
+import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.reload.ReloadResult;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** What is wrong whether there are calls or not: the gateway, ramps, certificates, the shared store, drift. */
+final class StateProblems {
+    /** How long before its end a certificate is a problem; the alert IsthmusCertificateExpires has the same. */
+    private static final Duration SOON = Duration.ofDays(14);
+
+    private static final int LINES = 3;
+
+    private final ProblemSearch search;
+
+    StateProblems(ProblemSearch search) {
+        this.search = search;
+    }
+
+    void addTo(List<GatewayProblem> found) {
+        GatewaySnapshot gateway = search.gateway();
+        if (gateway.obstacle() != null) {
+            found.add(notReady(gateway.obstacle()));
+        }
+        for (RampReport ramp : gateway.ramps()) {
+            if (ramp.state() == RampState.ROLLED_BACK) {
+                found.add(rolledBack(ramp));
+            }
+        }
+        search.now().certificates().forEach((certificate, until) -> {
+            if (until.isBefore(search.time().plus(SOON))) {
+                found.add(certificate(certificate, until));
+            }
+        });
+        if (!search.now().lostStores().isEmpty()) {
+            found.add(sharedStateLost());
+        }
+        LastReload reload = gateway.lastReload();
+        if (reload != null && reload.result() instanceof ReloadResult.Rejected rejected) {
+            found.add(rejected(reload.time(), rejected));
+        }
+        gateway.drift().forEach((model, differences) -> found.add(drift(model, differences)));
+    }
+
+    private static GatewayProblem notReady(String obstacle) {
+        return new GatewayProblem(
+                ProblemKind.GATEWAY_NOT_READY,
+                ProblemSeverity.CRITICAL,
+                Map.of(),
+                null,
+                null,
+                "The gateway is not ready: " + obstacle + ".",
+                "Load balancers are told to send no new calls to it.",
+                "Wait until it is ready. If it stays so, read the log of the gateway.",
+                "isthmus health",
+                ProblemText.page("configuration"));
+    }
+
+    private static GatewayProblem rolledBack(RampReport ramp) {
+        Map<String, String> subject = new LinkedHashMap<>();
+        subject.put("model", ramp.model());
+        subject.put("target", ramp.arm());
+        return new GatewayProblem(
+                ProblemKind.RAMP_ROLLED_BACK,
+                ProblemSeverity.WARNING,
+                subject,
+                ramp.changed(),
+                null,
+                "The ramp of model '" + ramp.model() + "' was rolled back: target '" + ramp.arm() + "' gets no calls.",
+                "Reason: " + ramp.reason() + ".",
+                "Repair target '" + ramp.arm() + "', then restart the ramp on the page Canary.",
+                "isthmus ramps --model " + ProblemText.argument(ramp.model()) + " --do restart",
+                ProblemText.page("canary", "search", ramp.model()));
+    }
+
+    private GatewayProblem certificate(CertificateKey certificate, Instant until) {
+        boolean expired = until.isBefore(search.time());
+        Map<String, String> subject = new LinkedHashMap<>();
+        subject.put("file", certificate.file());
+        subject.put("certificate", certificate.subject());
+        return new GatewayProblem(
+                ProblemKind.CERTIFICATE,
+                expired ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
+                subject,
+                expired ? until : until.minus(SOON),
+                null,
+                "Certificate '" + certificate.subject() + "' in " + certificate.file()
+                        + (expired ? " has expired." : " expires " + in(until) + "."),
+                (expired ? "It was valid until " : "It is valid until ") + until.truncatedTo(ChronoUnit.SECONDS)
+                        + ". Clients and servers refuse connections with an expired certificate.",
+                "Replace the file. The gateway reads it again by itself, without a restart.",
+                "openssl x509 -noout -subject -dates -in " + ProblemText.argument(certificate.file()),
+                ProblemText.page("configuration"));
+    }
+
+    private String in(Instant until) {
+        long hours = Duration.between(search.time(), until).toHours();
+        return "in " + (hours >= 48 ? ProblemText.plural(hours / 24, "day") : ProblemText.plural(hours, "hour"));
+    }
+
+    private static GatewayProblem sharedStateLost() {
+        return new GatewayProblem(
+                ProblemKind.SHARED_STATE_LOST,
+                ProblemSeverity.WARNING,
+                Map.of(),
+                null,
+                null,
+                "The Redis server for shared limits and ramps does not answer.",
+                "Until it does, this gateway counts limits as shared.on_failure says, and follows no change of ramps by"
+                        + " other gateways.",
+                "Restore the Redis server. The gateway connects again by itself.",
+                "",
+                ProblemText.page("configuration"));
+    }
+
+    private static GatewayProblem rejected(Instant time, ReloadResult.Rejected rejected) {
+        String lines = rejected.problems().stream().limit(LINES).collect(Collectors.joining("; "));
+        int more = rejected.problems().size() - LINES;
+        return new GatewayProblem(
+                ProblemKind.RELOAD_REJECTED,
+                ProblemSeverity.WARNING,
+                Map.of(),
+                time,
+                null,
+                "The last change of the configuration was rejected; the one before stays in effect.",
+                lines + (more > 0 ? "; " + more + " more" : "") + ".",
+                "Correct the file. It is read again when it changes.",
+                "isthmus validate FILE",
+                ProblemText.page("configuration"));
+    }
+
+    private static GatewayProblem drift(String model, int differences) {
+        return new GatewayProblem(
+                ProblemKind.DRIFT,
+                ProblemSeverity.WARNING,
+                Map.of("model", model),
+                null,
+                null,
+                "The servers of model '" + model + "' describe it differently ("
+                        + ProblemText.plural(differences, "difference") + ").",
+                "Not all of them have the same model, so that a request may succeed on one and fail on another.",
+                "Load the same model on all servers. The page Models shows the differences.",
+                "",
+                ProblemText.page("models", "search", model));
+    }
+}

@@ -1,0 +1,352 @@
+package dev.isthmus.gateway.problems;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.ramp.RampReport;
+import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.upstream.FakeUpstream;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionTimer;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class ProblemSearchTest {
+    private static final Instant NOW = Instant.parse("2026-01-10T12:00:00Z");
+    private static final String MODEL = "score";
+
+    private final ProcessMetrics metrics = new ProcessMetrics("test", "test");
+    private final MeterRegistry registry = metrics.registry();
+    private final MeterReading before = MeterReading.of(registry);
+    private final List<ReplicaStatus> servers = new ArrayList<>();
+    private final Map<String, Boolean> models = new LinkedHashMap<>();
+    private final Map<String, Integer> drift = new LinkedHashMap<>();
+    private final List<RampReport> ramps = new ArrayList<>();
+    private ModelConfig model = ModelConfig.of("u");
+    private @Nullable LastReload reload;
+    private @Nullable String obstacle;
+
+    @AfterEach
+    void close() {
+        metrics.close();
+    }
+
+    private void server(String upstream, String label, String reason, boolean ejected) {
+        servers.add(new ReplicaStatus(
+                upstream, label, new FakeUpstream(), true, reason.isEmpty(), reason, Map.of(), ejected));
+    }
+
+    private void ready(String label) {
+        server("u", label, "", false);
+    }
+
+    private void calls(String code, int count) {
+        Timer timer = Timer.builder("isthmus.requests")
+                .tags("protocol", "rest", "operation", "infer", "model", MODEL, "code", code)
+                .register(registry);
+        for (int i = 0; i < count; i++) {
+            timer.record(Duration.ofMillis(2));
+        }
+    }
+
+    private void attempts(String server, String outcome, long count) {
+        LongAdder attempts = new LongAdder();
+        attempts.add(count);
+        FunctionTimer.builder(
+                        "isthmus.endpoint.requests", attempts, LongAdder::sum, all -> all.sum(), TimeUnit.MILLISECONDS)
+                .tags("upstream", "u", "endpoint", server, "outcome", outcome)
+                .register(registry);
+    }
+
+    private void count(String meter, double count, String... tags) {
+        Counter.builder(meter).tags(tags).register(registry).increment(count);
+    }
+
+    private void gauge(String meter, double value, String... tags) {
+        Gauge.builder(meter, () -> value).tags(tags).register(registry);
+    }
+
+    private List<GatewayProblem> problems() {
+        GatewayConfig config = TestConfigs.with(
+                GatewayConfig.embedded(), Map.of("models", Map.of(MODEL, model), "defaultUpstream", "u"));
+        GatewaySnapshot snapshot = new GatewaySnapshot(config, obstacle, servers, models, drift, ramps, reload);
+        return new ProblemSearch(snapshot, before, MeterReading.of(registry), NOW).problems();
+    }
+
+    private GatewayProblem only(ProblemKind kind) {
+        List<GatewayProblem> found = problems();
+        assertThat(found).extracting(GatewayProblem::kind).containsExactly(kind);
+        return found.getFirst();
+    }
+
+    @Test
+    void gatewayThatServes_hasNoProblem() {
+        ready("a:1");
+        models.put(MODEL, true);
+        calls("OK", 1000);
+        calls("INVALID_ARGUMENT", 1000);
+        attempts("a:1", "answered", 2000);
+        gauge("isthmus.shared.up", 1);
+        gauge("isthmus.upstream.breaker.state", 0, "upstream", "u");
+        assertThat(problems()).isEmpty();
+    }
+
+    @Test
+    void gatewayThatIsNotReady_saysWhy() {
+        obstacle = "it is being shut down";
+        assertThat(only(ProblemKind.GATEWAY_NOT_READY).text())
+                .isEqualTo("The gateway is not ready: it is being shut down.");
+    }
+
+    @Test
+    void upstreamWithoutAReadyServer_namesServersReasonsAndModels() {
+        server("u", "a:1", "upstream 'u' did not respond within 1 s", false);
+        server("u", "b:1", "", true);
+        models.put(MODEL, false);
+        GatewayProblem problem = only(ProblemKind.UPSTREAM_DOWN);
+        assertThat(problem.severity()).isEqualTo(ProblemSeverity.CRITICAL);
+        assertThat(problem.text()).isEqualTo("None of the 2 servers of upstream 'u' is ready.");
+        assertThat(problem.cause())
+                .isEqualTo(
+                        "a:1: upstream 'u' did not respond within 1 s; b:1: is left out for a while (ejected) because"
+                                + " calls to it failed. Models that only it serves: 'score'.");
+    }
+
+    @Test
+    void onlyServerThatIsNotReady_isNamed() {
+        server("u", "a:1", "upstream 'u' is not reachable", false);
+        GatewayProblem problem = only(ProblemKind.UPSTREAM_DOWN);
+        assertThat(problem.subject()).containsEntry("server", "a:1");
+        assertThat(problem.text()).contains("Server a:1, the only one of upstream 'u'");
+    }
+
+    @Test
+    void serverThatIsNotReadyBesideOthers_isAWarning() {
+        server("u", "a:1", "upstream 'u' is not reachable", false);
+        ready("b:1");
+        GatewayProblem problem = only(ProblemKind.SERVER_NOT_READY);
+        assertThat(problem.severity()).isEqualTo(ProblemSeverity.WARNING);
+        assertThat(problem.cause()).isEqualTo("Upstream 'u' is not reachable. Its calls go to 1 other server.");
+        assertThat(problem.page()).isEqualTo("servers?search=u+a%3A1");
+    }
+
+    @Test
+    void ejectedServerBesideOthers_isAProblem() {
+        server("u", "a:1", "", true);
+        ready("b:1");
+        assertThat(only(ProblemKind.SERVER_NOT_READY).text()).endsWith("is ejected.");
+    }
+
+    @Test
+    void modelWithErrorsOfOneReplica_namesTheServer() {
+        ready("a:1");
+        ready("b:1");
+        calls("OK", 60);
+        calls("INTERNAL", 40);
+        attempts("a:1", "error", 40);
+        attempts("b:1", "answered", 60);
+        List<GatewayProblem> found = problems();
+        assertThat(found)
+                .extracting(GatewayProblem::kind)
+                .containsExactly(ProblemKind.MODEL_FAILING, ProblemKind.SERVER_FAILING);
+        assertThat(found.getFirst().share()).isEqualTo(0.4);
+        assertThat(found.getFirst().cause())
+                .isEqualTo("Server a:1 of upstream 'u' answers with 5xx: 100 % of 40 attempts; 1 of 2 servers."
+                        + " Most frequent error: INTERNAL (500).");
+        assertThat(found.getLast().text()).isEqualTo("Server a:1 of upstream 'u' fails 100 % of its attempts.");
+        assertThat(found.getLast().cause()).isEqualTo("It answers with 5xx. The other server fails 0 %.");
+    }
+
+    @Test
+    void serverWithoutValidResponses_isAProblem() {
+        ready("a:1");
+        attempts("a:1", "failed", 5);
+        attempts("a:1", "cancelled", 500);
+        attempts("a:1", "answered", 95);
+        GatewayProblem problem = only(ProblemKind.SERVER_FAILING);
+        assertThat(problem.severity()).isEqualTo(ProblemSeverity.WARNING);
+        assertThat(problem.share()).isEqualTo(0.05);
+        assertThat(problem.cause()).startsWith("It gives no valid response");
+    }
+
+    @Test
+    void singleFailures_areNoProblem() {
+        ready("a:1");
+        calls("OK", 10);
+        calls("INTERNAL", 1);
+        attempts("a:1", "error", 1);
+        attempts("a:1", "answered", 10);
+        assertThat(problems()).isEmpty();
+    }
+
+    @Test
+    void failuresBeforeTheEarlierReading_areNoProblem() {
+        ready("a:1");
+        calls("INTERNAL", 100);
+        attempts("a:1", "error", 100);
+        MeterReading after = MeterReading.of(registry);
+        GatewaySnapshot snapshot =
+                new GatewaySnapshot(GatewayConfig.embedded(), null, servers, models, drift, ramps, null);
+        assertThat(new ProblemSearch(snapshot, after, MeterReading.of(registry), NOW).problems())
+                .isEmpty();
+    }
+
+    @Test
+    void modelThatIsNotReadyOnReadyServers_isAProblem() {
+        ready("a:1");
+        models.put(MODEL, false);
+        assertThat(only(ProblemKind.MODEL_NOT_READY).subject()).containsEntry("model", MODEL);
+    }
+
+    @Test
+    void rampThatWasRolledBack_hasReasonTimeAndCommand() {
+        Instant changed = NOW.minusSeconds(90);
+        ramps.add(new RampReport(
+                "it's",
+                "next",
+                RampState.ROLLED_BACK,
+                0,
+                0,
+                List.of(0.1),
+                0,
+                Duration.ofMinutes(1),
+                0,
+                0,
+                0,
+                JsonNodeFactory.instance.objectNode(),
+                "9 % of its calls failed, the limit is 5 %",
+                changed));
+        GatewayProblem problem = only(ProblemKind.RAMP_ROLLED_BACK);
+        assertThat(problem.since()).isEqualTo(changed);
+        assertThat(problem.cause()).isEqualTo("Reason: 9 % of its calls failed, the limit is 5 %.");
+        assertThat(problem.command()).isEqualTo("isthmus ramps --model 'it'\\''s' --do restart");
+    }
+
+    @Test
+    void callerOverItsRate_isNamedWithItsLimit() {
+        model = TestConfigs.with(
+                model,
+                Map.of(
+                        "rates",
+                        List.of(TestConfigs.with(
+                                ModelConfig.Rate.DEFAULT, Map.of("principal", true, "requestsPerSecond", 5)))));
+        calls("OK", 50);
+        calls("RESOURCE_EXHAUSTED", 150);
+        count("isthmus.rate.limited", 150, "model", MODEL, "limit", "requests", "header", "principal");
+        count("isthmus.principal.requests", 150, "principal", "batch", "result", "error");
+        count("isthmus.principal.requests.limited", 150, "principal", "batch");
+        count("isthmus.principal.requests", 900, "principal", "other", "result", "error");
+        count("isthmus.principal.requests.limited", 0, "principal", "other");
+        count("isthmus.principal.requests", 10, "principal", "batch", "result", "ok");
+        count("isthmus.principal.requests", 40, "principal", "web", "result", "ok");
+        GatewayProblem problem = only(ProblemKind.LIMIT_REACHED);
+        assertThat(problem.subject()).containsEntry("caller", "batch");
+        assertThat(problem.share()).isEqualTo(0.75);
+        assertThat(problem.text()).isEqualTo("Caller 'batch' is over the rate limit of model 'score'.");
+        assertThat(problem.cause())
+                .isEqualTo(
+                        "The limit is 5 requests per second for each caller. It refused 150 calls in the last minute."
+                                + " Refused calls of callers: 'batch' (150 of 160 calls).");
+    }
+
+    @Test
+    void limitsOfGatewayAndUpstream_areCritical() {
+        count("isthmus.requests.shed", 3);
+        count("isthmus.memory.refused", 3);
+        count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "bulkhead");
+        assertThat(problems())
+                .hasSize(3)
+                .allMatch(problem -> problem.severity() == ProblemSeverity.CRITICAL)
+                .extracting(problem -> problem.subject().get("limit"))
+                .containsExactlyInAnyOrder("limits.max_requests", "limits.max_buffered", "max_requests");
+    }
+
+    @Test
+    void concurrentCallsOfACaller_areAProblem() {
+        count("isthmus.principal.requests.shed", 2);
+        count("isthmus.principal.requests", 2, "principal", "batch", "result", "error");
+        count("isthmus.principal.requests.limited", 2, "principal", "batch");
+        assertThat(only(ProblemKind.LIMIT_REACHED).subject()).containsEntry("caller", "batch");
+    }
+
+    @Test
+    void openBreaker_isCritical() {
+        gauge("isthmus.upstream.breaker.state", 2, "upstream", "u");
+        assertThat(only(ProblemKind.BREAKER_OPEN).severity()).isEqualTo(ProblemSeverity.CRITICAL);
+    }
+
+    @Test
+    void certificates_areProblemsFromTwoWeeksBeforeTheirEnd() {
+        certificate("old.pem", NOW.minusSeconds(60));
+        certificate("soon.pem", NOW.plus(Duration.ofDays(13)));
+        certificate("late.pem", NOW.plus(Duration.ofDays(15)));
+        List<GatewayProblem> found = problems();
+        assertThat(found).extracting(GatewayProblem::kind).containsOnly(ProblemKind.CERTIFICATE);
+        assertThat(found)
+                .extracting(GatewayProblem::text)
+                .containsExactly(
+                        "Certificate 'CN=x' in old.pem has expired.",
+                        "Certificate 'CN=x' in soon.pem expires in 13 days.");
+        assertThat(found.getFirst().since()).isEqualTo(NOW.minusSeconds(60));
+    }
+
+    private void certificate(String file, Instant until) {
+        gauge("isthmus.tls.certificate.expiry", until.getEpochSecond(), "file", file, "subject", "CN=x");
+    }
+
+    @Test
+    void sharedStoreThatDoesNotAnswer_isAProblem() {
+        gauge("isthmus.shared.up", 0);
+        assertThat(only(ProblemKind.SHARED_STATE_LOST).nextStep()).contains("Redis");
+    }
+
+    @Test
+    void rejectedReload_hasItsLines() {
+        reload = new LastReload(NOW, new ReloadResult.Rejected(true, List.of("line 1: no", "line 2: no")));
+        assertThat(only(ProblemKind.RELOAD_REJECTED).cause()).isEqualTo("line 1: no; line 2: no.");
+        reload = new LastReload(NOW, new ReloadResult.Applied(2, List.of(), List.of()));
+        assertThat(problems()).isEmpty();
+    }
+
+    @Test
+    void drift_isAProblem() {
+        drift.put(MODEL, 2);
+        assertThat(only(ProblemKind.DRIFT).text()).contains("'score'").contains("2 differences");
+    }
+
+    @Test
+    void problems_areSortedWorstFirst() {
+        drift.put(MODEL, 2);
+        ready("a:1");
+        calls("OK", 90);
+        calls("UNAVAILABLE", 10);
+        gauge("isthmus.shared.up", 0);
+        certificate("old.pem", NOW.minusSeconds(60));
+        assertThat(problems())
+                .extracting(GatewayProblem::kind)
+                .containsExactly(
+                        ProblemKind.MODEL_FAILING,
+                        ProblemKind.CERTIFICATE,
+                        ProblemKind.SHARED_STATE_LOST,
+                        ProblemKind.DRIFT);
+    }
+}

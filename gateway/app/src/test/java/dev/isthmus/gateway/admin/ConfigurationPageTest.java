@@ -52,7 +52,8 @@ class ConfigurationPageTest {
         Path token = Files.writeString(folder.resolve("token"), TOKEN + "\n");
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
         Files.writeString(file(), CONFIG);
-        gateway = Gateway.start(new ConfigFile(file(), config -> config));
+        gateway =
+                Gateway.start(new ConfigFile(List.of(file()), config -> config)).awaitLocalModels();
     }
 
     @AfterEach

@@ -13,7 +13,7 @@ function changes(list, none) {
 
 function problems(list) {
   return h('ul', { class: 'problems' }, list.map((each) =>
-    h('li', null, each.line > 0 ? h('b', null, `line ${each.line}, column ${each.column}: `) : null, each.message)));
+    h('li', null, each.line > 0 ? h('b', null, `${each.file} line ${each.line}, column ${each.column}: `) : null, each.message)));
 }
 
 function applied(reload) {

@@ -73,7 +73,10 @@ class DocumentationTest {
             "docs/guides/operating.md: needs Kubernetes",
             "docs/guides/operating.md: needs a token file",
             "docs/guides/operating.md: needs a token file",
-            "docs/guides/tls.md: needs Kubernetes");
+            "docs/guides/tls.md: needs Kubernetes",
+            "docs/reference/command-line.md: no configuration",
+            "docs/reference/command-line.md: no configuration",
+            "docs/reference/command-line.md: no configuration");
 
     /** Has the folder {@code tls} of the pages' configurations. */
     @TempDir

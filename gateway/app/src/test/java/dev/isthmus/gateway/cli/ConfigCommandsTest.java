@@ -336,10 +336,12 @@ class ConfigCommandsTest {
                                 + " {name: canary, upstream: m, version: 9, weight: 1}] -> [{name: stable, upstream: t,"
                                 + " model: resnet50, weight: 2}, {name: canary, upstream: m, version: 9, weight: 1}]",
                         "default_upstream: m -> t",
-                        "a reload restarts: upstream 'm': connections, health, ejections and the circuit breaker of its"
-                                + " servers begin anew",
-                        "a reload restarts: upstream 't': connections, health, ejections and the circuit breaker of its"
-                                + " servers begin anew",
+                        "on reload: listener 127.0.0.1:8080: accepts no more connections; open ones go on",
+                        "on reload: listener 127.0.0.1:9: binds port 9",
+                        "on reload: upstream 'm': its connections close after its last call; health, ejections and the"
+                                + " circuit breaker of its servers begin anew",
+                        "on reload: upstream 't': its connections close after its last call; health, ejections and the"
+                                + " circuit breaker of its servers begin anew",
                         "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, allowed_hosts: []}");
     }
 

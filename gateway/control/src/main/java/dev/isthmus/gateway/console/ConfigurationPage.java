@@ -121,7 +121,7 @@ public final class ConfigurationPage {
                 Map.of(
                         "problems", List.of(),
                         "changes", withoutSecrets(diff.changes()),
-                        "restarts", withoutSecrets(diff.restarts()),
+                        "effects", withoutSecrets(diff.effects()),
                         "after_restart", withoutSecrets(diff.needRestart())));
     }
 

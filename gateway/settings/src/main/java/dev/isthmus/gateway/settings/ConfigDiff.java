@@ -15,16 +15,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param changes applied by a reload: {@code upstream 't': timeout: 60s -> 10s}
  * @param needRestart applied only by a restart, in the same form
- * @param restarts what a reload begins anew, such as ramps and connections
+ * @param effects what a reload does beside that: "listener 0.0.0.0:8080: binds port 8080"
  */
-public record ConfigDiff(List<String> changes, List<String> needRestart, List<String> restarts) {
+public record ConfigDiff(List<String> changes, List<String> needRestart, List<String> effects) {
     private static final Set<String> AT_START = Set.of("admin", "ramps", "shared");
     private static final Set<String> BY_NAME = Set.of("upstreams", "models");
 
     public ConfigDiff {
         changes = List.copyOf(changes);
         needRestart = List.copyOf(needRestart);
-        restarts = List.copyOf(restarts);
+        effects = List.copyOf(effects);
     }
 
     /** The changes from {@code before} to {@code after}. */
@@ -45,7 +45,7 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
         return new ConfigDiff(
                 changes,
                 needRestart,
-                ConfigRestarts.of(before, after).stream()
+                ReloadEffects.of(before, after).stream()
                         .map(before.references()::masked)
                         .map(after.references()::masked)
                         .toList());

@@ -4,24 +4,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigDiff;
+import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.WatchedFiles;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What a comparison of two configurations says of a reload is what a reload does. */
 @Timeout(120)
@@ -85,7 +89,8 @@ class ReloadEffectsFlowTest {
                 Http1Client client = connect(port)) {
             expectLive(client);
             assertThat(gateway.reload(after)).isInstanceOf(ReloadResult.Applied.class);
-            assertThat(gateway.addresses()).containsExactly(new InetSocketAddress("127.0.0.1", port));
+            assertThat(gateway.addresses()).hasSize(1);
+            assertThat(gateway.addresses().getFirst().getPort()).isEqualTo(port);
             expectLive(client);
             try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
                     Http1Client fresh = new Http1Client(socket)) {
@@ -155,6 +160,29 @@ class ReloadEffectsFlowTest {
                                             "admin: the change takes effect after a restart",
                                             "ramps: the change takes effect after a restart"));
             assertThat(gateway.adminAddress()).isEmpty();
+        }
+    }
+
+    @Test
+    void valueOfAFile_isReadAgain_andNotShown(@TempDir Path folder) throws Exception {
+        Path value = Files.writeString(folder.resolve("most"), "1234\n");
+        Path file = Files.writeString(
+                folder.resolve("isthmus.yaml"),
+                LOCAL + "listeners: [{port: 0}]\nlimits: {max_requests: '${file:most}'}\n");
+        ConfigFile source = new ConfigFile(List.of(file), config -> config);
+        try (Gateway gateway = Gateway.start(source)) {
+            assertThat(gateway.config().limits().maxRequests()).isEqualTo(1234);
+            Files.writeString(value, "5678\n");
+            assertThat(source.check()).isEqualTo(WatchedFiles.FileChange.UNSETTLED);
+            assertThat(gateway.reload())
+                    .isInstanceOfSatisfying(
+                            ReloadResult.Applied.class,
+                            applied -> assertThat(applied.changes())
+                                    .containsExactly("limits: max_requests: ${file:most}: another value"));
+            assertThat(gateway.config().limits().maxRequests()).isEqualTo(5678);
+            assertThat(ConfigDocument.of(gateway.config()).toString())
+                    .contains("max_requests=${file:most}")
+                    .doesNotContain("5678");
         }
     }
 }

@@ -11,21 +11,24 @@ public final class ConfigException extends Exception {
 
     /** Problems that are in no file of the configuration. */
     public ConfigException(List<String> problems) {
-        this(problems.stream().map(each -> new ConfigProblem("", 0, 0, each)).toList(), true);
+        this(
+                String.join("\n", problems),
+                problems.stream().map(each -> new ConfigProblem("", 0, 0, each)).toList());
     }
 
     ConfigException(ConfigProblem problem) {
-        this(List.of(problem), true);
+        this(problem.toString(), List.of(problem));
     }
 
-    private ConfigException(List<ConfigProblem> problems, boolean located) {
-        super(problems.stream().map(ConfigProblem::toString).collect(Collectors.joining("\n")));
-        this.located = List.copyOf(problems);
+    private ConfigException(String message, List<ConfigProblem> located) {
+        super(message);
+        this.located = List.copyOf(located);
     }
 
     /** Problems with their places. */
     static ConfigException of(List<ConfigProblem> problems) {
-        return new ConfigException(problems, true);
+        String lines = problems.stream().map(ConfigProblem::toString).collect(Collectors.joining("\n"));
+        return new ConfigException(lines, problems);
     }
 
     /** A line for each. */

@@ -111,16 +111,16 @@ public final class ConfigLoader {
 
     /** The files of these paths: a file itself, and those of a folder, of which there may be none now. Blocks. */
     public static List<Path> files(List<Path> paths) {
-        List<Path> all = new ArrayList<>();
-        for (Path path : paths) {
-            try {
-                all.addAll(files(path));
-            } catch (ConfigException e) {
-                // Reported when they are loaded.
-                continue;
-            }
+        return paths.stream().flatMap(ConfigLoader::filesNow).toList();
+    }
+
+    private static Stream<Path> filesNow(Path path) {
+        try {
+            return files(path).stream();
+        } catch (ConfigException e) {
+            // Reported when they are loaded.
+            return Stream.empty();
         }
-        return all;
     }
 
     /**
@@ -205,7 +205,7 @@ public final class ConfigLoader {
 
     private static Node compose(String name, String text) throws ConfigException {
         LoaderOptions options = new LoaderOptions();
-        Node root = null;
+        Node root;
         try {
             root = new Composer(new ParserImpl(new NamedReader(name, text), options), new Resolver(), options)
                     .getSingleNode();

@@ -26,12 +26,8 @@ final class ConfigMerge {
     static Node of(List<Node> documents, YamlReader yaml) {
         ConfigMerge merge = new ConfigMerge(yaml);
         return documents.stream()
-                .reduce((one, other) -> merge.merged(one, other, ""))
+                .reduce((one, other) -> merge.merged(one, other, "", 0))
                 .orElseThrow();
-    }
-
-    private Node merged(Node one, Node other, String what) {
-        return merged(one, other, what, 0);
     }
 
     private Node merged(Node one, Node other, String what, int depth) {

@@ -45,7 +45,7 @@ final class ReferenceResolver {
     private final Function<String, @Nullable String> environment;
     private final Collection<Path> files;
     private final Map<Path, String> contents = new HashMap<>();
-    private final Map<Node, ScalarNode> replaced = new IdentityHashMap<>();
+    private final IdentityHashMap<Node, ScalarNode> replaced = new IdentityHashMap<>();
     private int total;
 
     /** Why a reference has no value. */

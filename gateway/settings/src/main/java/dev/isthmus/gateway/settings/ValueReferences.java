@@ -81,7 +81,7 @@ public final class ValueReferences {
             Object value = member(parent, path.getLast());
             // Another one, if the command line or discovery has replaced it.
             if (reference.value().equals(value)) {
-                put(parent, path.getLast(), shown.apply(value, reference.text()));
+                put(parent, path.getLast(), shown.apply(reference.value(), reference.text()));
             }
         });
     }

@@ -28,7 +28,7 @@ final class YamlReader {
     private final Map<String, ConfigText> files = new LinkedHashMap<>();
     private final List<ConfigProblem> problems = new ArrayList<>();
     private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
-    private final Map<Node, String> references = new IdentityHashMap<>();
+    private final IdentityHashMap<Node, String> references = new IdentityHashMap<>();
     private final HiddenValues hidden = new HiddenValues();
 
     YamlReader(List<ConfigText> files) {

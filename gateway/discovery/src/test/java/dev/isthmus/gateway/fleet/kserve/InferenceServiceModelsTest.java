@@ -78,7 +78,7 @@ class InferenceServiceModelsTest {
         String discover = "discover: {kserve: [{namespace: ml, upstream: {timeout: '${NO_VARIABLE:-1234s}'}}]}";
         GatewayConfig config = models(discover, service("iris", V2, READY)).config();
         assertThat(upstream(config, "ml/iris-predictor").timeout()).isEqualTo(Duration.ofSeconds(1234));
-        assertThat(ConfigDocument.of(config).get("upstreams").toString())
+        assertThat(requireNonNull(ConfigDocument.of(config).get("upstreams")).toString())
                 .contains("timeout=${NO_VARIABLE:-1234s}")
                 .doesNotContain("20m34s");
     }

@@ -11,7 +11,7 @@ final class FixedSettings {
 
     /** A configuration with the settings that are in effect. */
     static GatewayConfig kept(GatewayConfig config, GatewayConfig inEffect) {
-        return config.withFixed(inEffect.admin(), inEffect.ramps(), inEffect.shared());
+        return config.withFixed(inEffect);
     }
 
     /** Which of them a configuration would change, for operators. A new list, which the caller may change. */

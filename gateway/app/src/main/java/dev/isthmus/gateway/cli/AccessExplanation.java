@@ -60,7 +60,7 @@ final class AccessExplanation {
             AccessDecision decision = policy.onModel(principal, listener, permission, model);
             lines.add("may " + permission.label() + ": " + reason(decision, permission));
         }
-        return lines;
+        return lines.stream().map(config.references()::masked).toList();
     }
 
     private String reason(AccessDecision decision, Permission permission) {

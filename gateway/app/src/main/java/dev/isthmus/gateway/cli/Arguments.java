@@ -61,8 +61,10 @@ final class Arguments {
         long required = command.operands().stream()
                 .filter(each -> !each.startsWith("["))
                 .count();
-        if (!arguments.help()
-                && (operands < required || operands > command.operands().size())) {
+        int most = command.operands().stream().anyMatch(each -> each.endsWith("..."))
+                ? Integer.MAX_VALUE
+                : command.operands().size();
+        if (!arguments.help() && (operands < required || operands > most)) {
             String expected = command.operands().isEmpty() ? "no operand" : String.join(" ", command.operands());
             throw new UsageException(
                     expected + " is expected, got " + (operands == 0 ? "none" : String.join(" ", line.getArgList())));
@@ -94,6 +96,15 @@ final class Arguments {
         return line.getArgList().get(index);
     }
 
+    /** All operands, as files. */
+    List<Path> files() throws UsageException {
+        List<Path> files = new ArrayList<>();
+        for (String text : line.getArgList()) {
+            files.add(path(text));
+        }
+        return files;
+    }
+
     /** The operand at this index, as a file. */
     Path file(int index) throws UsageException {
         return path(operand(index));
@@ -120,6 +131,15 @@ final class Arguments {
     Path file(Option option) throws UsageException {
         String text = text(option);
         return text == null ? null : path(text);
+    }
+
+    /** The option's values, as files; empty if it is absent. */
+    List<Path> files(Option option) throws UsageException {
+        List<Path> files = new ArrayList<>();
+        for (String text : texts(option)) {
+            files.add(path(text));
+        }
+        return files;
     }
 
     private static Path path(String text) throws UsageException {

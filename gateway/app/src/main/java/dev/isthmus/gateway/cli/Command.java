@@ -13,7 +13,7 @@ interface Command {
     /** The help text; its first line is used in lists. */
     List<String> description();
 
-    /** The names of its operands, in order; those in brackets may be absent. */
+    /** The names of its operands, in order; those in brackets may be absent, one with ... may be given several times. */
     default List<String> operands() {
         return List.of();
     }

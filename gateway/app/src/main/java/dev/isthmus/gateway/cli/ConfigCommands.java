@@ -95,6 +95,7 @@ final class ConfigCommands {
                     "diff",
                     List.of("OLD", "NEW"),
                     "Says what a reload of NEW would change where OLD runs.",
+                    "Lines after 'on reload' say what that does to ports, connections, ramps and other state.",
                     "Exit status: 0 nothing, 1 something, 2 a file is refused.");
         }
 
@@ -102,7 +103,7 @@ final class ConfigCommands {
         int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
             ConfigDiff diff = ConfigDiff.of(ConfigLoader.load(arguments.file(0)), ConfigLoader.load(arguments.file(1)));
             diff.changes().forEach(out::println);
-            diff.restarts().forEach(each -> out.println("a reload restarts: " + each));
+            diff.effects().forEach(each -> out.println("on reload: " + each));
             diff.needRestart().forEach(each -> out.println("only after a restart: " + each));
             return diff.isEmpty() ? 0 : DIFFERENT;
         }

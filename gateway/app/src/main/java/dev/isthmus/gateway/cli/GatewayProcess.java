@@ -23,16 +23,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The gateway as a process.
  *
- * @param file null for the embedded models
+ * @param files files and folders; none for the embedded models
  * @param host overrides the configured ones; null to keep them
  * @param port overrides the configured ones; null to keep them
- * @param watched whether the file is reloaded when it changes
+ * @param watched whether the files are reloaded when they change
  */
 record GatewayProcess(
-        @Nullable Path file,
-        @Nullable String host,
-        @Nullable Integer port,
-        boolean watched) {
+        List<Path> files, @Nullable String host, @Nullable Integer port, boolean watched) {
 
     /** Starts the gateway and leaves it running; returns the exit code. */
     int run(Console console) {
@@ -54,7 +51,7 @@ record GatewayProcess(
 
     /** Starts the gateway and leaves it running. */
     Gateway start(PrintWriter out, WarmUp warmUp) throws Exception {
-        if (file == null) {
+        if (files.isEmpty()) {
             DemoToken token = DemoToken.create();
             GatewayConfig.Admin admin = new GatewayConfig.Admin("127.0.0.1", 0, token.file(), List.of());
             GatewayConfig embedded = overridden(GatewayConfig.embedded().withAdmin(admin));
@@ -68,7 +65,7 @@ record GatewayProcess(
             warm(warmUp, gateway, out);
             return gateway;
         }
-        ConfigFile source = new ConfigFile(file, this::overridden);
+        ConfigFile source = new ConfigFile(files, this::overridden);
         Gateway gateway = Gateway.start(source, warmUp::finished);
         announce(gateway, out);
         warm(warmUp, gateway, out);

@@ -52,7 +52,7 @@ public final class IsthmusCommand {
     /** Runs the command; returns the exit code. */
     static int run(Console console, String... arguments) {
         if (arguments.length == 0) {
-            return new GatewayProcess(null, null, null, false).run(console);
+            return new GatewayProcess(List.of(), null, null, false).run(console);
         }
         String first = arguments[0];
         Command command = Command.named(COMMANDS, first);

@@ -6,13 +6,17 @@ import org.apache.commons.cli.Option;
 /** Runs the gateway until the process is stopped. */
 final class ServeCommand extends NamedCommand {
     private static final Option CONFIG = CommandOptions.valued(
-            "c", "config", "FILE", "The configuration. Without it the embedded models are served.");
+            "c",
+            "config",
+            "FILE",
+            "The configuration: a file, or a folder of *.yaml. May be given several times; together they are one "
+                    + "configuration. Without it the embedded models are served.");
     private static final Option PORT = CommandOptions.valued(
             "p", "port", "N", "Listen on this port instead of the configured ones; 0 for any that is free.");
     private static final Option HOST =
             CommandOptions.valued("host", "HOST", "Listen on this address instead of the configured ones.");
     private static final Option UNWATCHED = CommandOptions.flag(
-            "no-watch", "Do not reload the configuration when its file changes; SIGHUP still does.");
+            "no-watch", "Do not reload the configuration when its files change; SIGHUP still does.");
 
     ServeCommand() {
         super("serve", List.of(), List.of(CONFIG, PORT, HOST, UNWATCHED), "Runs the gateway.");
@@ -25,6 +29,6 @@ final class ServeCommand extends NamedCommand {
 
     static GatewayProcess serving(Arguments arguments) throws UsageException {
         return new GatewayProcess(
-                arguments.file(CONFIG), arguments.text(HOST), arguments.port(PORT), !arguments.has(UNWATCHED));
+                arguments.files(CONFIG), arguments.text(HOST), arguments.port(PORT), !arguments.has(UNWATCHED));
     }
 }

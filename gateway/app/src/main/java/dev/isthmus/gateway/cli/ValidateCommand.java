@@ -6,19 +6,22 @@ import dev.isthmus.gateway.FleetProbe;
 import dev.isthmus.gateway.catalogue.FleetReport;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.ConfigProblem;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
 
-/** Checks a configuration file, and with {@code --probe} the servers that it names. */
+/** Checks a configuration, and with {@code --probe} the servers that it names. */
 final class ValidateCommand implements Command {
     private static final int NOT_GOOD = 1;
 
@@ -26,7 +29,46 @@ final class ValidateCommand implements Command {
             "probe", "Also ask every server whether it is ready, what it is, and how it describes the models.");
     private static final Option TIMEOUT =
             CommandOptions.valued("timeout", "TIME", "With --probe: how long servers may take; default 10s.");
-    private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
+    private static final String[] FORMS = {"text", "json", "sarif", "github", "gitlab"};
+    private static final Option OUTPUT = CommandOptions.output(
+            "Form of the output: sarif for code scanning, github for annotations of a workflow, gitlab for a code "
+                    + "quality report.",
+            FORMS);
+
+    /**
+     * What is checked, and how the result is printed.
+     *
+     * @param files with their folders
+     * @param form one of {@link #FORMS}
+     */
+    private record Validation(List<Path> files, String form, Console console) {
+        String name() {
+            return files.stream().map(Path::toString).collect(Collectors.joining(", "));
+        }
+
+        boolean text() {
+            return form.equals("text");
+        }
+
+        boolean json() {
+            return form.equals("json");
+        }
+
+        /** A problem of the whole. */
+        ConfigProblem problem(String message) {
+            return new ConfigProblem(files.getFirst().toString(), 0, 0, message);
+        }
+
+        /** Prints the problems in a form that is neither text nor the command's own. */
+        void report(List<ConfigProblem> problems) {
+            ProblemReport report = new ProblemReport(Path.of(""), problems);
+            switch (form) {
+                case "sarif" -> console.out().println(report.sarif());
+                case "github" -> console.out().print(report.github());
+                default -> console.out().println(report.gitlab());
+            }
+        }
+    }
 
     @Override
     public String name() {
@@ -37,12 +79,13 @@ final class ValidateCommand implements Command {
     public List<String> description() {
         return List.of(
                 "Checks a configuration file; with --probe also the servers that it names.",
+                "Several files, and the files *.yaml of folders, are one configuration.",
                 "Exit status: 0 good, 1 a server or model is not there or replicas disagree, 2 the file is refused.");
     }
 
     @Override
     public List<String> operands() {
-        return List.of("FILE");
+        return List.of("FILE...");
     }
 
     @Override
@@ -52,27 +95,27 @@ final class ValidateCommand implements Command {
 
     @Override
     public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
-        Path file = arguments.file(0);
-        boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
+        String form = CommandOptions.word(arguments, OUTPUT, FORMS);
+        Validation validation = new Validation(arguments.files(), form, console);
         Duration timeout = timeout(arguments);
         GatewayConfig config;
         try {
-            config = ConfigLoader.load(file);
+            config = ConfigLoader.load(validation.files());
             if (config.local() != null) {
                 LocalBackend.requireAvailable();
             }
         } catch (ConfigException e) {
-            refused(file, e.problems(), json, console);
+            refused(validation, e.located());
             return IsthmusCommand.REFUSED;
         } catch (OipException e) {
-            refused(file, List.of(e.message()), json, console);
+            refused(validation, List.of(validation.problem(e.message())));
             return IsthmusCommand.REFUSED;
         }
         if (!arguments.has(PROBE)) {
-            good(file, json, console);
+            good(validation);
             return 0;
         }
-        return probe(file, config, timeout, json, console);
+        return probe(validation, config, timeout);
     }
 
     private static Duration timeout(Arguments arguments) throws UsageException {
@@ -84,45 +127,64 @@ final class ValidateCommand implements Command {
         return timeout;
     }
 
-    private static void refused(Path file, List<String> problems, boolean json, Console console) {
-        if (json) {
-            ObjectNode document = document(file, false);
-            problems.forEach(document.putArray("problems")::add);
+    private static void refused(Validation validation, List<ConfigProblem> problems) {
+        Console console = validation.console();
+        if (validation.json()) {
+            ObjectNode document = document(validation, false);
+            problems.forEach(each -> document.withArray("problems").add(each.toString()));
             console.out().println(document.toPrettyString());
-        } else {
+        } else if (validation.text()) {
             problems.forEach(console.err()::println);
+        } else {
+            validation.report(problems);
         }
         console.out().flush();
     }
 
-    private static void good(Path file, boolean json, Console console) {
-        console.out().println(json ? document(file, true).toPrettyString() : file + ": good");
-        console.out().flush();
+    private static void good(Validation validation) {
+        PrintWriter out = validation.console().out();
+        if (validation.json()) {
+            out.println(document(validation, true).toPrettyString());
+        } else if (validation.text()) {
+            out.println(validation.name() + ": good");
+        } else {
+            validation.report(List.of());
+        }
+        out.flush();
     }
 
-    private static ObjectNode document(Path file, boolean good) {
+    private static ObjectNode document(Validation validation, boolean good) {
         return JsonNodeFactory.instance
                 .objectNode()
-                .put("file", file.toString())
+                .put("file", validation.name())
                 .put("good", good);
     }
 
-    private static int probe(Path file, GatewayConfig config, Duration timeout, boolean json, Console console)
+    private static int probe(Validation validation, GatewayConfig config, Duration timeout)
             throws InterruptedException {
+        Console console = validation.console();
         FleetReport report;
         try {
             report = FleetProbe.of(config, timeout);
         } catch (OipException e) {
-            console.err().println("isthmus validate: " + e.message());
+            if (validation.text() || validation.json()) {
+                console.err().println("isthmus validate: " + e.message());
+            } else {
+                validation.report(List.of(validation.problem(e.message())));
+                console.out().flush();
+            }
             return NOT_GOOD;
         }
-        if (json) {
-            ObjectNode document = document(file, report.problems().isEmpty());
+        if (validation.json()) {
+            ObjectNode document = document(validation, report.problems().isEmpty());
             document.setAll(report.document());
             console.out().println(document.toPrettyString());
-        } else {
-            console.out().println(file + ": good");
+        } else if (validation.text()) {
+            console.out().println(validation.name() + ": good");
             print(report, console);
+        } else {
+            validation.report(
+                    report.problems().stream().map(validation::problem).toList());
         }
         console.out().flush();
         return report.problems().isEmpty() ? 0 : NOT_GOOD;

@@ -29,6 +29,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Explains in text how a call would be routed, from the configuration alone. */
@@ -112,12 +113,20 @@ public final class RouteExplanation {
         lines.add("layers, the outermost first:");
         ModelConfig settings = match.map(found -> model(found.key())).orElse(ModelConfig.DEFAULT);
         LayerExplanation.of(config, settings).forEach(layer -> lines.add(layer.toString()));
-        return lines;
+        return lines.stream().map(config.references()::masked).toList();
     }
 
     /** The targets of a configured model, once {@link #lines} were asked for; empty for other models. */
     public List<ExplainedTarget> targets() {
-        return targets;
+        UnaryOperator<String> masked = config.references()::masked;
+        return targets.stream()
+                .map(each -> new ExplainedTarget(
+                        masked.apply(each.name()),
+                        each.share(),
+                        masked.apply(each.upstream()),
+                        masked.apply(each.model()),
+                        masked.apply(each.version())))
+                .toList();
     }
 
     private List<String> discovering() {

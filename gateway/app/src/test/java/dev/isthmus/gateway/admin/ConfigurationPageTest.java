@@ -52,7 +52,8 @@ class ConfigurationPageTest {
         Path token = Files.writeString(folder.resolve("token"), TOKEN + "\n");
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
         Files.writeString(file(), CONFIG);
-        gateway = Gateway.start(new ConfigFile(file(), config -> config));
+        gateway =
+                Gateway.start(new ConfigFile(List.of(file()), config -> config)).awaitLocalModels();
     }
 
     @AfterEach
@@ -134,7 +135,7 @@ class ConfigurationPageTest {
                 compare(CONFIG.replace("timeout: 10s", "timeout: 20s").replace("port: 0, tok", "port: 1, tok"));
         assertThat(result.path("problems")).isEmpty();
         assertThat(texts(result.path("changes"))).containsExactly("model 'digits': timeout: 10s -> 20s");
-        assertThat(texts(result.path("restarts"))).isEmpty();
+        assertThat(texts(result.path("effects"))).isEmpty();
         assertThat(texts(result.path("after_restart"))).containsExactly("admin: port: 0 -> 1");
         assertThat(Objects.requireNonNull(gateway.config().models().get("digits"))
                         .timeout())

@@ -89,6 +89,35 @@ class ConfigCommandsTest {
     }
 
     @Test
+    void valuesFromElsewhere_areNotPrinted() throws IOException {
+        Files.writeString(folder.resolve("server"), "hidden.example:8001\n");
+        Files.writeString(folder.resolve("model"), "hidden-model");
+        String yaml = FLEET.replace("\"a:1\"", "'${file:server}'").replace("model: resnet50", "model: '${file:model}'");
+        String file = file("f.yaml", yaml);
+        assertThat(run("explain", file, "resnet", "--as", "someone")).isZero();
+        assertThat(run("explain", file, "resnet", "-o", "json")).isZero();
+        assertThat(run("validate", file)).isZero();
+        assertThat(out.toString())
+                .contains("over ${file:server}", "model '${file:model}'")
+                .doesNotContain("hidden");
+
+        assertThat(run("diff", file, file("g.yaml", yaml.replace("'${file:server}'", "\"b:1\""))))
+                .isEqualTo(1);
+        assertThat(out.toString())
+                .contains("upstream 't': endpoints: [${file:server}] -> [b:1]")
+                .doesNotContain("hidden");
+    }
+
+    @Test
+    void folder_isComparedAsOneConfiguration() throws IOException {
+        Files.createDirectory(folder.resolve("parts"));
+        file("parts/b.yaml", "models: {more: {upstream: m}}\n");
+        String fleet = file("parts/a.yaml", FLEET);
+        assertThat(run("diff", fleet, folder.resolve("parts").toString())).isEqualTo(1);
+        assertThat(out.toString()).isEqualTo("model 'more': added\n");
+    }
+
+    @Test
     void explain_ofAnUnknownModel_asJson() throws IOException {
         String file = file("f.yaml", "{local: {embedded_models: true}, models: {m: {upstream: local}}}");
         assertThat(run("explain", file, "other", "-o", "json")).isEqualTo(1);
@@ -307,10 +336,12 @@ class ConfigCommandsTest {
                                 + " {name: canary, upstream: m, version: 9, weight: 1}] -> [{name: stable, upstream: t,"
                                 + " model: resnet50, weight: 2}, {name: canary, upstream: m, version: 9, weight: 1}]",
                         "default_upstream: m -> t",
-                        "a reload restarts: upstream 'm': connections, health, ejections and the circuit breaker of its"
-                                + " servers begin anew",
-                        "a reload restarts: upstream 't': connections, health, ejections and the circuit breaker of its"
-                                + " servers begin anew",
+                        "on reload: listener 127.0.0.1:8080: accepts no more connections; open ones go on",
+                        "on reload: listener 127.0.0.1:9: binds port 9",
+                        "on reload: upstream 'm': its connections close after its last call; health, ejections and the"
+                                + " circuit breaker of its servers begin anew",
+                        "on reload: upstream 't': its connections close after its last call; health, ejections and the"
+                                + " circuit breaker of its servers begin anew",
                         "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, allowed_hosts: []}");
     }
 

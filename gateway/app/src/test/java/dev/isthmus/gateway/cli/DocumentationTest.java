@@ -73,6 +73,9 @@ class DocumentationTest {
             "docs/internals/faults.md: takes minutes",
             "docs/internals/faults.md: takes minutes",
             "docs/internals/local-backend.md: takes minutes",
+            "docs/reference/command-line.md: no configuration",
+            "docs/reference/command-line.md: no configuration",
+            "docs/reference/command-line.md: no configuration",
             "docs/reference/local-backend.md: builds with the GPU profile");
 
     /** Has the folders of the pages' configurations: {@code tls}, and the models that come with the gateway. */

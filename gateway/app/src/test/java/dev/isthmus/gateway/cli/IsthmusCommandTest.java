@@ -147,7 +147,7 @@ class IsthmusCommandTest {
             help serve now                 | isthmus help: [COMMAND] is expected, got serve now
             'serve --host '                | isthmus serve: --host: HOST is expected, got ''
             diff a.yaml                    | isthmus diff: OLD NEW is expected, got a.yaml
-            validate                       | isthmus validate: FILE is expected, got none
+            validate                       | isthmus validate: FILE... is expected, got none
             explain f.yaml m --header x    | --header: NAME=VALUE is expected, got 'x'
             """)
     void arguments_wrong_areNamedWithWhatIsExpected(String line, String message) {

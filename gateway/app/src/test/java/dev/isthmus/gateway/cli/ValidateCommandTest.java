@@ -165,4 +165,54 @@ class ValidateCommandTest {
         assertThat(run("validate", file(""), "--probe", "--timeout", "5")).isEqualTo(2);
         assertThat(err.toString()).contains("--timeout: a duration such as 10s is expected, got '5'");
     }
+
+    @Test
+    void severalFiles_areOneConfiguration() throws IOException {
+        String one = file("");
+        Path more = Files.createDirectory(folder.resolve("more"));
+        Files.writeString(more.resolve("a.yaml"), "limits: {max_hops: 3}\n");
+        assertThat(run("validate", one, more.toString())).isZero();
+        assertThat(out.toString()).isEqualTo(one + ", " + more + ": good\n");
+
+        Path again = Files.writeString(more.resolve("b.yaml"), "limits: {max_hops: 3}\n");
+        assertThat(run("validate", one, more.toString())).isEqualTo(2);
+        assertThat(err.toString()).startsWith(again + ":1:20: 'limits: max_hops' is set in one file only");
+    }
+
+    @Test
+    void refusedFile_isAnnotated() throws IOException {
+        String file = Files.writeString(folder.resolve("f.yaml"), "modles: {}\nlimits: {max_hops: 0}\n")
+                .toString();
+        assertThat(run("validate", file, "-o", "github")).isEqualTo(2);
+        assertThat(out.toString().lines())
+                .hasSize(2)
+                .first()
+                .asString()
+                .startsWith("::error file=" + file + ",line=1,col=1,title=isthmus validate::unknown key 'modles'");
+        assertThat(err.toString()).isEmpty();
+    }
+
+    @Test
+    void goodFile_hasAnEmptyReport() throws IOException {
+        assertThat(run("validate", file(""), "-o", "gitlab")).isZero();
+        assertThat(JSON.readTree(out.toString())).isEmpty();
+    }
+
+    @Test
+    void serverThatIsNotThere_isInTheReport() throws IOException {
+        String file = Files.writeString(folder.resolve("f.yaml"), """
+                        upstreams: {u: {protocol: rest, connect_timeout: 1s, endpoints: ['none.invalid:1']}}
+                        default_upstream: u
+                        """).toString();
+        assertThat(run("validate", file, "--probe", "--timeout", "1s", "-o", "sarif"))
+                .isEqualTo(1);
+        JsonNode result = JSON.readTree(out.toString())
+                .path("runs")
+                .path(0)
+                .path("results")
+                .path(0);
+        assertThat(result.path("message").path("text").asText()).contains("has an address");
+        assertThat(result.path("locations").path(0).path("physicalLocation").has("region"))
+                .isFalse();
+    }
 }

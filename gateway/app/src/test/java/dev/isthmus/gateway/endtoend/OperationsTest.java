@@ -14,6 +14,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -71,7 +72,7 @@ class OperationsTest {
         String config = config();
         Path file = Files.writeString(folder.resolve("isthmus.yaml"), config);
         AtomicBoolean ended = new AtomicBoolean();
-        try (Gateway gateway = Gateway.start(new ConfigFile(file, given -> given))) {
+        try (Gateway gateway = Gateway.start(new ConfigFile(List.of(file), given -> given))) {
             Files.writeString(file, config.replace("upstream: down", "upstream: down, timeout: 20s"));
             assertThat(gateway.reload()).isInstanceOf(ReloadResult.Applied.class);
             Files.writeString(file, "modles: {}\n" + config);

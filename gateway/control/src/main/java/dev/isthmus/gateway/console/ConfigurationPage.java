@@ -92,7 +92,9 @@ public final class ConfigurationPage {
     private static Map<String, Object> problem(String text) {
         Matcher place = PLACE.matcher(text);
         boolean placed = place.matches();
+        String file = placed ? place.group(1) : "";
         return Map.of(
+                "file", file.equals(PASTED) ? "" : file,
                 "line", placed ? Integer.parseInt(place.group(2)) : 0,
                 "column", placed ? Integer.parseInt(place.group(3)) : 0,
                 "message", ConfigurationLines.withoutSecrets(placed ? place.group(4) : text));
@@ -119,7 +121,7 @@ public final class ConfigurationPage {
                 Map.of(
                         "problems", List.of(),
                         "changes", withoutSecrets(diff.changes()),
-                        "restarts", withoutSecrets(diff.restarts()),
+                        "effects", withoutSecrets(diff.effects()),
                         "after_restart", withoutSecrets(diff.needRestart())));
     }
 

@@ -13,7 +13,7 @@ function changes(list, none) {
 
 function problems(list) {
   return h('ul', { class: 'problems' }, list.map((each) =>
-    h('li', null, each.line > 0 ? h('b', null, `line ${each.line}, column ${each.column}: `) : null, each.message)));
+    h('li', null, each.line > 0 ? h('b', null, `${each.file} line ${each.line}, column ${each.column}: `) : null, each.message)));
 }
 
 function applied(reload) {
@@ -45,7 +45,7 @@ function compared(result) {
     h('p', { class: 'good' }, 'The gateway would accept it.'),
     h('h3', null, 'Changed by a reload'),
     changes(result.changes, 'Nothing.'),
-    result.restarts.length > 0 ? [h('h3', null, 'Restarted by a reload'), changes(result.restarts, '')] : null,
+    result.effects.length > 0 ? [h('h3', null, 'What a reload does'), changes(result.effects, '')] : null,
     result.after_restart.length > 0 ? [h('h3', null, 'Changed by a restart only'), changes(result.after_restart, '')] : null,
   ].flat();
 }

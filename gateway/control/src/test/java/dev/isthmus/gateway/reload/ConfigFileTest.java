@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,12 +24,12 @@ class ConfigFileTest {
     Path folder = Path.of(".");
 
     private Path path = Path.of(".");
-    private ConfigFile file = new ConfigFile(path, config -> config);
+    private ConfigFile file = new ConfigFile(List.of(path), config -> config);
 
     @BeforeEach
     void load() throws Exception {
         path = Files.writeString(folder.resolve("isthmus.yaml"), GOOD);
-        file = new ConfigFile(path, config -> config);
+        file = new ConfigFile(List.of(path), config -> config);
         file.load();
     }
 
@@ -69,7 +70,7 @@ class ConfigFileTest {
         Files.writeString(second.resolve("mounted.yaml"), OTHER);
         Path data = Files.createSymbolicLink(folder.resolve("..data"), first.getFileName());
         Path mounted = Files.createSymbolicLink(folder.resolve("mounted.yaml"), Path.of("..data", "mounted.yaml"));
-        file = new ConfigFile(mounted, config -> config);
+        file = new ConfigFile(List.of(mounted), config -> config);
         file.load();
         assertThat(file.check()).isEqualTo(FileChange.SAME);
 
@@ -125,7 +126,76 @@ class ConfigFileTest {
     @Test
     void overrides_arePutOverEachLoad() throws Exception {
         Listener other = new Listener("127.0.0.1", 0);
-        file = new ConfigFile(path, config -> config.withListener(other));
+        file = new ConfigFile(List.of(path), config -> config.withListener(other));
         assertThat(file.load().listeners()).containsExactly(other);
+    }
+
+    @Test
+    void fileOfAValue_isWatched() throws Exception {
+        Path value = Files.writeString(folder.resolve("name"), "local\n");
+        Files.writeString(path, GOOD.replace("upstream: local", "upstream: '${file:name}'"));
+        expectChange();
+        Files.writeString(value, "local");
+        expectChange();
+        Files.writeString(value, "other");
+        assertThat(file.check()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.check()).isEqualTo(FileChange.CHANGED);
+        assertThatThrownBy(file::load).isInstanceOf(ConfigException.class);
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
+        Files.writeString(value, "local");
+        expectChange();
+    }
+
+    @Test
+    void fileOfAValue_thatIsMissing_isLoadedWhenItIsThere() throws Exception {
+        Files.writeString(path, GOOD.replace("upstream: local", "upstream: '${file:name}'"));
+        assertThat(file.check()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.check()).isEqualTo(FileChange.CHANGED);
+        assertThatThrownBy(file::load).isInstanceOf(ConfigException.class).hasMessageContaining("no such file");
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
+        Files.writeString(folder.resolve("name"), "local");
+        expectChange();
+    }
+
+    @Test
+    void fileThatNoValueRefersToAnyMore_isNotWatched() throws Exception {
+        Path value = Files.writeString(folder.resolve("name"), "local");
+        Files.writeString(path, GOOD.replace("upstream: local", "upstream: '${file:name}'"));
+        expectChange();
+        Files.writeString(path, GOOD);
+        expectChange();
+        Files.writeString(value, "other");
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
+    }
+
+    @Test
+    void filesOfAFolder_areWatched_addedAndRemovedOnesToo() throws Exception {
+        Path parts = Files.createDirectory(folder.resolve("parts"));
+        file = new ConfigFile(List.of(path, parts), config -> config);
+        assertThatThrownBy(file::load).isInstanceOf(ConfigException.class).hasMessageContaining("got none");
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
+
+        Path added = Files.writeString(parts.resolve("a.yaml"), "models: {simple: {upstream: local}}");
+        expectChange();
+        Files.writeString(parts.resolve("b.yaml"), "models: {digits: {upstream: local}}");
+        expectChange();
+        assertThat(file.load().models()).containsOnlyKeys("simple", "digits");
+        Files.writeString(parts.resolve("notes.txt"), "");
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
+        Files.writeString(added, "models: {simple: {upstream: local, timeout: 3s}}");
+        expectChange();
+        Files.delete(added);
+        expectChange();
+        assertThat(file.load().models()).containsOnlyKeys("digits");
+        assertThat(file.keys().paths()).contains(List.of("models", "digits"), List.of("default_upstream"));
+    }
+
+    /** The state of ramps is beside the first one. */
+    @Test
+    void severalFiles_areOneConfiguration() throws Exception {
+        Path more = Files.writeString(folder.resolve("more.yaml"), "models: {simple: {upstream: local}}");
+        file = new ConfigFile(List.of(path, more), config -> config);
+        assertThat(file.load().models()).containsOnlyKeys("simple");
+        assertThat(file.load().ramps().stateFile()).isEqualTo(folder.resolve("isthmus.ramps.json"));
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.BufferedReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -20,12 +21,12 @@ class ConfigWatcherTest {
 
     private final BlockingQueue<String> loaded = new LinkedBlockingQueue<>();
     private Path path = Path.of(".");
-    private ConfigFile file = new ConfigFile(path, config -> config);
+    private ConfigFile file = new ConfigFile(List.of(path), config -> config);
 
     @BeforeEach
     void write() throws Exception {
         path = Files.writeString(folder.resolve("isthmus.yaml"), "# first\n" + TEXT);
-        file = new ConfigFile(path, config -> config);
+        file = new ConfigFile(List.of(path), config -> config);
         file.load();
     }
 

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.Http2Abuse;
+import dev.isthmus.gateway.settings.ResponseConfig;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -51,7 +52,7 @@ public record IngressSettings(
      * @param abuse told of HTTP/2 connections that are closed because of a limit
      */
     public static IngressSettings of(GatewayConfig config, AbuseListener abuse, ConnectionPolicies connections) {
-        GatewayConfig.ResponseConfig responses = config.answers();
+        ResponseConfig responses = config.answers();
         GatewayConfig.Limits limits = config.limits();
         return new IngressSettings(
                 new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),

@@ -47,6 +47,7 @@ import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.Drain;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Permission;
+import dev.isthmus.gateway.settings.ResponseConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
@@ -143,8 +144,7 @@ public final class ProxyServer implements AutoCloseable {
     /** As the other one, from YAML; clients get the servers' error texts. */
     public static ProxyServer start(String yaml) throws Exception {
         GatewayConfig config = ConfigLoader.parse("isthmus.yaml", yaml, Path.of("."));
-        GatewayConfig.ResponseConfig passed =
-                TestConfigs.with(config.answers(), Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+        ResponseConfig passed = TestConfigs.with(config.answers(), Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
         return start(TestConfigs.with(config, Map.of("answers", passed)));
     }
 

@@ -14,6 +14,7 @@ import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ResponseConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
@@ -34,8 +35,8 @@ final class Stage implements AutoCloseable {
     private static final HeaderAllowList PASSED =
             HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
     /** With the servers' error messages, which most tests check. */
-    static final GatewayConfig.ResponseConfig RESPONSES =
-            TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+    static final ResponseConfig RESPONSES =
+            TestConfigs.with(ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
 
     /** A free loopback port, where everything is served. */
     static final Listener MANAGED =

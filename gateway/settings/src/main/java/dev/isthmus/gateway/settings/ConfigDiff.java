@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.settings.ValueShape.Section;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -15,26 +15,25 @@ import org.jspecify.annotations.Nullable;
  *
  * @param changes applied by a reload: {@code upstream 't': timeout: 60s -> 10s}
  * @param needRestart applied only by a restart, in the same form
- * @param restarts what a reload begins anew, such as ramps and connections
+ * @param effects what a reload does beside that: "listener 0.0.0.0:8080: binds port 8080"
  */
-public record ConfigDiff(List<String> changes, List<String> needRestart, List<String> restarts) {
+public record ConfigDiff(List<String> changes, List<String> needRestart, List<String> effects) {
     private static final Set<String> AT_START = Set.of("admin", "ramps", "shared");
     private static final Set<String> BY_NAME = Set.of("upstreams", "models");
 
     public ConfigDiff {
         changes = List.copyOf(changes);
         needRestart = List.copyOf(needRestart);
-        restarts = List.copyOf(restarts);
+        effects = List.copyOf(effects);
     }
 
     /** The changes from {@code before} to {@code after}. */
     public static ConfigDiff of(GatewayConfig before, GatewayConfig after) {
-        Section all = new Section(GatewayConfig.class);
-        Map<?, ?> old = (Map<?, ?>) all.written(before);
-        Map<?, ?> recent = (Map<?, ?>) all.written(after);
+        Map<String, Object> old = document(before);
+        Map<String, Object> recent = document(after);
         List<String> changes = new ArrayList<>();
         List<String> needRestart = new ArrayList<>();
-        for (ConfigKey key : all.keys()) {
+        for (ConfigKey key : ConfigKey.of(GatewayConfig.class)) {
             String name = key.name();
             List<String> to = AT_START.contains(name) ? needRestart : changes;
             if (BY_NAME.contains(name)) {
@@ -43,7 +42,27 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
                 compare(name, old.get(name), recent.get(name), to);
             }
         }
-        return new ConfigDiff(changes, needRestart, ConfigRestarts.of(before, after));
+        return new ConfigDiff(
+                changes,
+                needRestart,
+                ReloadEffects.of(before, after).stream()
+                        .map(before.references()::masked)
+                        .map(after.references()::masked)
+                        .toList());
+    }
+
+    /** A value that came from a reference, which is shown in its place. */
+    private record ReferencedValue(Object value, String reference) {
+        @Override
+        public String toString() {
+            return reference;
+        }
+    }
+
+    private static Map<String, Object> document(GatewayConfig config) {
+        Map<String, Object> document = ConfigDocument.values(config);
+        config.references().replaceIn(document, ReferencedValue::new);
+        return document;
     }
 
     /** Whether the two configurations are equal. */
@@ -69,11 +88,12 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
     }
 
     private static void compare(String what, @Nullable Object before, @Nullable Object after, List<String> to) {
-        if (Objects.equals(before, after)) {
-            return;
-        }
         if (!(before instanceof Map) || !(after instanceof Map)) {
-            to.add(what + ": " + shown(before) + " -> " + shown(after));
+            if (!Objects.equals(plain(before), plain(after))) {
+                String from = shown(before);
+                String next = shown(after);
+                to.add(what + ": " + from + (from.equals(next) ? ": another value" : " -> " + next));
+            }
             return;
         }
         Set<Object> keys = new LinkedHashSet<>(entries(before).keySet());
@@ -81,6 +101,20 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
         for (Object key : keys) {
             compare(what + ": " + key, entries(before).get(key), entries(after).get(key), to);
         }
+    }
+
+    /** With values in place of references. */
+    private static @Nullable Object plain(@Nullable Object value) {
+        return switch (value) {
+            case ReferencedValue referenced -> referenced.value();
+            case List<?> list -> list.stream().map(ConfigDiff::plain).toList();
+            case Map<?, ?> map -> {
+                Map<Object, Object> all = new LinkedHashMap<>();
+                map.forEach((key, each) -> all.put(key, Objects.requireNonNull(plain(each))));
+                yield all;
+            }
+            case null, default -> value;
+        };
     }
 
     private static Map<?, ?> entries(@Nullable Object section) {

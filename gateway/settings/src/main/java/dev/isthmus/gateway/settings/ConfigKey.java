@@ -48,6 +48,9 @@ record ConfigKey(
             Record defaults = added ? null : type.cast(type.getField("DEFAULT").get(null));
             List<ConfigKey> keys = new ArrayList<>();
             for (RecordComponent component : type.getRecordComponents()) {
+                if (component.getType() == ValueReferences.class) {
+                    continue;
+                }
                 ValueShape shape = ValueShapes.of(component.getGenericType(), component);
                 keys.add(new ConfigKey(
                         name(component),

@@ -11,7 +11,7 @@ import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 
 /**
- * The keys that a configuration file has; all others have their defaults.
+ * The keys that a configuration's files have; all others have their defaults.
  *
  * @param paths of sections and of values: keys, and indexes of lists
  */
@@ -22,10 +22,8 @@ public record ConfigKeys(Set<List<String>> paths) {
         paths = Set.copyOf(paths);
     }
 
-    /** The keys of a text that {@link ConfigLoader#parse} accepts. */
-    public static ConfigKeys of(String text) throws ConfigException {
-        Node root = ConfigLoader.compose("", text);
-        new YamlReader("").merge(root);
+    /** The keys of a document whose {@code <<} are resolved. */
+    static ConfigKeys of(Node root) {
         Set<List<String>> paths = new HashSet<>();
         add(root, List.of(), paths);
         return new ConfigKeys(paths);

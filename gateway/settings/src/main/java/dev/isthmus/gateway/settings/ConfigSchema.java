@@ -157,8 +157,8 @@ public final class ConfigSchema {
 
     private Map<String, Object> of(ValueShape shape) {
         return switch (shape) {
-            case Scalar scalar -> scalar.schema();
-            case Choice choice -> Map.of("enum", words(choice));
+            case Scalar scalar -> orReference(scalar.schema());
+            case Choice choice -> orReference(Map.of("enum", words(choice)));
             case Items items -> {
                 Map<String, Object> schema = new LinkedHashMap<>();
                 schema.put("type", "array");
@@ -175,6 +175,18 @@ public final class ConfigSchema {
                         ? reference(section)
                         : Map.of("anyOf", List.of(anyText(), reference(section)));
         };
+    }
+
+    /** What a value is, or a reference in its place. */
+    private Map<String, Object> orReference(Map<String, Object> value) {
+        if ("\\S".equals(value.get("pattern"))) {
+            return value;
+        }
+        Map<String, Object> reference = new LinkedHashMap<>();
+        reference.put("type", "string");
+        reference.put("pattern", "\\$\\{");
+        definitions.put("reference", reference);
+        return Map.of("anyOf", List.of(value, Map.of("$ref", "#/$defs/reference")));
     }
 
     private static Map<String, Object> anyText() {

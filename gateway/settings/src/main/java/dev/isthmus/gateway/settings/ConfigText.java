@@ -10,23 +10,25 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.List;
 
-/** The text of a configuration file. */
-final class ConfigText {
+/**
+ * The text of a configuration file.
+ *
+ * @param name in messages
+ * @param folder base of the relative paths in it
+ */
+record ConfigText(String name, String text, Path folder) {
     /** Maximum size in bytes; SnakeYAML's own limit. */
     static final int MAX_BYTES = 3 << 20;
 
     private static final char BYTE_ORDER_MARK = '\uFEFF';
-
-    private ConfigText() {}
 
     /**
      * Reads a file.
      *
      * @throws ConfigException if it cannot be read, is too large or not UTF-8
      */
-    static String of(Path file) throws ConfigException {
+    static ConfigText of(Path file) throws ConfigException {
         byte[] content = content(file);
         CharBuffer text = CharBuffer.allocate(content.length);
         ByteBuffer bytes = ByteBuffer.wrap(content);
@@ -34,39 +36,43 @@ final class ConfigText {
         String read = text.flip().toString();
         if (result.isError()) {
             String what = String.format("the byte 0x%02X is not UTF-8; save the file as UTF-8", bytes.get() & 0xFF);
-            throw problem(file + ":" + place(read, read.length()) + ": " + what);
+            throw new ConfigException(problem(file.toString(), read, read.length(), what));
         }
-        return !read.isEmpty() && read.charAt(0) == BYTE_ORDER_MARK ? read.substring(1) : read;
+        boolean marked = !read.isEmpty() && read.charAt(0) == BYTE_ORDER_MARK;
+        return new ConfigText(file.toString(), marked ? read.substring(1) : read, folder(file));
+    }
+
+    /** The folder that the paths in a file are relative to. */
+    static Path folder(Path file) {
+        Path parent = file.toAbsolutePath().getParent();
+        return parent == null ? file : parent;
     }
 
     private static byte[] content(Path file) throws ConfigException {
-        if (Files.isDirectory(file)) {
-            throw problem(file + ": cannot be read: it is a directory");
-        }
         byte[] content;
         try (InputStream in = Files.newInputStream(file)) {
             content = in.readNBytes(MAX_BYTES + 1);
         } catch (NoSuchFileException e) {
-            throw problem(file + ": cannot be read: no such file");
+            throw problem(file, "cannot be read: no such file");
         } catch (AccessDeniedException e) {
-            throw problem(file + ": cannot be read: permission denied");
+            throw problem(file, "cannot be read: permission denied");
         } catch (IOException e) {
-            throw problem(file + ": cannot be read: " + e.getMessage());
+            throw problem(file, "cannot be read: " + e.getMessage());
         }
         if (content.length > MAX_BYTES) {
-            throw problem(file + ": the file is larger than the limit of " + Units.size(MAX_BYTES));
+            throw problem(file, "the file is larger than the limit of " + Units.size(MAX_BYTES));
         }
         return content;
     }
 
-    private static ConfigException problem(String text) {
-        return new ConfigException(List.of(text));
+    private static ConfigException problem(Path file, String what) {
+        return new ConfigException(new ConfigProblem(file.toString(), 0, 0, what));
     }
 
-    /** The position after the first {@code characters} characters, as LINE:COLUMN. */
-    static String place(String text, int characters) {
+    /** A problem after the first {@code characters} characters of a text. */
+    static ConfigProblem problem(String name, String text, int characters, String what) {
         String before = text.substring(0, characters);
         long line = before.chars().filter(each -> each == '\n').count() + 1;
-        return line + ":" + (characters - before.lastIndexOf('\n'));
+        return new ConfigProblem(name, (int) line, characters - before.lastIndexOf('\n'), what);
     }
 }

@@ -1,14 +1,19 @@
 package dev.isthmus.gateway.settings;
 
 import dev.isthmus.transcoder.message.Dialect;
-import dev.isthmus.transcoder.message.NonFinite;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The configuration of the gateway, read at start and at each reload. */
+/**
+ * The configuration of the gateway, read at start and at each reload.
+ *
+ * @param references where its values came from, as far as they are not in its files; no key
+ */
 @Doc("Configuration of Isthmus.")
 public record GatewayConfig(
         @Doc("Addresses that serve REST and gRPC.") @NotEmpty List<Listener> listeners,
@@ -59,7 +64,9 @@ public record GatewayConfig(
         @Doc("The models, by name or pattern.") Map<String, ModelConfig> models,
 
         @Doc("Upstream for models that are not listed. Without it they are unknown (404).") @Nullable
-        String defaultUpstream) {
+        String defaultUpstream,
+
+        ValueReferences references) {
 
     /** The reserved name of the local backend among the upstreams. */
     public static final String LOCAL = "local";
@@ -71,6 +78,7 @@ public record GatewayConfig(
         listeners = List.copyOf(listeners);
         upstreams = Map.copyOf(upstreams);
         models = Map.copyOf(models);
+        references = Objects.requireNonNullElse(references, ValueReferences.NONE);
     }
 
     /** The configuration used without a file: the embedded models, on loopback. */
@@ -103,28 +111,42 @@ public record GatewayConfig(
                 DiscoverConfig.DEFAULT,
                 local,
                 Map.of(),
-                defaultUpstream);
+                defaultUpstream,
+                ValueReferences.NONE);
     }
 
     /** A copy with another listener. */
     public GatewayConfig withListener(Listener other) {
-        return with(List.of(other), admin, ramps, shared, upstreams, models);
+        return with(List.of(other), admin, ramps, shared, upstreams, models, references);
     }
 
     /** A copy with another admin address. */
     public GatewayConfig withAdmin(@Nullable Admin other) {
-        return with(listeners, other, ramps, shared, upstreams, models);
+        return with(listeners, other, ramps, shared, upstreams, models, references);
     }
 
-    /** A copy with another admin address, other settings of ramps, and others of what gateways share. */
-    public GatewayConfig withFixed(
-            @Nullable Admin otherAdmin, RampsConfig otherRamps, @Nullable SharedConfig otherShared) {
-        return with(listeners, otherAdmin, otherRamps, otherShared, upstreams, models);
+    /** A copy with the admin address, the settings of ramps, and of what gateways share, of another one. */
+    public GatewayConfig withFixed(GatewayConfig other) {
+        ValueReferences all = references.withThose(other.references, Set.of("admin", "ramps", "shared"));
+        return with(listeners, other.admin, other.ramps, other.shared, upstreams, models, all);
+    }
+
+    /** A copy whose values came from these references. */
+    GatewayConfig withReferences(ValueReferences other) {
+        return with(listeners, admin, ramps, shared, upstreams, models, other);
     }
 
     /** A copy with other upstreams and models. */
     public GatewayConfig withModels(Map<String, UpstreamConfig> otherUpstreams, Map<String, ModelConfig> otherModels) {
-        return with(listeners, admin, ramps, shared, otherUpstreams, otherModels);
+        return withModels(otherUpstreams, otherModels, references);
+    }
+
+    /** A copy with other upstreams and models, and the references that all values came from then. */
+    public GatewayConfig withModels(
+            Map<String, UpstreamConfig> otherUpstreams,
+            Map<String, ModelConfig> otherModels,
+            ValueReferences otherReferences) {
+        return with(listeners, admin, ramps, shared, otherUpstreams, otherModels, otherReferences);
     }
 
     private GatewayConfig with(
@@ -133,7 +155,8 @@ public record GatewayConfig(
             RampsConfig otherRamps,
             @Nullable SharedConfig otherShared,
             Map<String, UpstreamConfig> otherUpstreams,
-            Map<String, ModelConfig> otherModels) {
+            Map<String, ModelConfig> otherModels,
+            ValueReferences otherReferences) {
         return new GatewayConfig(
                 otherListeners,
                 otherAdmin,
@@ -158,7 +181,8 @@ public record GatewayConfig(
                 discover,
                 local,
                 otherModels,
-                defaultUpstream);
+                defaultUpstream,
+                otherReferences);
     }
 
     /** A copy that keeps the state of ramps next to the configuration file, unless a state file is configured. */
@@ -169,7 +193,8 @@ public record GatewayConfig(
         String name = String.valueOf(file.getFileName());
         int dot = name.lastIndexOf('.');
         String stem = dot < 1 ? name : name.substring(0, dot);
-        return withFixed(admin, new RampsConfig(file.resolveSibling(stem + ".ramps.json")), shared);
+        RampsConfig beside = new RampsConfig(file.resolveSibling(stem + ".ramps.json"));
+        return with(listeners, admin, beside, shared, upstreams, models, references);
     }
 
     /** The address of the admin API. */
@@ -269,39 +294,6 @@ public record GatewayConfig(
             @Default({"retry-after", "server-timing", "traceparent", "tracestate", "x-request-id", "ce-*"})
             HeaderAllowList returned) {
         public static final Headers DEFAULT = DefaultValues.of(Headers.class);
-    }
-
-    /** The form of responses to clients that do not ask for one. */
-    @Doc("Form of responses where the client does not ask for another.")
-    public record ResponseConfig(
-            @Doc("How NaN and infinities are written in JSON.") @Default("token")
-            NonFinite nonFinite,
-
-            @Doc("Response message of ModelStreamInfer.") @Default("triton")
-            StreamMessageForm streamForm,
-
-            @Doc("Size above which REST responses to inferences are compressed.") @Size @Default("1KiB")
-            int compressAbove,
-
-            @Doc("Whether REST responses to inferences are compressed for clients that accept it.") @Default("true")
-            boolean compress,
-
-            @Doc("Body of health responses.") @Default("json")
-            HealthBody healthBody,
-
-            @Doc("HTTP status of 'not ready': 400, as in the protocol and Triton, or 503, as load "
-                    + "balancers expect.")
-            @OneOf({400, 503})
-            @Default("400")
-            int notReadyStatus,
-
-            @Doc("Error texts for clients. client_errors: what servers say about a client's mistake, without "
-                    + "addresses, paths and stack traces; a fixed text for all other failures and in place of names "
-                    + "of upstreams. generic: fixed texts only. passed: the full text. What is hidden is logged. The "
-                    + "gateway's own texts about the request are always shown.")
-            @Default("client_errors")
-            ErrorTexts errors) {
-        public static final ResponseConfig DEFAULT = DefaultValues.of(ResponseConfig.class);
     }
 
     /** When readiness requests report the gateway and its models as ready. */

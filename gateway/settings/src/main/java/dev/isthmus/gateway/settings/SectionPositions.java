@@ -63,7 +63,11 @@ final class SectionPositions {
 
     /** The value of an entry in the map under a key. */
     Node ofNamed(Record section, String key, String name) {
-        Node map = of(section, key);
+        return below(of(section, key), name);
+    }
+
+    /** The value of an entry in a map; the map if there is none. */
+    static Node below(Node map, String name) {
         NodeTuple tuple = member(map, name);
         return tuple == null ? map : tuple.getValueNode();
     }

@@ -28,21 +28,15 @@ import org.yaml.snakeyaml.nodes.Tag;
 final class SectionReader {
     private final YamlReader yaml;
     private final SectionPositions positions;
-    private final Path folder;
     private final LayerJars layers;
     /** The file's defaults for sections, by their keys. */
     private final Map<String, Node> defaultNodes = new HashMap<>();
 
-    /**
-     * Reads records from these nodes.
-     *
-     * @param folder base of relative paths
-     */
-    SectionReader(YamlReader yaml, SectionPositions positions, Path folder, LayerJars layers) {
+    /** Reads records from these nodes. */
+    SectionReader(YamlReader yaml, SectionPositions positions, LayerJars layers) {
         this.layers = layers;
         this.yaml = yaml;
         this.positions = positions;
-        this.folder = folder;
     }
 
     /**
@@ -153,7 +147,8 @@ final class SectionReader {
                 .map(RecordComponent::getType)
                 .toArray(Class<?>[]::new);
         try {
-            return type.getDeclaredConstructor(types).newInstance(values);
+            // What is no key is null here: it is known when all has been read.
+            return type.getDeclaredConstructor(types).newInstance(Arrays.copyOf(values, types.length));
         } catch (InvocationTargetException e) {
             // The record of an added layer may check its values.
             throw e.getCause() instanceof RuntimeException refusal ? refusal : new IllegalStateException(e.getCause());
@@ -203,7 +198,7 @@ final class SectionReader {
 
     private @Nullable Object scalar(Scalar scalar, Node node, String what) {
         Object value = yaml.scalar(node, what, scalar);
-        return value instanceof Path path ? folder.resolve(path) : value;
+        return value instanceof Path path ? yaml.folder(node).resolve(path) : value;
     }
 
     private Map<String, Object> names(Names names, Node node, String parent, String name) {

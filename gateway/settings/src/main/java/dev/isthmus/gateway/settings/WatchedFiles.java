@@ -9,6 +9,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * Files that are read again when they change. Changes are detected by content only: modification time and size miss two
@@ -29,14 +30,19 @@ public final class WatchedFiles {
     /** Bytes read from a file; a valid one is smaller. */
     private static final int MAX_BYTES = 16 << 20;
 
-    private final List<Path> paths;
+    private final Supplier<List<Path>> paths;
     private final boolean permissions;
     private String loaded = "";
     private String lastSeen = "";
 
     /** @param permissions whether a change of permissions counts: those of a secret decide whether it may be used */
     public WatchedFiles(List<Path> paths, boolean permissions) {
-        this.paths = List.copyOf(paths);
+        this(() -> paths, permissions);
+    }
+
+    /** As the other one, for files that may become more and fewer, which is a change, too. */
+    public WatchedFiles(Supplier<List<Path>> paths, boolean permissions) {
+        this.paths = paths;
         this.permissions = permissions;
     }
 
@@ -68,7 +74,8 @@ public final class WatchedFiles {
 
     private String digest() {
         MessageDigest all = sha256();
-        for (Path path : paths) {
+        for (Path path : paths.get()) {
+            all.update(bytes(path + "\n"));
             all.update(content(path));
         }
         return HexFormat.of().formatHex(all.digest());

@@ -1,16 +1,18 @@
 package dev.isthmus.gateway.settings;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
@@ -23,17 +25,60 @@ import org.yaml.snakeyaml.nodes.Tag;
  * with a default, so that all problems are reported in one pass.
  */
 final class YamlReader {
-    private final String file;
-    private final Map<Long, List<String>> problems = new TreeMap<>();
+    private final Map<String, ConfigText> files = new LinkedHashMap<>();
+    private final List<ConfigProblem> problems = new ArrayList<>();
     private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final IdentityHashMap<Node, String> references = new IdentityHashMap<>();
+    private final HiddenValues hidden = new HiddenValues();
 
-    YamlReader(String file) {
-        this.file = file;
+    YamlReader(List<ConfigText> files) {
+        files.forEach(each -> this.files.put(each.name(), each));
     }
 
-    /** All problems, in the order of the file. */
-    List<String> problems() {
-        return problems.values().stream().flatMap(List::stream).toList();
+    /** All problems, in the order of the files. */
+    List<ConfigProblem> problems() {
+        List<String> order = List.copyOf(files.keySet());
+        return problems.stream()
+                .sorted(Comparator.comparing((ConfigProblem each) -> order.indexOf(each.file()))
+                        .thenComparing(ConfigProblem::line)
+                        .thenComparing(ConfigProblem::column))
+                .toList();
+    }
+
+    /** The base of relative paths at a node. */
+    Path folder(Node at) {
+        ConfigText file = files.get(at.getStartMark().getName());
+        if (file == null) {
+            throw new IllegalStateException(
+                    "a node of no file: " + at.getStartMark().getName());
+        }
+        return file.folder();
+    }
+
+    /** The text of a node came from references. */
+    void reference(ScalarNode node, String asWritten) {
+        references.put(node, asWritten);
+        hide(node.getValue(), asWritten);
+    }
+
+    /** The text that stands in the file in place of a node's; null if it has no references. */
+    @Nullable
+    String reference(Node node) {
+        return references.get(node);
+    }
+
+    boolean hasReferences() {
+        return !references.isEmpty();
+    }
+
+    /** A value is not shown from now on. */
+    void hide(String value, String reference) {
+        hidden.add(value, reference);
+    }
+
+    /** The values that are not shown. */
+    HiddenValues hidden() {
+        return hidden;
     }
 
     /** A snapshot of the nodes read without problems so far. */
@@ -43,10 +88,13 @@ final class YamlReader {
 
     void problem(Node at, String what) {
         wrong.add(at);
-        int line = at.getStartMark().getLine() + 1;
-        int column = at.getStartMark().getColumn() + 1;
-        problems.computeIfAbsent(((long) line << 32) + column, place -> new ArrayList<>())
-                .add(file + ":" + line + ":" + column + ": " + what);
+        Mark mark = at.getStartMark();
+        String shown = what;
+        String reference = references.get(at);
+        if (reference != null && at instanceof ScalarNode scalar) {
+            shown = what.replace("'" + scalar.getValue() + "'", "'" + reference + "'");
+        }
+        problems.add(new ConfigProblem(mark.getName(), mark.getLine() + 1, mark.getColumn() + 1, hidden.masked(shown)));
     }
 
     /**
@@ -159,13 +207,18 @@ final class YamlReader {
     /** The value that the shape parses; null if it is invalid. */
     @Nullable
     Object scalar(Node node, String what, ValueShape.Scalar shape) {
+        if (wrong.contains(node)) {
+            return null;
+        }
         String text = node instanceof ScalarNode scalar && !isNull(node) ? scalar.getValue() : null;
         Object value = text == null ? null : shape.read().apply(text);
         if (value == null) {
-            String why = text == null ? "" : shape.why().apply(text);
-            problemOnce(
-                    node,
-                    what + ": " + shape.expectation() + " is expected, got " + shown(node) + why + unexpanded(node));
+            String why = text == null || references.containsKey(node)
+                    ? ""
+                    : shape.why().apply(text);
+            problem(node, what + ": " + shape.expectation() + " is expected, got " + shown(node) + why);
+        } else if (references.containsKey(node)) {
+            hide(shape.write().apply(value).toString(), references.get(node));
         }
         return value;
     }
@@ -187,18 +240,14 @@ final class YamlReader {
         return node.getTag().equals(Tag.NULL);
     }
 
-    private static String shown(Node node) {
+    private String shown(Node node) {
+        String reference = references.get(node);
         return switch (node) {
+            case ScalarNode scalar when reference != null -> "'" + reference + "'";
             case MappingNode mapping -> "an object";
             case SequenceNode sequence -> "a list";
             case ScalarNode scalar -> isNull(node) ? "nothing" : "'" + scalar.getValue() + "'";
             default -> node.getTag().toString();
         };
-    }
-
-    private static String unexpanded(Node node) {
-        boolean variable =
-                node instanceof ScalarNode scalar && scalar.getValue().contains("${");
-        return variable ? "; variables such as ${NAME} are not replaced" : "";
     }
 }

@@ -77,7 +77,7 @@ class ConfigLoaderTest {
         assertThat(config.upstreams())
                 .containsOnlyKeys("t")
                 .containsValue(TestConfigs.upstream(UpstreamProtocol.GRPC, new Endpoint("a", 1)));
-        assertThat(config.answers()).isEqualTo(GatewayConfig.ResponseConfig.DEFAULT);
+        assertThat(config.answers()).isEqualTo(ResponseConfig.DEFAULT);
         assertThat(config.headers()).isEqualTo(GatewayConfig.Headers.DEFAULT);
         assertThat(GatewayConfig.embedded().local())
                 .isEqualTo(new LocalConfig(
@@ -163,7 +163,7 @@ class ConfigLoaderTest {
         assertThat(config.headers().forwarded()).isEqualTo(new HeaderAllowList(Set.of("x-a"), List.of("x-b-")));
         assertThat(config.headers().returned()).isEqualTo(new HeaderAllowList(Set.of("y-bin"), List.of()));
         assertThat(config.answers())
-                .isEqualTo(new GatewayConfig.ResponseConfig(
+                .isEqualTo(new ResponseConfig(
                         NonFinite.STRING,
                         GatewayConfig.StreamMessageForm.OIP,
                         2048,
@@ -255,9 +255,9 @@ class ConfigLoaderTest {
             default_upstream: [a]                           | default_upstream: text is expected, got a list
             listeners: {port: 1}                            | listeners: a list is expected, got an object
             listeners: [{trusted_proxies: [10.0.0.1/8]}]    | an IP address, or a range such as 10.0.0.0/8 or fd00::/8 with zeros after the prefix is expected, got '10.0.0.1/8'
-            listeners: [{host: "${HOST}"}]                  | listener: host: a host name or IP address is expected, got '${HOST}'; variables such as ${NAME} are not replaced
-            admin: {host: "${HOST}"}                        | admin: host: a host name or IP address is expected
-            upstreams: {t: {protocol: grpc, endpoints: ['${HOST}:1']}} | got '${HOST}:1'; variables such as ${NAME} are not replaced
+            listeners: [{host: "${NO_HOST:-a b}"}]          | listener: host: a host name or IP address is expected, got '${NO_HOST:-a b}'
+            admin: {host: "${NO_HOST}"}                     | ${NO_HOST}: the environment variable NO_HOST is not set
+            upstreams: {t: {protocol: grpc, endpoints: ['$${HOST}:1']}} | host:port with a port from 1 to 65535
             upstreams: {t: {<<: 1}}                         | <<: an object or a list of objects is expected, got '1'
             listeners: [{port: 1}, {port: 1}]               | listener: 127.0.0.1:1 is given twice
             models: {m: {upstream: a}, m: {upstream: a}}    | key 'm' is given twice in models
@@ -351,7 +351,8 @@ class ConfigLoaderTest {
     @Test
     void file_thatIsAFolderOrMissing_isReportedInWords(@TempDir Path folder) {
         Path missing = folder.resolve("none.yaml");
-        assertThatThrownBy(() -> ConfigLoader.load(folder)).hasMessage(folder + ": cannot be read: it is a directory");
+        assertThatThrownBy(() -> ConfigLoader.load(folder))
+                .hasMessage(folder + ": a file *.yaml is expected in the folder, got none");
         assertThatThrownBy(() -> ConfigLoader.load(missing)).hasMessage(missing + ": cannot be read: no such file");
     }
 

@@ -42,6 +42,17 @@ class ExamplesTest {
         assertThat(ConfigLoader.load(file).listeners()).isNotEmpty();
     }
 
+    /** So that editors check it. */
+    @ParameterizedTest
+    @MethodSource("examples")
+    void example_namesItsSchema(Path file) throws IOException {
+        String first = Files.readAllLines(file).getFirst();
+        assertThat(first).startsWith("# yaml-language-server: $schema=");
+        assertThat(file.resolveSibling(first.substring(first.indexOf('=') + 1)))
+                .isEqualTo(Generated.ROOT.resolve("config/isthmus.schema.json"))
+                .isRegularFile();
+    }
+
     /** Keys with paths are commented out in the examples, since the files do not exist; here they do. */
     @Test
     void fullExample_hasEveryKey(@TempDir Path folder) throws Exception {

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.ModelNames;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.settings.ValueReferences;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -33,6 +34,7 @@ final class InferenceServiceModels {
     private final Map<String, String> owners = new HashMap<>();
 
     private final List<OmittedService> omitted = new ArrayList<>();
+    private ValueReferences references;
 
     /**
      * A service that is no model.
@@ -46,6 +48,7 @@ final class InferenceServiceModels {
         this.config = config;
         upstreams = new HashMap<>(config.upstreams());
         models = new HashMap<>(config.models());
+        references = config.references();
         new ModelNames(config.models())
                 .exact()
                 .keySet()
@@ -62,7 +65,7 @@ final class InferenceServiceModels {
 
     /** The configuration with all that was added. */
     GatewayConfig config() {
-        return config.withModels(upstreams, models);
+        return config.withModels(upstreams, models, references);
     }
 
     /** Those that were not added. */
@@ -153,6 +156,9 @@ final class InferenceServiceModels {
         String upstream = settings.namespace() + "/" + name;
         var pods = new KubernetesService(settings.namespace(), service, port);
         upstreams.put(upstream, settings.upstream().to(protocol, List.of(pods)));
+        String index = Integer.toString(config.discover().kserve().indexOf(settings));
+        references =
+                references.copied(List.of("discover", "kserve", index, "upstream"), List.of("upstreams", upstream));
         return upstream;
     }
 

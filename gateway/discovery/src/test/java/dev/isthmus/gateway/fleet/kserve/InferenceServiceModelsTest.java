@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.OmittedService;
+import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -70,6 +71,16 @@ class InferenceServiceModelsTest {
         assertThat(config.upstreams()).containsOnlyKeys("ml/iris-predictor");
         assertThat(upstream(config, "ml/iris-predictor").protocol()).isEqualTo(UpstreamProtocol.REST);
         assertThat(endpoints(config, "ml/iris-predictor")).containsExactly("k8s:ml/iris-predictor");
+    }
+
+    @Test
+    void settingsFromReferences_areNotShown() throws Exception {
+        String discover = "discover: {kserve: [{namespace: ml, upstream: {timeout: '${NO_VARIABLE:-1234s}'}}]}";
+        GatewayConfig config = models(discover, service("iris", V2, READY)).config();
+        assertThat(upstream(config, "ml/iris-predictor").timeout()).isEqualTo(Duration.ofSeconds(1234));
+        assertThat(requireNonNull(ConfigDocument.of(config).get("upstreams")).toString())
+                .contains("timeout=${NO_VARIABLE:-1234s}")
+                .doesNotContain("20m34s");
     }
 
     @ParameterizedTest

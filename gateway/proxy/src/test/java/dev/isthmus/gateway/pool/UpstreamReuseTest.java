@@ -1,0 +1,72 @@
+package dev.isthmus.gateway.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.net.ConnectionTable;
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.ConfigDiff;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.tls.TlsRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a comparison of configurations says of an upstream is what becomes of it. */
+class UpstreamReuseTest {
+    private static final String UPSTREAM = "upstreams: {u: {protocol: rest, endpoints: ['127.0.0.1:1']}}\n";
+
+    private final EventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
+    private final Upstreams.UpstreamResources resources = Upstreams.UpstreamResources.real(
+            loops.next(),
+            ByteBufAllocator.DEFAULT,
+            new SimpleMeterRegistry(),
+            new TlsRegistry(new SimpleMeterRegistry()),
+            new ConnectionTable(),
+            () -> false);
+
+    @AfterEach
+    void end() {
+        resources.pool().close();
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    private static GatewayConfig parse(String more) throws ConfigException {
+        return ConfigLoader.parse("f.yaml", UPSTREAM + "default_upstream: u\n" + more, Path.of("."));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            upstream_defaults: {timeout: 7s}             | false
+            upstream_defaults: {retry: {retries: 3}}     | false
+            upstream_defaults: {checks: {interval: 7s}}   | false
+            limits: {max_body_size: 1MiB}                | false
+            limits: {max_management_response_size: 1KiB} | false
+            headers: {return: [a]}                       | false
+            headers: {forward: [a]}                      | true
+            limits: {max_requests: 7}                    | true
+            limits: {max_tensors: 7}                     | true
+            connections: {idle_timeout: 7s}              | true
+            kubernetes: {api_server: "https://k8s"}      | true
+            health: {server_ready: all}                  | true
+            models: {m: {upstream: u}}                   | true
+            """)
+    void upstream_isKept_ifNothingElseIsSaid(String change, boolean kept) throws ConfigException {
+        GatewayConfig before = parse("");
+        GatewayConfig after = parse(change);
+        try (Upstreams old = new Upstreams(before, resources);
+                Upstreams next = new Upstreams(after, resources)) {
+            assertThat(next.required("u") == old.required("u")).isEqualTo(kept);
+        }
+        assertThat(ConfigDiff.of(before, after).effects().stream().noneMatch(each -> each.startsWith("upstream 'u': ")))
+                .isEqualTo(kept);
+    }
+}

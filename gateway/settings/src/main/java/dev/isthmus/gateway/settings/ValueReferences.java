@@ -1,0 +1,133 @@
+package dev.isthmus.gateway.settings;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The references that values of a configuration came from: {@code ${NAME}} and {@code ${file:PATH}}. Wherever a
+ * configuration is shown, the reference stands in place of its value. Thread-safe.
+ */
+public final class ValueReferences {
+    public static final ValueReferences NONE = new ValueReferences(Map.of(), new HiddenValues());
+
+    /** By the path in the form of {@link ConfigDocument}: keys, and indexes of lists. */
+    private final Map<List<String>, ValueReference> byPath;
+
+    private final HiddenValues hidden;
+
+    /**
+     * A value that came from references.
+     *
+     * @param text the value as it stands in the file
+     * @param value in the form of {@link ConfigDocument}
+     */
+    record ValueReference(String text, Object value) {}
+
+    ValueReferences(Map<List<String>, ValueReference> byPath, HiddenValues hidden) {
+        this.byPath = Map.copyOf(byPath);
+        this.hidden = hidden;
+    }
+
+    /** A sentence about the configuration, with references in place of values of at least four characters. */
+    public String masked(String sentence) {
+        return hidden.masked(sentence);
+    }
+
+    /** A copy for a configuration in which a section has been copied to another place. */
+    public ValueReferences copied(List<String> from, List<String> to) {
+        Map<List<String>, ValueReference> all = new HashMap<>(byPath);
+        byPath.forEach((path, reference) -> {
+            if (path.size() > from.size() && path.subList(0, from.size()).equals(from)) {
+                List<String> copy = new ArrayList<>(to);
+                copy.addAll(path.subList(from.size(), path.size()));
+                all.put(List.copyOf(copy), reference);
+            }
+        });
+        return new ValueReferences(all, hidden);
+    }
+
+    /** A copy with these sections of another one. */
+    ValueReferences withThose(ValueReferences other, Set<String> sections) {
+        Map<List<String>, ValueReference> all = new HashMap<>();
+        byPath.forEach((path, reference) -> {
+            if (!sections.contains(path.getFirst())) {
+                all.put(path, reference);
+            }
+        });
+        other.byPath.forEach((path, reference) -> {
+            if (sections.contains(path.getFirst())) {
+                all.put(path, reference);
+            }
+        });
+        HiddenValues both = new HiddenValues();
+        both.addAll(hidden);
+        both.addAll(other.hidden);
+        return new ValueReferences(all, both);
+    }
+
+    /**
+     * Replaces the values in a document.
+     *
+     * @param shown what stands in place of a value and its reference
+     */
+    void replaceIn(Map<String, Object> document, BiFunction<Object, String, Object> shown) {
+        byPath.forEach((path, reference) -> {
+            Object parent = at(document, path.subList(0, path.size() - 1));
+            Object value = member(parent, path.getLast());
+            // Another one, if the command line or discovery has replaced it.
+            if (reference.value().equals(value)) {
+                put(parent, path.getLast(), shown.apply(reference.value(), reference.text()));
+            }
+        });
+    }
+
+    /** The part of a document at a path; null if there is none. */
+    static @Nullable Object at(Object document, List<String> path) {
+        Object part = document;
+        for (String key : path) {
+            part = member(part, key);
+        }
+        return part;
+    }
+
+    private static @Nullable Object member(@Nullable Object parent, String key) {
+        return switch (parent) {
+            case Map<?, ?> map -> map.get(key);
+            case List<?> list -> {
+                int index = Integer.parseInt(key);
+                yield index < list.size() ? list.get(index) : null;
+            }
+            case null, default -> null;
+        };
+    }
+
+    @SuppressWarnings("unchecked")
+    private static void put(@Nullable Object parent, String key, Object value) {
+        switch (parent) {
+            case Map<?, ?> map -> ((Map<String, Object>) map).put(key, value);
+            case List<?> list -> ((List<Object>) list).set(Integer.parseInt(key), value);
+            case null, default -> throw new IllegalStateException("a value without a section: " + key);
+        }
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof ValueReferences references && byPath.equals(references.byPath);
+    }
+
+    @Override
+    public int hashCode() {
+        return byPath.hashCode();
+    }
+
+    /** The paths only. */
+    @Override
+    public String toString() {
+        return byPath.keySet().toString();
+    }
+}

@@ -4,13 +4,15 @@ import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.number.ArrayView;
 
 /**
- * Skims arrays of numbers, eight bytes at a time: checks the grammar (RFC 8259, 6) and counts the numbers without
+ * Skims arrays of numbers, 64 or eight bytes at a time: checks the grammar (RFC 8259, 6) and counts the numbers without
  * reading their values. Refuses numbers that must be read to be validated: exponents that are not negative, and {@code
  * -0}, whose sign some servers lose.
  */
 public final class NumberScanner {
     /** Longer numbers may be out of a float's range and must be read. */
     private static final int MAX_CHARACTERS = 38;
+
+    private static final int MAX_PAUSE = 16 * 1024;
 
     /** The maximum length of a skimmed number with the white space around it. */
     static final int MAX_UNSEPARATED = 128;
@@ -29,6 +31,10 @@ public final class NumberScanner {
     private int length;
 
     private boolean closed;
+
+    private final NumberBlocks blocks = new NumberBlocks();
+    /** Bytes that are skimmed otherwise after the blocks have ended: more each time that they are hardly of use. */
+    private int pause = BytePlanes.BYTES;
 
     private int markedState;
     private int markedLevel;
@@ -73,12 +79,25 @@ public final class NumberScanner {
     /** Skims the window; returns the index at which it stopped: the end, the closing bracket, or where it refused. */
     int read(byte[] window, int from, int end) {
         int at = from;
+        int blocksFrom = maxBytes < NumberBlocks.MAX_DISTANCE ? end : from;
         while (at < end && !closed && !refused()) {
-            if (NumberGrammarTable.inRun(state)) {
-                at = eights(window, at, end);
+            if (state == NumberGrammarTable.COMMA && at >= blocksFrom && at <= end - BytePlanes.BYTES) {
+                at = blocks(window, at, end);
+                blocksFrom = at + pause;
             }
-            at = steps(window, at, Math.min(at + Long.BYTES, end));
+            if (NumberGrammarTable.inRun(state)) {
+                at = eights(window, at, Math.min(blocksFrom, end));
+            }
+            at = steps(window, at, at < blocksFrom ? Math.min(at + Long.BYTES, end) : afterComma(window, at, end));
         }
+        return at;
+    }
+
+    private int blocks(byte[] window, int from, int end) {
+        int at = blocks.read(window, from, end);
+        elements += blocks.commas();
+        length = at > from ? 0 : length;
+        pause = at - from >= pause ? BytePlanes.BYTES : Math.min(2 * pause, MAX_PAUSE);
         return at;
     }
 
@@ -154,6 +173,17 @@ public final class NumberScanner {
         length = own;
         state = longest > maxBytes - Long.BYTES ? NumberGrammarTable.REFUSED : last;
         return at;
+    }
+
+    /** The index after the next comma, or near it. */
+    private static int afterComma(byte[] window, int from, int end) {
+        int until = Math.min(from + NumberBlocks.MAX_DISTANCE, end);
+        for (int at = from; at < until; at++) {
+            if (window[at] == ',') {
+                return at + 1;
+            }
+        }
+        return until;
     }
 
     private int steps(byte[] window, int from, int until) {

@@ -138,11 +138,13 @@ class ProseTest {
                 rows.put(row.group(1), line);
             }
         }
-        check(text -> LABELS.matcher(text).find(), text -> LABELS.matcher(text)
-                .results()
-                .allMatch(metric -> hasLabels(
-                        rows.getOrDefault(metric.group(1).replaceFirst("_(count|sum|bucket)$", ""), ""),
-                        metric.group(2))));
+        check(
+                text -> LABELS.matcher(text).find(),
+                text -> LABELS.matcher(text)
+                        .results()
+                        .allMatch(metric -> hasLabels(
+                                rows.getOrDefault(metric.group(1).replaceFirst("_(count|sum|bucket)$", ""), ""),
+                                metric.group(2))));
     }
 
     private static boolean hasLabels(String row, String labels) {
@@ -229,10 +231,10 @@ class ProseTest {
         }
         check(
                 text -> DOTTED.matcher(text).matches()
-                        && sections.contains(text.substring(0, text.indexOf('.')).replace("[]", ""))
+                        && sections.contains(
+                                text.substring(0, text.indexOf('.')).replace("[]", ""))
                         && !others.contains(text),
-                text -> keys.stream()
-                        .anyMatch(key -> ("." + key + ".").contains("." + text.replace("[]", "") + ".")));
+                text -> keys.stream().anyMatch(key -> ("." + key + ".").contains("." + text.replace("[]", "") + ".")));
     }
 
     /** Files, packages, and values of the chart. */

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  */
 @Doc("Configuration of Isthmus.")
 public record GatewayConfig(
-        @Doc("Addresses that serve REST and gRPC.") @NotEmpty List<Listener> listeners,
+        @Doc("Addresses that serve REST and gRPC.") @NotEmpty
+        List<Listener> listeners,
 
         @Doc("Address for operators: metrics, state, reloads. Off by default.") @Nullable
         Admin admin,

@@ -197,8 +197,7 @@ public record ModelConfig(
     }
 
     /** A guarded ramp. */
-    @Doc("Raises the share of one target step by step, and rolls back to 0 if it performs worse than the "
-            + "others.")
+    @Doc("Raises the share of one target step by step, and rolls back to 0 if it performs worse than the others.")
     public record RampConfig(
             @Doc("The name of the target.") @Required String target,
 

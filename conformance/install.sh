@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|wheel ...]
+#               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|wheel|
+#               aissemble ...]
 #                   default: triton mlserver client
 #   install.sh --missing COMPONENT ...     installs nothing; says what the components need and this machine lacks
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
@@ -62,6 +63,11 @@ mlserver() {
 
 kserve() {
   "$1/bin/pip" install -q -c "$here/constraints_kserve.txt" kserve==0.21.0
+}
+
+aissemble() {
+  "$1/bin/pip" install -q -c "$here/constraints_aissemble.txt" aissemble-open-inference-protocol-fastapi==1.1.0 \
+    aissemble-open-inference-protocol-grpc==1.1.0
 }
 
 client() {
@@ -225,11 +231,11 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | wheel) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | wheel | aissemble) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     if [ -n "$only_missing" ]; then
       case $name in
-        triton | mlserver | kserve | client | onnxruntime | grpcio-* | sslyze | openapi | wheel)
+        triton | mlserver | kserve | client | onnxruntime | grpcio-* | sslyze | openapi | wheel | aissemble)
           python311 >/dev/null || debian python3.11-venv "Python 3.11 with venv"
           ;;
       esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Starts one real server with its test models, on loopback, in the foreground.
-#   start.sh triton|mlserver|kserve
+#   start.sh triton|mlserver|kserve|aissemble
 #   HTTP_PORT GRPC_PORT METRICS_PORT   ports;  REPO  folder for the generated models (default: a new one)
 #   EXPLICIT=1  Triton with explicit model control; all models are loaded at start
 set -euo pipefail
@@ -35,8 +35,12 @@ case $name in
     exec "$venv/bin/python" "$here/oip_conformance/fleets/kserve_models.py" --http_port "$HTTP_PORT" --grpc_port "$GRPC_PORT" \
       --enable_docs_url false --configure_logging true
     ;;
+  aissemble)
+    export AUTH_ENABLED=false FASTAPI_HOST=127.0.0.1 FASTAPI_PORT=$HTTP_PORT GRPC_HOST=127.0.0.1 GRPC_PORT
+    exec "$venv/bin/python" "$here/oip_conformance/fleets/aissemble_models.py"
+    ;;
   *)
-    echo "start.sh: triton, mlserver or kserve is expected, got '$name'" >&2
+    echo "start.sh: triton, mlserver, kserve or aissemble is expected, got '$name'" >&2
     exit 2
     ;;
 esac

@@ -9,8 +9,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * The conformance suite as its users get it: its own tests ({@code conformance/oip_tests}), with doubles as servers, and
- * its wheel ({@code conformance/wheel-test}), which runs against a double and the real servers.
+ * The conformance suite as its users get it: its own tests ({@code conformance/oip_tests}), with doubles as servers,
+ * and its wheel ({@code conformance/wheel-test}), which runs against a double and the real servers.
  */
 @ExtendWith(RealServers.Shared.class)
 class ConformanceWheelTest {

@@ -115,7 +115,8 @@ public final class ProblemReport {
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("time", last.time().toString());
         document.put("all", last.all());
-        document.put("events", last.events().stream().map(GatewayEvent::document).toList());
+        document.put(
+                "events", last.events().stream().map(GatewayEvent::document).toList());
         document.put(
                 "problems",
                 last.problems().stream().map(GatewayProblem::document).toList());

@@ -142,7 +142,7 @@ final class ServerProblems {
             return null;
         }
         ServerAttempts others = servers.stream()
-                .filter(other -> other != server)
+                .filter(other -> !other.label().equals(server.label()))
                 .map(this::attempts)
                 .reduce(
                         ServerAttempts.NONE,

@@ -64,6 +64,7 @@ export function lineChart({ title, format, series, top }) {
   let times = [];
   let values = [];
   let places = [];
+  let flat = false;
   const paths = series.map((name, index) => svg('path', { class: `line line${index}` }));
   const marks = svg('g');
   const cross = svg('line', { class: 'cross', y1: 0, y2: HEIGHT, visibility: 'hidden' });
@@ -95,7 +96,7 @@ export function lineChart({ title, format, series, top }) {
     point(time) {
       const index = time === null ? -1 : times.findIndex((each) => each.getTime() >= time);
       cross.setAttribute('visibility', index < 0 ? 'hidden' : 'visible');
-      setText(at, index < 0 ? '' : `at ${clock(times[index])}`);
+      setText(at, index >= 0 && !flat ? `at ${clock(times[index])}` : flat && times.length ? 'unchanged' : '');
       if (index >= 0) {
         cross.setAttribute('x1', places[index]);
         cross.setAttribute('x2', places[index]);
@@ -134,7 +135,7 @@ export function lineChart({ title, format, series, top }) {
       places = positions(times);
       const known = values.flat().filter((each) => each !== null && each !== undefined);
       const most = Math.max(0, ...known);
-      const flat = known.every((each) => each === known[0]);
+      flat = known.every((each) => each === known[0]);
       element.classList.toggle('flat', flat);
       const highest = top ?? ceiling(most);
       paths.forEach((each, index) => each.setAttribute('d', path(values[index], places, highest)));
@@ -143,7 +144,6 @@ export function lineChart({ title, format, series, top }) {
       [times[0], middle, times.at(-1)].forEach((time, index) => setText(axis[index], time ? clock(time) : ''));
       mark(events);
       chart.point(null);
-      setText(at, flat && known.length ? 'unchanged' : '');
       const now = series.map((name, index) => `${name} ${legend[index].value.textContent}`).join(', ');
       picture.setAttribute('aria-label', `${title}, now: ${now}`);
     },

@@ -33,8 +33,8 @@ class GatewayEventsTest {
     }
 
     private void server(boolean checked, String reason) {
-        servers = List.of(new ReplicaStatus(
-                "u", "a:1", new FakeUpstream(), checked, reason.isEmpty(), reason, Map.of(), false));
+        servers = List.of(
+                new ReplicaStatus("u", "a:1", new FakeUpstream(), checked, reason.isEmpty(), reason, Map.of(), false));
     }
 
     private void ramp(RampState state, double share, long seconds) {

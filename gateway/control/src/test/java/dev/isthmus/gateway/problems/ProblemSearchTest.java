@@ -37,6 +37,9 @@ class ProblemSearchTest {
     private final ProcessMetrics metrics = new ProcessMetrics("test", "test");
     private final MeterRegistry registry = metrics.registry();
     private final MeterReading before = MeterReading.of(registry);
+    /** Meters do not keep what they read. */
+    private final List<LongAdder> counters = new ArrayList<>();
+
     private final List<ReplicaStatus> servers = new ArrayList<>();
     private final Map<String, Boolean> models = new LinkedHashMap<>();
     private final Map<String, Integer> drift = new LinkedHashMap<>();
@@ -71,6 +74,7 @@ class ProblemSearchTest {
     private void attempts(String server, String outcome, long count) {
         LongAdder attempts = new LongAdder();
         attempts.add(count);
+        counters.add(attempts);
         FunctionTimer.builder(
                         "isthmus.endpoint.requests", attempts, LongAdder::sum, all -> all.sum(), TimeUnit.MILLISECONDS)
                 .tags("upstream", "u", "endpoint", server, "outcome", outcome)

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -50,7 +51,8 @@ class FieldSectionTest {
     @Test
     void names_thatAreFrequent_areTheSameText() {
         for (String name : FieldNames.FREQUENT) {
-            assertThat(fields(name.toUpperCase(Locale.ROOT) + ": a~").name(0)).isSameAs(name);
+            byte[] received = name.toUpperCase(Locale.ROOT).getBytes(StandardCharsets.US_ASCII);
+            assertThat(FieldNames.lowerCase(received, 0, received.length)).isSameAs(name);
         }
     }
 

@@ -48,7 +48,8 @@ class LostServerFlowTest {
             case BY_DEFAULT, DISCOVERED -> Map.of();
         };
         @Nullable String fallback = how == Configured.BY_DEFAULT ? "u" : null;
-        HealthConfig health = new HealthConfig(ServerReadyPolicy.MODELS, ReadyPolicy.ANY, Duration.ZERO, Duration.ZERO, 1000);
+        HealthConfig health =
+                new HealthConfig(ServerReadyPolicy.MODELS, ReadyPolicy.ANY, Duration.ZERO, Duration.ZERO, 1000);
         return FleetStage.fleet(Map.of("u", config), models, health, fallback);
     }
 

@@ -22,8 +22,7 @@ public record ResponseConfig(
 
         @Doc("Body of health responses.") @Default("json") HealthBody healthBody,
 
-        @Doc("HTTP status of 'not ready': 400, as in the protocol and Triton, or 503, as load "
-                + "balancers expect.")
+        @Doc("HTTP status of 'not ready': 400, as in the protocol and Triton, or 503, as load " + "balancers expect.")
         @OneOf({400, 503})
         @Default("400")
         int notReadyStatus,

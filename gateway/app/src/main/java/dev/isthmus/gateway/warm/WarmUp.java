@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,7 +35,7 @@ public final class WarmUp {
 
     private volatile boolean finished;
     private volatile boolean ended;
-    private volatile int requests;
+    private final AtomicInteger requests = new AtomicInteger();
     private volatile long nanos;
 
     /** Whether it has finished. Thread-safe. */
@@ -53,7 +54,7 @@ public final class WarmUp {
                 .strongReference(true)
                 .description("Duration of the warm-up; 0 if it has not ended, or there was none")
                 .register(registry);
-        Gauge.builder("isthmus.warm.up.requests", this, warmUp -> warmUp.requests)
+        Gauge.builder("isthmus.warm.up.requests", requests, AtomicInteger::get)
                 .strongReference(true)
                 .description("Requests of the warm-up, which no other metric counts")
                 .register(registry);
@@ -100,7 +101,7 @@ public final class WarmUp {
             FutureTask<Integer> exercise = new FutureTask<>(part);
             Thread.ofPlatform().group(THREADS).daemon().name("isthmus-exercise").start(exercise);
             int sent = exercise.get();
-            requests += sent;
+            requests.addAndGet(sent);
             LOG.info("{}: {} requests in {} ms", what, sent, (System.nanoTime() - start) / NANOS_PER_MILLI);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -314,7 +314,7 @@ class ProblemSearchTest {
     }
 
     private void certificate(String file, Instant until) {
-        gauge("isthmus.tls.certificate.expiry", until.getEpochSecond(), "file", file, "subject", "CN=x");
+        gauge("isthmus.tls.certificate.expiry", (double) until.getEpochSecond(), "file", file, "subject", "CN=x");
     }
 
     @Test

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
 final class Http1Timers implements ConnectionTimer.ProtocolHandler {
     /** Time for another request before an idle connection is closed, and between the checks for that. */
     private static final long IDLE_SECONDS = 1;
+    /** Until the event loop has read the sockets once more. */
+    private static final long READ_MILLIS = 1;
 
     private final RequestReader reader;
     private final Http1Handler handler;
@@ -93,15 +95,22 @@ final class Http1Timers implements ConnectionTimer.ProtocolHandler {
 
     @Override
     public void drain() {
-        ctx.executor().schedule(this::closeIdle, IDLE_SECONDS, TimeUnit.SECONDS);
+        ctx.executor().schedule(() -> closeIdle(false), IDLE_SECONDS, TimeUnit.SECONDS);
     }
 
-    /** Closes the connection if it is idle; otherwise a response closes it, or this is tried again. */
-    private void closeIdle() {
-        if (handler.betweenRequests() && !reader.partial() && !reader.isPaused()) {
+    /**
+     * Closes the connection if it is idle; otherwise a response closes it, or this is tried again. A busy event loop may
+     * not have read a request that is there, so it closes what was idle twice, with a read in between.
+     */
+    private void closeIdle(boolean readAgain) {
+        if (!handler.betweenRequests() || reader.partial() || reader.isPaused()) {
+            if (ctx.channel().isActive()) {
+                drain();
+            }
+        } else if (readAgain) {
             handler.close(ctx);
-        } else if (ctx.channel().isActive()) {
-            drain();
+        } else {
+            ctx.executor().schedule(() -> closeIdle(true), READ_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionDrain.DrainStep;
 import dev.isthmus.gateway.net.ConnectionEvents;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
@@ -217,6 +218,28 @@ class ConnectionTimerTest {
         pass(15);
         endedBy(TimeoutRule.IDLE);
         others.forEach(EmbeddedChannel::finishAndReleaseAll);
+    }
+
+    @Test
+    void idleConnectionInADrain_isClosedWhenTheSocketWasReadOnceMore() {
+        send(GET);
+        assertThat(written()).startsWith("HTTP/1.1 200 ");
+        connections.drain().start(DrainStep.DRAINING);
+        pass(1);
+        assertThat(channel.isOpen()).isTrue();
+        pass(1);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void requestThatABusyEventLoopReadsLate_isServedInADrain() {
+        send(GET);
+        written();
+        connections.drain().start(DrainStep.DRAINING);
+        pass(1);
+        send(GET);
+        assertThat(written()).startsWith("HTTP/1.1 200 ").containsIgnoringCase("connection: close");
+        assertThat(channel.isOpen()).isFalse();
     }
 
     @Test

@@ -33,7 +33,6 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.tls.TlsRegistry;
-import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -72,14 +71,12 @@ public final class Gateway implements AutoCloseable {
     private final @Nullable ConfigSource source;
     private final ModelDiscovery discovery;
     private @Nullable AdminServer admin;
-
     private volatile Generation current;
 
     /**
      * Starts a gateway; its ports are bound when this returns, and its local models are loaded or have failed.
      *
-     * @throws OipException if the local backend's repository cannot be read
-     * @throws Exception if a port cannot be bound; nothing is left running then
+     * @throws Exception if a port cannot be bound, or the local backend's repository be read; nothing is left running then
      */
     public static Gateway start(GatewayConfig config) throws Exception {
         return start(config, BufferAllocators.shared());
@@ -242,8 +239,7 @@ public final class Gateway implements AutoCloseable {
         Generation old = current;
         GatewayConfig written = FixedSettings.kept(config, old.config());
         GatewayConfig wanted = discovery.merged(written);
-        List<String> warnings = FixedSettings.warnings(config, written);
-        List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
+        var warnings = FixedSettings.warnings(config, written);
         try {
             if (!wanted.equals(old.config())) {
                 replace(old, wanted);
@@ -254,6 +250,7 @@ public final class Gateway implements AutoCloseable {
             discovery.inEffect(discovery.written());
             return reloads.rejected(e);
         }
+        var changes = ConfigDiff.of(old.config(), wanted).changes();
         return reloads.applied(current.number(), changes, warnings);
     }
 
@@ -271,19 +268,17 @@ public final class Gateway implements AutoCloseable {
                 old.authenticator(),
                 config.authentication(),
                 resources.telemetry().access());
-        Generation next;
+        Generation next = null;
         Listeners.Change change;
         try {
             next = new Generation(config, resources, identity, old);
             // The previous configuration serves meanwhile.
             next.awaitLocalModels();
-            try {
-                change = listeners.prepare(config.listeners());
-            } catch (Exception e) {
-                next.close();
-                throw e;
-            }
+            change = listeners.prepare(config.listeners());
         } catch (Exception e) {
+            if (next != null) {
+                next.close();
+            }
             Authenticator.closeUnless(old.authenticator(), identity);
             throw e;
         }
@@ -341,7 +336,7 @@ public final class Gateway implements AutoCloseable {
         return current.ready();
     }
 
-    /** Whether it serves a call right now, or stops. Cheap and thread-safe. */
+    /** Whether it serves a call, or stops. */
     public boolean isServing() {
         return resources.telemetry().calls().inFlight() > 0 || state.isStopping();
     }

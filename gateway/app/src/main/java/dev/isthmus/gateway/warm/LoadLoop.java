@@ -46,7 +46,7 @@ final class LoadLoop {
      * @param nanos the timeout; 0 or less to skip the run
      * @return the number of responses, or 0 on timeout
      */
-    int run(EventLoop loop, long nanos, Pacing pacing) throws Exception {
+    int run(EventLoop loop, long nanos, WarmUpPacing pacing) throws Exception {
         if (nanos <= 0 || pacing.pauses()) {
             return 0;
         }
@@ -64,12 +64,12 @@ final class LoadLoop {
     private final class LoadRound {
         private final CompletableFuture<Integer> ended = new CompletableFuture<>();
         private final EventLoop loop;
-        private final Pacing pacing;
+        private final WarmUpPacing pacing;
         private int remaining = times;
         private int inFlight;
         private int sent;
 
-        LoadRound(EventLoop loop, Pacing pacing) {
+        LoadRound(EventLoop loop, WarmUpPacing pacing) {
             this.loop = loop;
             this.pacing = pacing;
         }

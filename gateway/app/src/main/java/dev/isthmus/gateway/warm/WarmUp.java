@@ -118,12 +118,12 @@ public final class WarmUp {
      * before, which would otherwise invalidate compiled code just when clients arrive.
      */
     private static int exercise(TimeLimit end) throws Exception {
-        return WarmUpWorkload.run(new SteadyStateDetector(FIRST_ROUNDS, 0), end, Pacing.FULL)
-                + WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), end, Pacing.FULL);
+        return WarmUpWorkload.run(new SteadyStateDetector(FIRST_ROUNDS, 0), end, WarmUpPacing.FULL)
+                + WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), end, WarmUpPacing.FULL);
     }
 
     private static int exerciseWhileIdle(TimeLimit end, BooleanSupplier busy) throws Exception {
-        Pacing pacing = Pacing.whileIdle(busy);
+        WarmUpPacing pacing = WarmUpPacing.whileIdle(busy);
         pacing.awaitIdle(end);
         return WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), end, pacing);
     }

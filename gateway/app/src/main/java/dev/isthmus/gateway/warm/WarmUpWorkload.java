@@ -51,7 +51,7 @@ final class WarmUpWorkload {
      * @param detector detects the steady state
      * @return the number of responses
      */
-    static int run(SteadyStateDetector detector, TimeLimit limit, Pacing pacing) throws Exception {
+    static int run(SteadyStateDetector detector, TimeLimit limit, WarmUpPacing pacing) throws Exception {
         Transport transport = Transport.best();
         // Its own allocator: an allocator caches memory, which ends with this one.
         ByteBufAllocator allocator = BufferAllocators.fresh();
@@ -106,7 +106,7 @@ final class WarmUpWorkload {
         loadLoops.add(new LoadLoop(client, model, request, times, allocator));
     }
 
-    private int rounds(SteadyStateDetector detector, TimeLimit limit, Pacing pacing) throws Exception {
+    private int rounds(SteadyStateDetector detector, TimeLimit limit, WarmUpPacing pacing) throws Exception {
         try {
             int requests = 0;
             boolean whole;

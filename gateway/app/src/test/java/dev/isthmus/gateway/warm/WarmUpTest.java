@@ -25,7 +25,8 @@ class WarmUpTest {
     @Test
     void round_getsAllResponses() throws Exception {
         SteadyStateDetector oneRound = new SteadyStateDetector(1, 0);
-        assertThat(WarmUpWorkload.run(oneRound, new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1)), Pacing.FULL))
+        assertThat(WarmUpWorkload.run(
+                        oneRound, new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1)), WarmUpPacing.FULL))
                 .isEqualTo(2 * (3 * 200 + 2) + 3 * 2 * 4);
     }
 
@@ -33,7 +34,9 @@ class WarmUpTest {
     void round_leavesTheAllocatorOfClientsAlone() throws Exception {
         long before = clientsMemory();
         WarmUpWorkload.run(
-                new SteadyStateDetector(1, 0), new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1)), Pacing.FULL);
+                new SteadyStateDetector(1, 0),
+                new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1)),
+                WarmUpPacing.FULL);
         assertThat(clientsMemory()).isEqualTo(before);
     }
 
@@ -67,7 +70,7 @@ class WarmUpTest {
         AtomicBoolean calls = new AtomicBoolean(true);
         AtomicInteger looks = new AtomicInteger();
         TimeLimit limit = new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1));
-        Pacing pacing = Pacing.whileIdle(() -> {
+        WarmUpPacing pacing = WarmUpPacing.whileIdle(() -> {
             // A client calls again in the middle of the first round.
             boolean again = looks.incrementAndGet() == 2_000;
             return calls.get() || again;

@@ -4,9 +4,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /** How much of the processor a warm-up takes, and when it pauses for clients. Thread-safe. */
-final class Pacing {
+final class WarmUpPacing {
     /** All that it can get, whatever clients do. */
-    static final Pacing FULL = new Pacing(() -> false, false);
+    static final WarmUpPacing FULL = new WarmUpPacing(() -> false, false);
 
     /** How long no client may have called. */
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -17,14 +17,14 @@ final class Pacing {
     private final boolean rests;
     private volatile long lastCall = System.nanoTime() - QUIET_NANOS;
 
-    private Pacing(BooleanSupplier busy, boolean rests) {
+    private WarmUpPacing(BooleanSupplier busy, boolean rests) {
         this.busy = busy;
         this.rests = rests;
     }
 
     /** Half of the time, and only while no client calls. */
-    static Pacing whileIdle(BooleanSupplier busy) {
-        return new Pacing(busy, true);
+    static WarmUpPacing whileIdle(BooleanSupplier busy) {
+        return new WarmUpPacing(busy, true);
     }
 
     /** Whether it must pause: a client calls, or has just done so. Asked before each request of the warm-up. */

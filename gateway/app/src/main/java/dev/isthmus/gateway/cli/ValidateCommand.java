@@ -61,7 +61,7 @@ final class ValidateCommand implements Command {
 
         /** Prints the problems in a form that is neither text nor the command's own. */
         void report(List<ConfigProblem> problems) {
-            ProblemReport report = new ProblemReport(Path.of(""), problems);
+            ConfigProblemReport report = new ConfigProblemReport(Path.of(""), problems);
             switch (form) {
                 case "sarif" -> console.out().println(report.sarif());
                 case "github" -> console.out().print(report.github());

@@ -13,15 +13,15 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-class ProblemReportTest {
+class ConfigProblemReportTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Path FOLDER = Path.of("/repository");
     private static final ConfigProblem TYPO = new ConfigProblem("config/a b:c.yaml", 3, 5, "100%: unknown\nkey 'é'");
     private static final ConfigProblem ELSEWHERE = new ConfigProblem("/etc/isthmus.yaml", 1, 1, "the file is empty");
     private static final ConfigProblem WHOLE = new ConfigProblem("/repository/isthmus.yaml", 0, 0, "cannot be read");
     private static final ConfigProblem NOWHERE = new ConfigProblem("", 0, 0, "no file");
-    private static final ProblemReport REPORT =
-            new ProblemReport(FOLDER, List.of(TYPO, ELSEWHERE, WHOLE, NOWHERE, TYPO));
+    private static final ConfigProblemReport REPORT =
+            new ConfigProblemReport(FOLDER, List.of(TYPO, ELSEWHERE, WHOLE, NOWHERE, TYPO));
 
     /** What section 3 of the specification requires of what is there. */
     @Test
@@ -101,7 +101,7 @@ class ProblemReportTest {
     @Test
     void problemThatMoves_isTheSameForGitlab() throws IOException {
         ConfigProblem moved = new ConfigProblem(TYPO.file(), 9, 1, TYPO.message());
-        JsonNode after = JSON.readTree(new ProblemReport(FOLDER, List.of(moved)).gitlab());
+        JsonNode after = JSON.readTree(new ConfigProblemReport(FOLDER, List.of(moved)).gitlab());
         assertThat(after.path(0).path("fingerprint"))
                 .isEqualTo(JSON.readTree(REPORT.gitlab()).path(0).path("fingerprint"));
     }

@@ -20,7 +20,7 @@ import java.util.Map;
  * Problems of a configuration in the forms that code hosting reads: SARIF 2.1.0, workflow commands of GitHub, and the
  * code quality report of GitLab. Files are named relative to the working directory, if they are below it.
  */
-final class ProblemReport {
+final class ConfigProblemReport {
     private static final String RULE = "isthmus-configuration";
     private static final String SARIF_SCHEMA =
             "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -29,7 +29,7 @@ final class ProblemReport {
     private final List<ConfigProblem> problems;
 
     /** @param folder the working directory */
-    ProblemReport(Path folder, List<ConfigProblem> problems) {
+    ConfigProblemReport(Path folder, List<ConfigProblem> problems) {
         this.folder = folder.toAbsolutePath().normalize();
         this.problems = problems;
     }

@@ -226,7 +226,7 @@ class FleetCommandsTest {
     @ParameterizedTest
     @CsvSource({
         "3, isthmus servers -o t, table",
-        "3, isthmus validate --output '', text json",
+        "3, isthmus validate --output '', text json sarif github gitlab",
         "3, isthmus ramps --do r, resume restart rollback",
         "3, isthmus logging --logger fl, fleet",
         "2, isthmus completion z, zsh",

@@ -27,7 +27,10 @@ final class GatewayEvents {
     private Map<String, Instant> ramps = Map.of();
     private @Nullable LastReload reload;
 
-    /** Adds what has changed since the last snapshot; nothing is known of what was before the first. */
+    /**
+     * Adds what has changed since the last snapshot. Nothing is known of what was before the first, except that a ramp
+     * which is rolled back was rolled back.
+     */
     void observe(GatewaySnapshot gateway, Instant time) {
         observe(gateway.lastReload());
         observeRamps(gateway.ramps());
@@ -47,8 +50,8 @@ final class GatewayEvents {
         for (RampReport ramp : now) {
             changed.put(ramp.model(), ramp.changed());
             Instant before = ramps.get(ramp.model());
-            if (before != null && !before.equals(ramp.changed())) {
-                boolean back = ramp.state() == RampState.ROLLED_BACK;
+            boolean back = ramp.state() == RampState.ROLLED_BACK;
+            if (before == null ? back : !before.equals(ramp.changed())) {
                 add(
                         ramp.changed(),
                         back ? EventKind.ROLLBACK : EventKind.RAMP_STEP,

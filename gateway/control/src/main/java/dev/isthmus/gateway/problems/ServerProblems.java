@@ -29,9 +29,10 @@ final class ServerProblems {
         this.upstreams = upstreams(search.gateway());
     }
 
-    /** The servers by upstream. */
+    /** The servers by upstream, less those that wait for their first health check: nothing is known of them yet. */
     static Map<String, List<ReplicaStatus>> upstreams(GatewaySnapshot gateway) {
         return gateway.servers().stream()
+                .filter(ReplicaStatus::checked)
                 .collect(Collectors.groupingBy(ReplicaStatus::upstream, LinkedHashMap::new, Collectors.toList()));
     }
 

@@ -106,6 +106,15 @@ class GatewayEventsTest {
     }
 
     @Test
+    void rampThatIsRolledBackBeforeTheFirstSnapshot_isAnEventOfItsTime() {
+        ramp(RampState.ROLLED_BACK, 0, 2);
+        observe(5);
+        observe(10);
+        assertThat(texts()).containsExactly("ramp of model 'score' rolled back");
+        assertThat(events.last().getFirst().time()).isEqualTo(START.plusSeconds(2));
+    }
+
+    @Test
     void reload_isOneEvent() {
         observe(0);
         reload = new LastReload(START.plusSeconds(3), new ReloadResult.Rejected(true, List.of("no")));

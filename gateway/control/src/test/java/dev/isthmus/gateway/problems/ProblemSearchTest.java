@@ -103,6 +103,15 @@ class ProblemSearchTest {
     }
 
     @Test
+    void serverThatWaitsForItsFirstCheck_isNoProblem() {
+        servers.add(
+                new ReplicaStatus("u", "a:1", new FakeUpstream(), false, false, "is not checked yet", Map.of(), false));
+        assertThat(problems()).isEmpty();
+        server("u", "a:2", "is not reachable", false);
+        only(ProblemKind.UPSTREAM_DOWN);
+    }
+
+    @Test
     void gatewayThatServes_hasNoProblem() {
         ready("a:1");
         models.put(MODEL, true);

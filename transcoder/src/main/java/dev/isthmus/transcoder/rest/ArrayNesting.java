@@ -11,22 +11,25 @@ import java.util.Arrays;
  * nested arrays of equal length per level. The outermost level is 1.
  */
 final class ArrayNesting implements ArrayListener {
+    private static final int FEW = 4;
+    /** One level below the deepest of any shape, whose arrays may be BYTES elements. */
+    private static final int MOST = Shape.MAX_RANK + 2;
+
     private final TensorCheck check;
     private final String tensor;
     private long count;
     private int deepest;
     private boolean elementSeen;
 
-    // One entry per level, plus one level below the deepest of any shape, whose arrays may be BYTES elements.
-    /**
-     * The items of the current array of each level, and the length of its previous arrays; -1 if none has ended yet.
-     */
-    private final long[] items = new long[Shape.MAX_RANK + 2];
+    // One entry per level; they grow with the depth. Most tensors are a flat array.
+    /** The items of the current array of each level. */
+    private long[] items = new long[FEW];
 
-    private final long[] extents = new long[Shape.MAX_RANK + 2];
+    /** The length of the previous arrays of each level; -1 if none has ended yet. */
+    private long[] extents = new long[FEW];
 
-    private final long[] markedItems = new long[Shape.MAX_RANK + 2];
-    private final long[] markedExtents = new long[Shape.MAX_RANK + 2];
+    private long[] markedItems = items;
+    private long[] markedExtents = extents;
     private long markedCount;
     private int markedDeepest;
     private boolean markedElementSeen;
@@ -52,11 +55,21 @@ final class ArrayNesting implements ArrayListener {
         if (level > Shape.MAX_RANK + (mayBeElement ? 1 : 0) || (elementSeen && level > deepest && !element)) {
             throw ragged();
         }
+        if (level == items.length) {
+            grow(MOST);
+        }
         if (level > 1) {
             items[level - 1]++;
         }
         items[level] = 0;
         deepest = elementSeen ? deepest : Math.max(deepest, level);
+    }
+
+    private void grow(int levels) {
+        int before = items.length;
+        items = Arrays.copyOf(items, levels);
+        extents = Arrays.copyOf(extents, levels);
+        Arrays.fill(extents, before, levels, -1);
     }
 
     @Override
@@ -90,8 +103,8 @@ final class ArrayNesting implements ArrayListener {
 
     @Override
     public void mark() {
-        System.arraycopy(items, 0, markedItems, 0, items.length);
-        System.arraycopy(extents, 0, markedExtents, 0, extents.length);
+        markedItems = items.clone();
+        markedExtents = extents.clone();
         markedCount = count;
         markedDeepest = deepest;
         markedElementSeen = elementSeen;
@@ -99,8 +112,8 @@ final class ArrayNesting implements ArrayListener {
 
     @Override
     public void reset() {
-        System.arraycopy(markedItems, 0, items, 0, items.length);
-        System.arraycopy(markedExtents, 0, extents, 0, extents.length);
+        items = markedItems.clone();
+        extents = markedExtents.clone();
         count = markedCount;
         deepest = markedDeepest;
         elementSeen = markedElementSeen;

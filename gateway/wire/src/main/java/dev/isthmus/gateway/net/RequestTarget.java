@@ -79,7 +79,16 @@ public record RequestTarget(String scheme, String authority, String path) {
             }
         }
         boolean closed = literal == 0 || literal + 1 == end;
-        return closed && authority.chars().skip(end + 1L).allMatch(c -> c >= '0' && c <= '9');
+        return closed && isDigits(authority, end + 1);
+    }
+
+    private static boolean isDigits(String text, int from) {
+        for (int i = from; i < text.length(); i++) {
+            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean isAlphanumeric(char c) {

@@ -5,12 +5,14 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.gateway.upstream.CallTimeout;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -127,9 +129,14 @@ abstract class GrpcCall implements StreamListener, Subscription {
         fail(pool.texts().failures().timedOut(timeout.nanos(), null));
     }
 
+    /** The request headers with the time that is left. */
+    private HeaderFieldList announced() {
+        return timeout.unannounced() ? head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timeout.left())) : head;
+    }
+
     /** Opens a stream on this connection; false if the connection accepts no more streams. */
     boolean openOn(Http2Connection connection) {
-        Http2Stream opened = connection.open(timeout.in(head), false, this);
+        Http2Stream opened = connection.open(announced(), false, this);
         if (opened == null) {
             return false;
         }

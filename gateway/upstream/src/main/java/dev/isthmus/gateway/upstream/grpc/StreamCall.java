@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream.grpc;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.http2.HeaderFieldList;
+import dev.isthmus.gateway.upstream.CallTimeout;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.upstream.CallTimeout;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;

@@ -7,17 +7,15 @@ import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.http1.Http1Response;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.upstream.CallTimeout;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,7 +29,7 @@ final class RestCall implements Subscription {
     private final Reply reply;
     private final UpstreamFailures failures;
     private final ResponseCollector response;
-    private @Nullable ScheduledFuture<?> deadline;
+    private @Nullable CallTimeout timeout;
     private @Nullable RestConnection connection;
     private final HeaderAllowList returnedHeaders;
     private @Nullable ConnectionCounts waitingAt;
@@ -60,15 +58,14 @@ final class RestCall implements Subscription {
     }
 
     /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
-    void start(EventLoop loop, long timeoutNanos) {
-        if (timeoutNanos <= 0) {
-            fail(failures.timedOut(0, null));
-            return;
+    void start(long timeoutNanos) {
+        CallTimeout started = new CallTimeout(timeoutNanos, true);
+        timeout = started;
+        if (started.start(pool.timeouts(), () -> timedOut(timeoutNanos))) {
+            pool.acquire(this);
+        } else {
+            timedOut(0);
         }
-        if (timeoutNanos != Long.MAX_VALUE) {
-            deadline = loop.schedule(() -> timedOut(timeoutNanos), timeoutNanos, TimeUnit.NANOSECONDS);
-        }
-        pool.acquire(this);
     }
 
     boolean ended() {
@@ -289,8 +286,8 @@ final class RestCall implements Subscription {
         waitEnded();
         response.endParts();
         request.release();
-        if (deadline != null) {
-            deadline.cancel(false);
+        if (timeout != null) {
+            timeout.stop();
         }
     }
 }

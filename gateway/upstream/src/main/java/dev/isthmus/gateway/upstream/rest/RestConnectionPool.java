@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.DescribedServer;
+import dev.isthmus.gateway.upstream.TimeoutQueue;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamTransport;
@@ -37,6 +38,7 @@ final class RestConnectionPool {
     private final Deque<RestConnection> idle = new ArrayDeque<>();
     private final Deque<RestCall> waiting = new ArrayDeque<>();
     private final Set<RestConnection> connected = new HashSet<>();
+    private final TimeoutQueue timeouts;
     private int connecting;
     private boolean closed;
 
@@ -55,6 +57,7 @@ final class RestConnectionPool {
         this.failures = failures;
         this.counts = counts;
         this.nanoTime = nanoTime;
+        this.timeouts = new TimeoutQueue(loop, System::nanoTime);
     }
 
     String authority() {
@@ -63,6 +66,10 @@ final class RestConnectionPool {
 
     long nanoTime() {
         return nanoTime.getAsLong();
+    }
+
+    TimeoutQueue timeouts() {
+        return timeouts;
     }
 
     boolean closed() {
@@ -208,6 +215,7 @@ final class RestConnectionPool {
 
     void close() {
         closed = true;
+        timeouts.close();
         List.copyOf(waiting).forEach(exchange -> exchange.fail(failures.closed()));
         List.copyOf(connected).forEach(RestConnection::close);
     }

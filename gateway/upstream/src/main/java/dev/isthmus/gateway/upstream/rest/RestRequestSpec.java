@@ -127,7 +127,10 @@ final class RestRequestSpec {
         return this;
     }
 
-    /** Writes and flushes the request; the caller handles the result. */
+    /**
+     * Writes and flushes the request, a small one after the event loop has read all sockets that had something: a server
+     * that waits for several is woken once. The caller handles the result.
+     */
     ChannelFuture write(Channel channel, String authority) {
         if (!addressed) {
             addressed = true;
@@ -145,7 +148,9 @@ final class RestRequestSpec {
             return channel.newFailedFuture(e);
         }
         if (copied) {
-            return channel.writeAndFlush(first);
+            ChannelFuture written = channel.write(first);
+            channel.eventLoop().execute(channel::flush);
+            return written;
         }
         channel.write(first).addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         return body.nioBufferCount() > MAX_BUFFERS_PER_WRITE

@@ -81,9 +81,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         } catch (OipException e) {
             return Upstream.refuse(request, e, reply);
         }
-        exchange.start(
-                call.loop(),
-                events ? settings().nanosLeftOfStream(call) : settings().nanosLeft(call));
+        exchange.start(events ? settings().nanosLeftOfStream(call) : settings().nanosLeft(call));
         return exchange;
     }
 

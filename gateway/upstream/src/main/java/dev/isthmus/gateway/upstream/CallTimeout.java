@@ -1,17 +1,14 @@
-package dev.isthmus.gateway.upstream.grpc;
+package dev.isthmus.gateway.upstream;
 
-import dev.isthmus.gateway.grpc.GrpcNames;
-import dev.isthmus.gateway.grpc.GrpcTimeout;
-import dev.isthmus.gateway.http2.HeaderFieldList;
 import io.netty.util.concurrent.Future;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The timeout of one call. Used on the event loop of the call. */
-final class CallTimeout {
+public final class CallTimeout {
     private final long nanos;
-    private final boolean inHead;
+    private final boolean announced;
     private long end;
     private @Nullable Runnable expired;
     private @Nullable TimeoutQueue queue;
@@ -29,14 +26,14 @@ final class CallTimeout {
      * A timeout that has not started.
      *
      * @param nanos {@link Long#MAX_VALUE} for none
-     * @param inHead whether the request headers already contain it
+     * @param announced whether the request headers already contain it
      */
-    CallTimeout(long nanos, boolean inHead) {
+    public CallTimeout(long nanos, boolean announced) {
         this.nanos = nanos;
-        this.inHead = inHead;
+        this.announced = announced;
     }
 
-    long nanos() {
+    public long nanos() {
         return nanos;
     }
 
@@ -50,7 +47,7 @@ final class CallTimeout {
      *
      * @param timeouts of the event loop
      */
-    boolean start(TimeoutQueue timeouts, Runnable whenExpired) {
+    public boolean start(TimeoutQueue timeouts, Runnable whenExpired) {
         if (nanos > 0 && nanos != Long.MAX_VALUE) {
             end = timeouts.now() + nanos;
             expired = whenExpired;
@@ -69,7 +66,7 @@ final class CallTimeout {
         Objects.requireNonNull(expired).run();
     }
 
-    void stop() {
+    public void stop() {
         if (queue != null) {
             queue.remove(this);
             queue = null;
@@ -79,14 +76,17 @@ final class CallTimeout {
     }
 
     /** Whether it has expired, which a server that knows the deadline may notice before us. */
-    boolean expired() {
-        return expired != null && end - System.nanoTime() <= 0;
+    public boolean expired() {
+        return expired != null && left() <= 0;
     }
 
-    /** These request headers with the time that is left. */
-    HeaderFieldList in(HeaderFieldList head) {
-        return expired == null || inHead
-                ? head
-                : head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(end - System.nanoTime()));
+    /** Whether it has started, and the request headers do not contain it. */
+    public boolean unannounced() {
+        return expired != null && !announced;
+    }
+
+    /** The nanoseconds left of a timeout that has started. */
+    public long left() {
+        return end - System.nanoTime();
     }
 }

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.upstream.grpc;
+package dev.isthmus.gateway.upstream;
 
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The timeouts of calls that expire in the order in which they began, as those of equal length do. One timer of the
  * event loop serves all: it is set to the first timeout and not moved when calls end. Used on that loop only.
  */
-final class TimeoutQueue {
+public final class TimeoutQueue {
     private final EventLoop loop;
     private final LongSupplier nanoTime;
     private @Nullable CallTimeout first;
@@ -20,7 +20,7 @@ final class TimeoutQueue {
     private long timerEnd;
 
     /** @param nanoTime on the scale of {@link System#nanoTime()} */
-    TimeoutQueue(EventLoop loop, LongSupplier nanoTime) {
+    public TimeoutQueue(EventLoop loop, LongSupplier nanoTime) {
         this.loop = loop;
         this.nanoTime = nanoTime;
     }
@@ -94,7 +94,7 @@ final class TimeoutQueue {
     }
 
     /** Stops the timer, which the next call starts again. */
-    void close() {
+    public void close() {
         if (timer != null) {
             timer.cancel(false);
             timer = null;

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.upstream.grpc;
+package dev.isthmus.gateway.upstream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -54,6 +54,7 @@ class DocumentationTest {
             "docs/guides/changing-the-code.md: builds",
             "docs/guides/changing-the-code.md: runs until it is stopped",
             "docs/guides/changing-the-code.md: runs until it is stopped",
+            "docs/guides/from-kserve.md: needs Kubernetes",
             "docs/guides/incident.md: needs an incident",
             "docs/guides/incident.md: needs an incident",
             "docs/guides/installing.md: fetches Debian's packages",

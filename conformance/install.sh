@@ -2,7 +2,7 @@
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
 #               grpcurl|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|wheel|
-#               aissemble ...]
+#               aissemble|omle|dynamo|loadgen ...]
 #                   default: triton mlserver client
 #   install.sh --missing COMPONENT ...     installs nothing; says what the components need and this machine lacks
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
@@ -70,8 +70,23 @@ aissemble() {
     aissemble-open-inference-protocol-grpc==1.1.0
 }
 
+omle() { # omle-server is one program; omle writes its models
+  "$1/bin/pip" install -q -c "$here/constraints_omle.txt" omle-server==0.2.1 omle==0.2.0
+}
+
+dynamo() {
+  # Without what ai-dynamo's planner needs: PyPI has a placeholder for aisimulate only, and models of tensors need none of it.
+  "$1/bin/pip" install -q -c "$here/constraints_dynamo.txt" ai-dynamo-runtime==1.6.1 aiohttp certifi kubernetes msgspec \
+    prometheus-client pyzmq redis tqdm transformers zstandard
+  "$1/bin/pip" install -q --no-deps ai-dynamo==1.6.1
+}
+
 client() {
   "$1/bin/pip" install -q -c "$here/constraints_client.txt" "tritonclient[http,grpc]==2.73.0" ml_dtypes pytest
+}
+
+loadgen() { # MLPerf's load generator, and the clients of bench/loadgen
+  "$1/bin/pip" install -q -c "$here/constraints_client.txt" mlcommons-loadgen==6.0.17 grpcio protobuf numpy ml_dtypes
 }
 
 wheel() { # what conformance/wheel builds with
@@ -231,11 +246,11 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | wheel | aissemble) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | wheel | aissemble | omle | dynamo | loadgen) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     if [ -n "$only_missing" ]; then
       case $name in
-        triton | mlserver | kserve | client | onnxruntime | grpcio-* | sslyze | openapi | wheel | aissemble)
+        triton | mlserver | kserve | client | onnxruntime | grpcio-* | sslyze | openapi | wheel | aissemble | omle | dynamo | loadgen)
           python311 >/dev/null || debian python3.11-venv "Python 3.11 with venv"
           ;;
       esac

@@ -11,17 +11,23 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from oip_conformance.client import Grpc, pb
+from oip_conformance.models import FLEETS
+
 HERE = Path(__file__).parent
 RELEASES = {"triton": "Triton 2.51.0 (24.10)", "mlserver": "MLServer 1.7.1", "kserve": "KServe 0.21.0",
-            "aissemble": "aiSSEMBLE 1.1.0",
+            "aissemble": "aiSSEMBLE 1.1.0", "omle": "omle-server 0.2.1", "dynamo": "Dynamo 1.6.1",
             "local": "ONNX models in Isthmus"}
 WIRES = {"grpc": "Isthmus, gRPC to it", "rest": "Isthmus, REST to it", "local": "Isthmus"}
+# What serves less than the rest: no client of the protocol reaches aiSSEMBLE's gRPC service, which it calls GrpcInferenceService.
+ONLY = {"aissemble": "rest", "dynamo": "grpc"}
 START_SECONDS = 900
 
 
@@ -35,44 +41,74 @@ def free_port():
         return listening.getsockname()[1]
 
 
-@contextmanager
-def process(command, log, environment=None, cwd=None):
-    """A process in a group of its own, which ends with the block."""
-    with open(log, "wb") as output:
-        started = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, cwd=cwd,
-                                   env={**os.environ, **(environment or {})})
-        try:
-            yield started
-        finally:
-            os.killpg(started.pid, signal.SIGTERM)
+class Supervised:
+    """A process in a group of its own, which is started again whenever it ends, until the block ends."""
+
+    def __init__(self, command, log, environment=None):
+        self.command, self.log, self.environment = command, log, {**os.environ, **(environment or {})}
+        self.starts, self.process, self.stopped = 0, None, threading.Event()
+        self.keeper = threading.Thread(target=self.keep, daemon=True)
+
+    def keep(self):
+        with open(self.log, "ab") as output:
+            while not self.stopped.is_set():
+                self.starts += 1
+                self.process = subprocess.Popen(self.command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                                                env=self.environment)
+                while self.process.poll() is None and not self.stopped.wait(0.1):
+                    pass
+        self.end()
+
+    def end(self):
+        for each in (signal.SIGTERM, signal.SIGKILL):
             try:
-                started.wait(40)
-            except subprocess.TimeoutExpired:
-                os.killpg(started.pid, signal.SIGKILL)
-                started.wait()
-
-
-def await_ready(started, port, log):
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and started.poll() is None:
-        try:
-            with urlopen(f"http://127.0.0.1:{port}/v2/health/ready", timeout=5):
+                os.killpg(self.process.pid, each)
+                self.process.wait(40)
                 return
-        except (URLError, OSError):
+            except ProcessLookupError:
+                return
+            except subprocess.TimeoutExpired:
+                pass
+
+    def __enter__(self):
+        self.keeper.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped.set()
+        self.keeper.join()
+
+
+class Server:
+    """A real server of start.sh. Requests of the suite crash some of them; then it is started again."""
+
+    def __init__(self, name, folder):
+        self.name, self.log = name, folder / f"{name}.log"
+        self.ports = {"rest": free_port(), "grpc": free_port()}
+        self.supervised = Supervised([str(HERE / "start.sh"), name], self.log, {
+            "HTTP_PORT": str(self.ports["rest"]), "GRPC_PORT": str(self.ports["grpc"]), "METRICS_PORT": str(free_port()),
+            "REPO": str(folder / f"{name}-models")})
+
+    def ready(self):
+        try:
+            if ONLY.get(self.name) == "grpc":
+                grpc = Grpc(f"127.0.0.1:{self.ports['grpc']}", timeout=5)
+                return all(grpc.call("ModelReady", pb.ModelReadyRequest(name=each)).ready for each in FLEETS[self.name].known)
+            with urlopen(f"http://127.0.0.1:{self.ports['rest']}/v2/health/ready", timeout=5) as response:
+                return response.status == 200
+        except (URLError, OSError, AssertionError):
+            return False
+
+    def run(self, test):
+        """The report of a test, and how often the server ended meanwhile."""
+        end = time.monotonic() + START_SECONDS
+        while not self.ready():
+            if time.monotonic() > end:
+                raise ResultsError(f"{self.name} did not become ready:\n{self.log.read_text(errors='replace')[-2000:]}")
             time.sleep(0.5)
-    raise ResultsError(f"{started.args[0]} did not become ready:\n{Path(log).read_text(errors='replace')[-2000:]}")
-
-
-@contextmanager
-def server(name, folder):
-    """A real server of start.sh, as its ports {rest, grpc}."""
-    ports = {"rest": free_port(), "grpc": free_port()}
-    environment = {"HTTP_PORT": str(ports["rest"]), "GRPC_PORT": str(ports["grpc"]), "METRICS_PORT": str(free_port()),
-                   "REPO": str(folder / f"{name}-models")}
-    log = folder / f"{name}.log"
-    with process([str(HERE / "start.sh"), name], log, environment) as started:
-        await_ready(started, ports["rest"], log)
-        yield ports
+        before = self.supervised.starts
+        report = test()
+        return {**report, "ended": self.supervised.starts - before}
 
 
 @contextmanager
@@ -97,9 +133,9 @@ models:
   witness_grpc: {{upstream: witness_grpc}}
 """)
     log = folder / f"{name}-{wire}.log"
-    with process([program, "serve", "--config", str(config)], log) as started:
+    with Supervised([program, "serve", "--config", str(config)], log) as started:
         end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end and started.poll() is None:
+        while time.monotonic() < end and started.starts < 2:
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
                 yield port, rest, grpc
@@ -110,11 +146,12 @@ models:
 
 
 def suite(rest, grpc, models, folder, *arguments):
-    """The report of one run."""
+    """The report of one run; without REST cases if rest is None."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
-    done = subprocess.run([sys.executable, "-m", "oip_conformance", f"127.0.0.1:{rest}", "--grpc", f"127.0.0.1:{grpc}",
-                           "--models", models, "--timeout", "30", "--json", str(report), "--quiet", *arguments],
+    address = [f"127.0.0.1:{rest}"] if rest else []
+    done = subprocess.run([sys.executable, "-m", "oip_conformance", *address, "--grpc", f"127.0.0.1:{grpc}", "--models", models,
+                           "--timeout", "30", "--restart", "120", "--json", str(report), "--quiet", *arguments],
                           capture_output=True, text=True, check=False)
     if done.returncode > 1 or not report.exists():
         raise ResultsError(f"oip-conformance {rest} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -123,11 +160,12 @@ def suite(rest, grpc, models, folder, *arguments):
 
 def measured(program, name, folder):
     """The reports of a server: alone, and behind Isthmus over each wire."""
-    with server(name, folder) as ports:
-        yield RELEASES[name], "alone", suite(ports["rest"], ports["grpc"], name, folder)
-        # aiSSEMBLE calls its gRPC service GrpcInferenceService, so no client of the protocol reaches it.
-        for wire in ("rest",) if name == "aissemble" else ("grpc", "rest"):
-            yield RELEASES[name], WIRES[wire], behind(program, name, wire, ports, folder)
+    server = Server(name, folder)
+    with server.supervised:
+        rest = None if ONLY.get(name) == "grpc" else server.ports["rest"]
+        yield RELEASES[name], "alone", server.run(lambda: suite(rest, server.ports["grpc"], name, folder))
+        for wire in (ONLY[name],) if name in ONLY else ("grpc", "rest"):
+            yield RELEASES[name], WIRES[wire], server.run(lambda wire=wire: behind(program, name, wire, server.ports, folder))
 
 
 def behind(program, name, wire, ports, folder):
@@ -155,9 +193,10 @@ def table(results, key):
 def page(results):
     lines = ["# Results of the conformance suite", "",
              "`conformance/results` writes this page. Each endpoint has the suite's models; the cases that do not apply to an endpoint "
-             "count for nothing. Isthmus is tested with `--dangerous`, with scripted upstreams, and with `answers: {errors: passed}`.", "",
-             row(["server", "endpoint", "score", "passed", "failed", "not applicable"]), "|---|---|---|---|---|---|"]
-    lines += [row([server, way, f"**{percent(report)}**", *(str(report[key]) for key in ("passed", "failed", "not_applicable"))])
+             "count for nothing. Isthmus is tested with `--dangerous`, with scripted upstreams, and with `answers: {errors: passed}`. "
+             "*Ended*: how often the server's process ended because of the requests; it was started again.", "",
+             row(["server", "endpoint", "score", "passed", "failed", "not applicable", "ended"]), "|---|---|---|---|---|---|---|"]
+    lines += [row([server, way, f"**{percent(report)}**", *(str(report.get(key, 0)) for key in ("passed", "failed", "not_applicable", "ended"))])
               for server, way, report in results]
     for name in dict.fromkeys(server for server, _, _ in results):
         mine = [result for result in results if result[0] == name]
@@ -168,11 +207,11 @@ def page(results):
 
 def main():
     parser = argparse.ArgumentParser(prog="results", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("servers", nargs="*", metavar="SERVER", help="triton, mlserver, kserve, aissemble, local; default: all")
+    parser.add_argument("servers", nargs="*", metavar="SERVER", help=f"{', '.join(RELEASES)}; default: all")
     parser.add_argument("--output", default=str(HERE / "RESULTS.md"), help="the page (default: RESULTS.md beside this file)")
     parser.add_argument("--isthmus", default=str(HERE.parent / "isthmus"), help="the start script (default: the checkout's, which builds)")
     given = parser.parse_args()
-    known = ["triton", "mlserver", "kserve", "aissemble", "local"]
+    known = list(RELEASES)
     if set(given.servers) - set(known):
         parser.error(f"servers are {given.servers}, expected some of {known}")
     results = []

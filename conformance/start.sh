@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Starts one real server with its test models, on loopback, in the foreground.
-#   start.sh triton|mlserver|kserve|aissemble
+#   start.sh triton|mlserver|kserve|aissemble|omle|dynamo
 #   HTTP_PORT GRPC_PORT METRICS_PORT   ports;  REPO  folder for the generated models (default: a new one)
 #   EXPLICIT=1  Triton with explicit model control; all models are loaded at start
 set -euo pipefail
@@ -39,8 +39,17 @@ case $name in
     export AUTH_ENABLED=false FASTAPI_HOST=127.0.0.1 FASTAPI_PORT=$HTTP_PORT GRPC_HOST=127.0.0.1 GRPC_PORT
     exec "$venv/bin/python" "$here/oip_conformance/fleets/aissemble_models.py"
     ;;
+  omle) # it has no option for the address
+    [ -d "$REPO" ] || "$venv/bin/python" "$here/oip_conformance/fleets/omle_models.py" "$REPO"
+    exec omle-server --model-dir "$REPO" --rest-port "$HTTP_PORT" --grpc-port "$GRPC_PORT"
+    ;;
+  dynamo) # it speaks the protocol over gRPC only
+    mkdir -p "$REPO"
+    export METRICS_PORT
+    exec "$venv/bin/python" "$here/oip_conformance/fleets/dynamo_models.py" "$GRPC_PORT" "$REPO"
+    ;;
   *)
-    echo "start.sh: triton, mlserver, kserve or aissemble is expected, got '$name'" >&2
+    echo "start.sh: triton, mlserver, kserve, aissemble, omle or dynamo is expected, got '$name'" >&2
     exit 2
     ;;
 esac

@@ -23,7 +23,7 @@ DISCOVER = "discover"
 _EPILOG = """
 other commands:
   oip-conformance list [--markdown]           each case, its profile, and the section that it rests on
-  oip-conformance models triton|mlserver|kserve|aissemble FOLDER
+  oip-conformance models triton|mlserver|kserve|aissemble|omle|dynamo FOLDER
                                               writes the suite's models for this server; without them many cases do not apply
 
 exit status: 0 all cases came out as expected, 1 some did not, 2 usage, 3 the server cannot be reached
@@ -53,6 +53,8 @@ def parser():
     made.add_argument("--timeout", metavar="SECONDS", type=positive, default=TIMEOUT, help="for each call (default: %(default)g)")
     made.add_argument("--time-limit", metavar="SECONDS", type=positive, default=Conditions.time_limit,
                       help="for all cases; those that are left fail (default: %(default)g)")
+    made.add_argument("--restart", metavar="SECONDS", type=positive, default=Conditions.restart,
+                      help="in which a server that ended answers again; the cases that are left then fail (default: %(default)g)")
     made.add_argument("--min-score", metavar="N", type=float, help="exit with 1 below this many percent, not for each failure")
     made.add_argument("--dangerous", action="store_true", help="also cases that are known to crash a real server")
     made.add_argument("--witness-rest", metavar="PORT", type=int, help="serve a scripted REST server here, to which the gateway "
@@ -133,9 +135,9 @@ def run(given):
     if given.model and given.models != DISCOVER:
         raise UsageError(f"--model NAME is for --models {DISCOVER}")
     cases = chosen(given)
-    conditions = Conditions(given.dangerous, given.time_limit, expected.read(given.expected, [case.id for case in CASES])
+    conditions = Conditions(given.dangerous, given.time_limit, given.restart, expected.read(given.expected, [case.id for case in CASES])
                             if given.expected else expected.Expectations(()))
-    if not answers(Endpoint(rest, grpc, FLEETS["onnx"], timeout=given.timeout), tries=2, pause=1.0):
+    if not answers(Endpoint(rest, grpc, FLEETS["onnx"], timeout=given.timeout), seconds=1.0):
         print(f"oip-conformance: nothing answers at {rest or grpc}", file=sys.stderr)
         return UNREACHABLE
     models = FLEETS.get(given.models) or discover(rest, grpc, given.model, given.timeout)
@@ -174,12 +176,13 @@ def list_cases(arguments):
 
 def write_models(arguments):
     made = argparse.ArgumentParser(prog="oip-conformance models", description="Writes the suite's models for a server.")
-    made.add_argument("server", choices=sorted(fleets()), help="triton and mlserver: a model repository; "
-                      "kserve, aissemble: a program that serves the models. mlserver needs scikit-learn in this Python")
+    made.add_argument("server", choices=sorted(fleets()), help="triton, mlserver and omle: a model "
+                      "repository; kserve, aissemble, dynamo: a program that serves the models. mlserver needs scikit-learn in this Python, omle "
+                      "the package omle")
     made.add_argument("folder", help="the folder to write to")
     given = made.parse_args(arguments)
     program = fleets()[given.server]
-    if given.server in ("kserve", "aissemble"):
+    if given.server in ("kserve", "aissemble", "dynamo"):
         os.makedirs(given.folder, exist_ok=True)
         shutil.copy(program, given.folder)
         return AS_EXPECTED

@@ -183,6 +183,16 @@ AISSEMBLE = Models(
     "aissemble", {d: Echo("identity", d) for d in ALL if d != "BF16"}, parameters=Echo("identity", "INT32"), known=("identity",),
     repository=False)
 
+OMLE = Models(
+    "omle", {d: Echo("identity_" + d.lower(), d, output="OUTPUT0", rank=2) for d in ALL if d != "BF16"}, sums="simple",
+    metadata=("simple", {"INPUT0": ("INT32", 16), "INPUT1": ("INT32", 16)}), known=("simple", "identity_fp32"), generic=("simple",),
+    repository=False)
+
+# Dynamo has no FP16 and no BF16.
+DYNAMO = Models(
+    "dynamo", {d: Echo("identity_" + d.lower(), d, output="OUTPUT0", rank=2) for d in ALL if d not in ("FP16", "BF16")},
+    parameters=Echo("identity_int32", "INT32", output="OUTPUT0", rank=2), known=("identity_fp32", "identity_int32"), repository=False)
+
 ONNX = Models(
     "onnx", {"INT32": Echo("simple", "INT32", output="OUTPUT0", rank=2, width=16, zeros=("INPUT1",))}, sums="simple",
     metadata=("simple", {"INPUT0": ("INT32", 16), "INPUT1": ("INT32", 16)}),
@@ -197,4 +207,4 @@ DOUBLE = Models(
                   tuple(tensor("OUT", "INT32", (1,), [v]).raw for v in (4, 5, 6)), unary_refused=True),
     known=("simple", "identity_fp32", "repeat_int32"), generic=("simple",))
 
-FLEETS = {models.name: models for models in (TRITON, MLSERVER, KSERVE, AISSEMBLE, ONNX, DOUBLE)}
+FLEETS = {models.name: models for models in (TRITON, MLSERVER, KSERVE, AISSEMBLE, OMLE, DYNAMO, ONNX, DOUBLE)}

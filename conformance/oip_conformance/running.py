@@ -45,9 +45,11 @@ class Conditions:
 
     dangerous    also run those that are known to crash a server
     time_limit   seconds for all cases; those that are left then fail
+    restart      seconds in which a server that was lost answers again
     """
     dangerous: bool = False
     time_limit: float = 1800.0
+    restart: float = 10.0
     expectations: Expectations = Expectations(())
 
 
@@ -65,9 +67,10 @@ def run(case: Case, endpoint: Endpoint) -> tuple[str, str]:
     return FAILED, text if len(text) <= MAX_REASON else text[:MAX_REASON] + " ..."
 
 
-def answers(endpoint, tries=3, pause=5.0):
+def answers(endpoint, seconds):
     """Whether the endpoint answers at all; one that was restarted gets some time."""
-    for left in reversed(range(tries)):
+    end = time.monotonic() + seconds
+    while True:
         try:
             if endpoint.rest_address:
                 endpoint.rest.get("/v2/health/live")
@@ -77,8 +80,9 @@ def answers(endpoint, tries=3, pause=5.0):
         except AssertionError as failure:
             if "UNIMPLEMENTED" in str(failure):
                 return True
-            time.sleep(min(pause, endpoint.timeout) if left else 0)
-    return False
+        if time.monotonic() >= end:
+            return False
+        time.sleep(min(1.0, seconds))
 
 
 def run_all(cases, endpoint, conditions=Conditions(), tell=lambda outcome: None):
@@ -93,7 +97,7 @@ def run_all(cases, endpoint, conditions=Conditions(), tell=lambda outcome: None)
             state, reason = FAILED, over
         else:
             state, reason = run(case, endpoint)
-            if any(word in reason for word in SILENCE) and not answers(endpoint):
+            if any(word in reason for word in SILENCE) and not answers(endpoint, conditions.restart):
                 over = f"not run: the endpoint answers nothing since case {case.id}"
             elif time.monotonic() - begin > conditions.time_limit:
                 over = f"not run: {conditions.time_limit:g} s (--time-limit) were over after case {case.id}"

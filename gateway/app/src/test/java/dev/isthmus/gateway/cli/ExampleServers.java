@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * The servers of the guides. A Triton on 127.0.0.1:8001 and 8011 (gRPC) is a gateway with the embedded models, an
- * MLServer on 127.0.0.1:8090 (REST) replays recorded responses of its iris model.
+ * The servers of the guides. A Triton on 127.0.0.1:8001 and 8011, and ModelMesh on 8033 (gRPC), are a gateway with the
+ * embedded models, an MLServer on 127.0.0.1:8090 (REST) replays recorded responses of its iris model.
  */
 final class ExampleServers implements AutoCloseable {
     private static final Map<String, String> MLSERVER = Map.of(
@@ -58,6 +58,7 @@ final class ExampleServers implements AutoCloseable {
         String grpc = "127.0.0.1:" + triton.addresses().get(0).getPort();
         return config.replace("127.0.0.1:8001", grpc)
                 .replace("127.0.0.1:8011", grpc)
+                .replace("127.0.0.1:8033", grpc)
                 .replace("127.0.0.1:8090", "127.0.0.1:" + mlserver.getAddress().getPort());
     }
 

@@ -75,9 +75,9 @@ class FloatDecimalTest {
     @Test
     void floatHalfwayBetweenTwoDecimals_hasTheEvenDigit() {
         for (int i = 0; i < 1_000; i++) {
-            same(2_097_152.25f + i / 2f);
-            same((1L << 30) + 64L * i);
-            same((1L << 40) + (1L << 17) * i);
+            same(0x1p21f + 0.25f + i / 2f);
+            same(0x1p30f + 64f * i);
+            same(0x1p40f + 0x1p17f * i);
         }
     }
 

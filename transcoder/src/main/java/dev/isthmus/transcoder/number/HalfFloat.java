@@ -85,23 +85,18 @@ public enum HalfFloat {
     }
 
     /**
-     * Writes the shortest decimal that reads back to these bits, in the form of {@link FloatText}.
+     * The shortest decimal that reads back to these bits, as {@link DecimalText#nine}.
      *
      * @param bits the bits of a finite value
-     * @param to must have {@link DecimalText#MAX_BYTES} bytes from {@code at} on
-     * @return the index after the last byte
      */
-    int write(short bits, byte[] to, int at) {
-        int i = at;
-        if (bits < 0) {
-            to[i++] = '-';
-        }
+    long decimal(short bits) {
+        long sign = bits & DecimalText.MINUS;
         int below = bits & fraction;
         int biased = (bits & infinity) >>> fractionBits;
         if (biased == 0) {
-            return below == 0 ? DecimalText.zero(to, i) : FloatText.shortest(below, minPower, false, to, i);
+            return sign | (below == 0 ? DecimalText.ZERO : FloatDecimal.shortest(below, minPower, false));
         }
         int significand = below | 1 << fractionBits;
-        return FloatText.shortest(significand, minPower + biased - 1, below == 0 && biased > 1, to, i);
+        return sign | FloatDecimal.shortest(significand, minPower + biased - 1, below == 0 && biased > 1);
     }
 }

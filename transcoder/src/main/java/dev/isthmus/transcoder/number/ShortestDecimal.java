@@ -7,6 +7,17 @@ import java.math.BigInteger;
  * doubles. It finds the fewest digits that read back to the same number, and of those the nearest.
  */
 final class ShortestDecimal {
+    /** The bits after the point of the numbers for {@link #nearest}. */
+    static final int POINT = 59;
+
+    static final long ONE = 1L << POINT;
+
+    /** {@link #nearest} cannot decide. */
+    static final long UNDECIDED = -1;
+
+    private static final long HALF = ONE >>> 1;
+    private static final long TEN = 10 * ONE;
+
     private ShortestDecimal() {}
 
     /** floor(n log2 10) */
@@ -32,6 +43,53 @@ final class ShortestDecimal {
                 ? left >= 0 ? power.shiftLeft(left) : power.shiftRight(-left)
                 : BigInteger.ONE.shiftLeft(left).divide(power);
         return scaled.add(BigInteger.ONE);
+    }
+
+    /**
+     * 2^n / 10^{@link #log10OfPower2}(n), at least 1 and less than 10, truncated.
+     *
+     * @param more bits after the point, in addition to {@link #POINT}
+     */
+    static BigInteger distance(int n, int more) {
+        int exponent = log10OfPower2(n);
+        int shift = n + POINT + more;
+        BigInteger ten = BigInteger.TEN.pow(Math.abs(exponent));
+        if (exponent < 0) {
+            return shift >= 0 ? ten.shiftLeft(shift) : ten.shiftRight(-shift);
+        }
+        return BigInteger.ONE.shiftLeft(shift).divide(ten);
+    }
+
+    /**
+     * As {@link #within}, with one product instead of three: the bounds are added to it. Undecided where they are as
+     * near to an integer as its error, and where only a number with one more digit reads back to a power of two.
+     *
+     * @param whole the number to write, truncated; 10 or more
+     * @param rest the rest, with {@link #POINT} bits after the point
+     * @param down half of the distance to the next lower number, 1/4 to 5
+     * @param up half of the distance to the next higher number, 1/2 to 5
+     * @param error more than the errors of {@code rest} and one of the bounds together
+     */
+    static long nearest(long whole, long rest, long down, long up, long error) {
+        long ten = whole / 10 * 10;
+        long overTen = ((whole - ten) << POINT) + rest;
+        long middle = rest - HALF;
+        // Negative if the multiple of ten below, or above, reads back to the number. There is at most one.
+        long low = overTen - down;
+        long high = TEN - overTen - up;
+        boolean outside = (middle & (down - rest)) < 0;
+        if (near(low, error) || near(high, error) || near(middle, error) || outside) {
+            return UNDECIDED;
+        }
+        // Masks instead of branches, which would be mispredicted too often.
+        long tens = (low | high) >> 63;
+        long one = whole + 1 + (middle >> 63);
+        return ((ten + (10 & (high >> 63))) & tens) | (one & ~tens);
+    }
+
+    /** Whether a number is 0 within this error, a power of two. */
+    private static boolean near(long number, long error) {
+        return ((number + error) & -2 * error) == 0;
     }
 
     /**

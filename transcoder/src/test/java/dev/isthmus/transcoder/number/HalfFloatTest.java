@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class HalfFloatTest {
     private static String text(HalfFloat format, int bits) {
         byte[] to = new byte[DecimalText.MAX_BYTES];
-        return new String(to, 0, format.write((short) bits, to, 0), US_ASCII);
+        return new String(to, 0, DecimalText.writeNine(format.decimal((short) bits), to, 0), US_ASCII);
     }
 
     private static short read(HalfFloat format, String text) {

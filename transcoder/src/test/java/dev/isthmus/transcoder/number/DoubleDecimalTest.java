@@ -9,12 +9,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class DoubleTextTest {
+class DoubleDecimalTest {
     private static final int VALUES = 500_000;
 
     private static String text(double value) {
         byte[] to = new byte[DecimalText.MAX_BYTES];
-        return new String(to, 0, DoubleText.write(Double.doubleToRawLongBits(value), to, 0), US_ASCII);
+        long[] decimal = new long[2];
+        DoubleDecimal.of(Double.doubleToRawLongBits(value), decimal, 0);
+        return new String(to, 0, DecimalText.writeSeventeen(decimal[0], (int) decimal[1], to, 0), US_ASCII);
     }
 
     private static void same(double value) {
@@ -77,6 +79,15 @@ class DoubleTextTest {
             same(value);
             same(Math.nextUp(value));
             same(Math.nextDown(value));
+        }
+    }
+
+    @Test
+    void doubleHalfwayBetweenTwoDecimals_hasTheEvenDigit() {
+        for (long i = 0; i < 1_000; i++) {
+            same((1L << 50) + 0.25 + i / 2.0);
+            same((double) ((1L << 59) + 64L * i));
+            same((1L << 60) * 1024.0 + (1L << 18) * (double) i);
         }
     }
 

@@ -9,12 +9,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class FloatTextTest {
+class FloatDecimalTest {
     private static final int VALUES = 500_000;
 
     private static String text(float value) {
         byte[] to = new byte[DecimalText.MAX_BYTES];
-        return new String(to, 0, FloatText.write(Float.floatToRawIntBits(value), to, 0), US_ASCII);
+        return new String(
+                to, 0, DecimalText.writeNine(FloatDecimal.of(Float.floatToRawIntBits(value)), to, 0), US_ASCII);
     }
 
     private static void same(float value) {
@@ -71,6 +72,15 @@ class FloatTextTest {
         }
     }
 
+    @Test
+    void floatHalfwayBetweenTwoDecimals_hasTheEvenDigit() {
+        for (int i = 0; i < 1_000; i++) {
+            same(0x1p21f + 0.25f + i / 2f);
+            same(0x1p30f + 64f * i);
+            same(0x1p40f + 0x1p17f * i);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -86,7 +96,9 @@ class FloatTextTest {
                 "1.6777216E7",
                 "1.0E-45",
                 "3.4028235E38",
-                "1.1754944E-38"
+                "1.1754944E-38",
+                "9.8607613E-32",
+                "1.2379401E27"
             })
     void value_hasItsText(String text) {
         assertThat(text(Float.parseFloat(text))).isEqualTo(text);

@@ -11,7 +11,8 @@ import java.util.Map;
  *
  * @param data its readable bytes are the elements; readers do not move its indices
  */
-public record Tensor(String name, DataType dataType, Shape shape, Map<String, Parameter> parameters, ByteBuf data) {
+public record Tensor(String name, DataType dataType, Shape shape, Map<String, Parameter> parameters, ByteBuf data)
+        implements TensorHead {
 
     /** The parameter that places a tensor in shared memory. */
     public static final String SHARED_MEMORY_REGION = "shared_memory_region";

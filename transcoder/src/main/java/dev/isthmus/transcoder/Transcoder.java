@@ -6,6 +6,7 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.TensorCheck;
@@ -25,7 +26,9 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Transcodes messages between wires. A message already on the wanted wire and in the wanted form is passed through
@@ -48,13 +51,31 @@ public final class Transcoder {
      * @throws OipException INVALID_ARGUMENT if the peer does not support it
      */
     public InferMessage request(ByteBufAllocator allocator, InferMessage message, ServerFeatures peer) {
+        return request(allocator, message, peer, null);
+    }
+
+    /**
+     * As {@link #request(ByteBufAllocator, InferMessage, ServerFeatures)}.
+     *
+     * @param shown receives the request's outline, once, and may refuse it; null for nobody
+     */
+    public InferMessage request(
+            ByteBufAllocator allocator,
+            InferMessage message,
+            ServerFeatures peer,
+            @Nullable Consumer<RequestOutline> shown) {
         WireLimits allowed = limits.withSharedMemory(peer.sharedMemory());
-        if (message instanceof InferMessage.ProtobufMessage encoded
-                && peer.wire() == Wire.PROTOBUF
-                && acceptsUnchanged(encoded, peer, allowed)) {
-            return encoded;
+        boolean checked = false;
+        if (message instanceof InferMessage.ProtobufMessage encoded && peer.wire() == Wire.PROTOBUF) {
+            if (acceptsUnchanged(encoded, peer, allowed, shown)) {
+                return encoded;
+            }
+            checked = true;
         }
         InferRequest request = decoded(message, allowed);
+        if (shown != null && !checked) {
+            show(request, shown);
+        }
         return switch (peer.wire()) {
             case DECODED -> new InferMessage.DecodedRequest(request);
             case PROTOBUF ->
@@ -74,6 +95,15 @@ public final class Transcoder {
      */
     public InferMessage.DecodedRequest decoded(InferMessage.ProtobufMessage message, ServerFeatures peer) {
         return new InferMessage.DecodedRequest(decoded(message, limits.withSharedMemory(peer.sharedMemory())));
+    }
+
+    private static void show(InferRequest request, Consumer<RequestOutline> shown) {
+        try {
+            shown.accept(RequestOutline.of(request));
+        } catch (RuntimeException refused) {
+            request.release();
+            throw refused;
+        }
     }
 
     private static InferRequest decoded(InferMessage message, WireLimits limits) {
@@ -155,9 +185,12 @@ public final class Transcoder {
     }
 
     private static boolean acceptsUnchanged(
-            InferMessage.ProtobufMessage encoded, ServerFeatures peer, WireLimits limits) {
+            InferMessage.ProtobufMessage encoded,
+            ServerFeatures peer,
+            WireLimits limits,
+            @Nullable Consumer<RequestOutline> shown) {
         try {
-            return acceptsUnchanged(ProtobufReader.check(encoded.message(), limits), peer.dialect());
+            return acceptsUnchanged(ProtobufReader.check(encoded.message(), limits, shown), peer.dialect());
         } catch (RuntimeException e) {
             encoded.release();
             throw e;

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.dispatch.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.dispatch.RouteValidation;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ConnectionPolicies;
@@ -136,6 +137,7 @@ final class Generation {
                     rules.limits(),
                     access.policy(),
                     new ApiDescriptions(config.authentication(), access.openListeners()));
+            RouteKeys keys = RouteKeys.of(resources.telemetry().calls(), catalogue::lists);
             List<Layer> own = ProxyStack.layers(
                     config.headers().forwarded().contains("x-request-id"),
                     resources.telemetry().layers(config, new HeldGeneration(this::leave)),
@@ -143,8 +145,14 @@ final class Generation {
                     access,
                     config.payloadLog() == null ? null : resources.telemetry().payloads(),
                     routes,
-                    RouteKeys.of(resources.telemetry().calls(), catalogue::lists),
-                    traffic);
+                    keys,
+                    traffic,
+                    RouteValidation.layer(
+                            config,
+                            routes,
+                            keys,
+                            catalogue.signatures(),
+                            resources.upstreams().clusterResources().meters()));
             layers = added.among(own);
             Service stack = ProxyStack.of(
                     layers,

@@ -4,9 +4,11 @@ import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.oip.TensorHead;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
@@ -56,10 +58,11 @@ final class MessageParser {
     /** @param contents the tensor's message from its first {@code contents} field on */
     private record Head(
             String name,
-            DataType type,
+            DataType dataType,
             Shape shape,
             Map<String, Parameter> parameters,
-            @Nullable ProtoCursor contents) {
+            @Nullable ProtoCursor contents)
+            implements TensorHead {
 
         boolean shared() {
             return parameters.containsKey(Tensor.SHARED_MEMORY_REGION);
@@ -114,6 +117,11 @@ final class MessageParser {
         return outputs;
     }
 
+    /** The outline of a request, once its fields are parsed. */
+    RequestOutline outline() {
+        return new RequestOutline(parameters, heads, outputs);
+    }
+
     List<Tensor> takeTensors() {
         List<Tensor> taken = List.copyOf(tensors);
         tensors.clear();
@@ -147,7 +155,7 @@ final class MessageParser {
         requireRawCount();
         int raw = 0;
         for (Head head : heads) {
-            tensors.add(new Tensor(head.name, head.type, head.shape, head.parameters, data(head, raw)));
+            tensors.add(new Tensor(head.name, head.dataType, head.shape, head.parameters, data(head, raw)));
             raw += head.shared() && !rawOfEach() ? 0 : 1;
         }
     }
@@ -169,12 +177,12 @@ final class MessageParser {
         fields();
         List<RawRequest.RawContent> expected = new ArrayList<>(heads.size());
         for (Head head : heads) {
-            if (head.shared() || head.type == DataType.BYTES) {
+            if (head.shared() || head.dataType == DataType.BYTES) {
                 return null;
             }
             requireNoContents(head);
-            long bytes = kind.check().byteSize(head.name, head.type, head.shape);
-            expected.add(new RawRequest.RawContent(head.name, head.type, head.shape, bytes));
+            long bytes = kind.check().byteSize(head.name, head.dataType, head.shape);
+            expected.add(new RawRequest.RawContent(head.name, head.dataType, head.shape, bytes));
         }
         boolean shared = outputs.stream().anyMatch(RequestedOutput::shared);
         return shared || expected.isEmpty() ? null : expected;
@@ -340,15 +348,15 @@ final class MessageParser {
         if (!raws.isEmpty()) {
             requireNoContents(head);
             ByteBuf raw = raws.get(index);
-            kind.check().requireRaw(head.name, head.type, head.shape, raw);
+            kind.check().requireRaw(head.name, head.dataType, head.shape, raw);
             raws.set(index, Unpooled.EMPTY_BUFFER);
             return raw;
         }
         if (contents == null || TypedContents.empty(contents)) {
-            kind.check().requireRaw(head.name, head.type, head.shape, Unpooled.EMPTY_BUFFER);
+            kind.check().requireRaw(head.name, head.dataType, head.shape, Unpooled.EMPTY_BUFFER);
             return Unpooled.EMPTY_BUFFER;
         }
-        return new TypedContents(kind.check(), head.name, head.type, limits.bodyBytes())
+        return new TypedContents(kind.check(), head.name, head.dataType, limits.bodyBytes())
                 .raw(message.alloc(), contents, head.shape);
     }
 

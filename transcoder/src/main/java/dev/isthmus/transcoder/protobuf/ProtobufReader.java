@@ -6,12 +6,15 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.transcoder.message.StreamParameters;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Reads inference messages from the protobuf wire. */
 public final class ProtobufReader {
@@ -167,17 +170,26 @@ public final class ProtobufReader {
         }
     }
 
+    /** As {@link #check(ByteBuf, WireLimits, Consumer)}, without showing the outline. */
+    public static Contested check(ByteBuf message, WireLimits limits) {
+        return check(message, limits, null);
+    }
+
     /**
      * Validates a ModelInferRequest that is passed through, so that servers receive only valid messages.
      *
      * @param message borrowed
+     * @param shown receives its outline if it is valid, and may refuse it; null for nobody
      * @return its features that servers support differently
      * @throws dev.isthmus.oip.OipException if the message violates the protocol
      */
-    public static Contested check(ByteBuf message, WireLimits limits) {
+    public static Contested check(ByteBuf message, WireLimits limits, @Nullable Consumer<RequestOutline> shown) {
         MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits);
         try {
             parser.parse();
+            if (shown != null) {
+                shown.accept(parser.outline());
+            }
             return parser.contested();
         } finally {
             parser.release();

@@ -3,6 +3,7 @@ package dev.isthmus.transcoder.protobuf;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
@@ -24,7 +25,7 @@ public final class RawRequest {
     private final long length;
     private final ProtobufReader.Contested contested;
     private final List<RawContent> contents;
-    private final int outputs;
+    private final RequestOutline outline;
     /** The index of the next content. */
     private int index;
     /** The bytes of the current content not yet received. */
@@ -38,12 +39,16 @@ public final class RawRequest {
     record RawContent(String input, DataType type, Shape shape, long bytes) {}
 
     private RawRequest(
-            int headLength, long length, ProtobufReader.Contested contested, List<RawContent> contents, int outputs) {
+            int headLength,
+            long length,
+            ProtobufReader.Contested contested,
+            List<RawContent> contents,
+            RequestOutline outline) {
         this.headLength = headLength;
         this.length = length;
         this.contested = contested;
         this.contents = contents;
-        this.outputs = outputs;
+        this.outline = outline;
     }
 
     /**
@@ -63,12 +68,7 @@ public final class RawRequest {
             return null;
         }
         var contested = parser.contested();
-        return new RawRequest(
-                headLength,
-                length,
-                contested,
-                List.copyOf(contents),
-                parser.outputs().size());
+        return new RawRequest(headLength, length, contested, List.copyOf(contents), parser.outline());
     }
 
     private static boolean fits(List<RawContent> contents, long length) {
@@ -90,7 +90,12 @@ public final class RawRequest {
 
     /** The number of requested outputs. */
     public int outputs() {
-        return outputs;
+        return outline.outputs().size();
+    }
+
+    /** Its outline. */
+    public RequestOutline outline() {
+        return outline;
     }
 
     /** The length of the head, in bytes. */

@@ -41,7 +41,7 @@ final class HelpText {
         commands.stream()
                 .filter(command -> !command.hidden())
                 .forEach(command -> out.printf(
-                        "  %-10s %s%n", command.name(), command.description().getFirst()));
+                        "  %-16s %s%n", command.name(), command.description().getFirst()));
         out.flush();
     }
 

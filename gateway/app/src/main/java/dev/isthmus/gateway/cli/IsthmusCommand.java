@@ -17,6 +17,7 @@ public final class IsthmusCommand {
             new ConfigCommands.Diff(),
             new ConfigCommands.Schema(),
             new KeyCommand(),
+            new ValidateRequestCommand(),
             new InferCommand(),
             new ReplayCommand(),
             new FleetCommands.HealthCommand(),

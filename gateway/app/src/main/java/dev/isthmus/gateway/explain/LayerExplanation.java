@@ -2,9 +2,11 @@ package dev.isthmus.gateway.explain;
 
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.RequestValidation;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The layers that an inference passes with a configuration, the outermost first, and what each does to it. A test compares
@@ -80,6 +82,15 @@ public final class LayerExplanation {
         boolean ramps = config.models().values().stream().anyMatch(each -> each.ramp() != null);
         add(ramps, "ramps", model.ramp() == null ? "has none here" : "reports outcome and latency to the ramp");
         add(any(ModelConfig::shadow), "shadows", model.shadow().isEmpty() ? "has none here" : "ends the copies");
+        add(RequestValidation.isConfigured(config), "validation", validation(model));
+    }
+
+    private String validation(ModelConfig model) {
+        return switch (Objects.requireNonNullElse(model.validate(), config.validate())) {
+            case STRICT -> "refuses requests that do not match the metadata of the model, once they are known";
+            case REPORT -> "counts and logs requests that do not match the metadata of the model, and lets them pass";
+            case OFF -> "is off here";
+        };
     }
 
     /** A list in the settings of a model. */

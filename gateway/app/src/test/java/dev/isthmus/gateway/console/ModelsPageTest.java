@@ -79,6 +79,8 @@ class ModelsPageTest {
                 .isEqualTo("local");
         assertThat(found.path(0).path("versions").isArray()).isTrue();
         assertThat(found.path(0).path("drift").isArray()).isTrue();
+        assertThat(found.path(0).path("validation").path("mode").asText()).isEqualTo("report");
+        assertThat(found.path(0).path("validation").path("invalid").isEmpty()).isTrue();
         assertThat(page("?search=other-1999+simple+model").path("models")).hasSize(1);
         assertThat(page("?search=in-process+m1999").path("models"))
                 .isEqualTo(page("?search=m1999+in-process").path("models"));

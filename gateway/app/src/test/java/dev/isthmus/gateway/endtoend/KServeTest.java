@@ -10,6 +10,7 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.endtoend.KubernetesCluster.PodState;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ValueReferences;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -267,7 +268,7 @@ class KServeTest {
         try {
             await().atMost(KServeCluster.PATIENCE).until(() -> !warnings().isEmpty());
             // A reload keeps what was discovered.
-            assertThat(gateway.reload(gateway.config().withModels(Map.of(), Map.of())))
+            assertThat(gateway.reload(gateway.config().withModels(Map.of(), Map.of(), ValueReferences.NONE)))
                     .isInstanceOf(ReloadResult.Applied.class);
             calls.awaitMore(1_000);
         } finally {

@@ -83,6 +83,7 @@ public final class MonitoredGateway implements AutoCloseable {
               texts:
                 upstream: odd
                 shadow: [{name: twin, upstream: odd, model: twin, sample: 100%%, compare: true}]
+              mismatched: {upstream: local, model: simple}
               gone: {upstream: gone}
               limited:
                 upstream: local
@@ -157,10 +158,15 @@ public final class MonitoredGateway implements AutoCloseable {
             infer("digits", "wrong");
             connectOverTls();
         }
+        await().alias("a request that does not match").atMost(PATIENCE).until(() -> {
+            infer("mismatched", KEY);
+            return scrape().contains("isthmus_requests_invalid_total{");
+        });
         for (String late : List.of(
                 "isthmus_shadow_mismatch_total{",
                 "isthmus_shadow_cosine_count{",
                 "isthmus_shadow_equal_share_count{",
+                "isthmus_requests_unvalidated_total{",
                 "isthmus_catalogue_failures_total{")) {
             await().alias(late).atMost(PATIENCE).until(() -> scrape().contains(late));
         }

@@ -16,6 +16,7 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
@@ -343,6 +344,11 @@ public final class Catalogue implements AutoCloseable {
         return new UnlistedModels(locations, this::members)
                 .addTo(indexes.index())
                 .detailed();
+    }
+
+    /** What the servers declare of their models, for the validation of requests. */
+    public ModelSignatures signatures() {
+        return models.signatures();
     }
 
     /** For the admin listener: where servers disagree about models. */

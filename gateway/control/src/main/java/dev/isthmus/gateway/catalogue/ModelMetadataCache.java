@@ -41,6 +41,7 @@ final class ModelMetadataCache {
     private final ConcurrencyLimiter onDemand = new ConcurrencyLimiter(MAX_IN_FLIGHT);
     private final PollSchedule<ModelRef> schedule;
     private final DriftLog drift;
+    private final SignatureTable signatures;
     private final SharedLookups<ModelRef, ModelMetadata> metadata;
 
     ModelMetadataCache(
@@ -58,6 +59,7 @@ final class ModelMetadataCache {
         this.drift = drift;
         this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
         this.metadata = new SharedLookups<>(nanoTime);
+        this.signatures = new SignatureTable(nanoTime);
     }
 
     /** The metadata by the client's name and version. */
@@ -67,6 +69,11 @@ final class ModelMetadataCache {
 
     DriftLog drift() {
         return drift;
+    }
+
+    /** What servers declare, for calls. */
+    SignatureTable signatures() {
+        return signatures;
     }
 
     /** Polls the configured models that are due. */
@@ -80,11 +87,23 @@ final class ModelMetadataCache {
                 });
             }
         }
+        signatures.due().forEach(this::describeForCalls);
+    }
+
+    /** Calls need the metadata of a model: all of its servers are asked, unless that has just failed. */
+    private void describeForCalls(ModelRef model) {
+        boolean failed = metadata.known(model)
+                .filter(LookupResult.Failure.class::isInstance)
+                .isPresent();
+        if (!failed && locations.routes(model)) {
+            metadata.lookUp(model, found -> describe(model, MAX_POLLED_SERVERS, background, found), found -> {});
+        }
     }
 
     /** Models of these upstreams were loaded or unloaded: polls them now. */
     void refresh(Set<Upstream> upstreams) {
         metadata.forgetAll();
+        signatures.forget(upstreams);
         for (String name : locations.configured()) {
             ModelRef model = ModelRef.of(name);
             if (locations.of(model).targets().stream().anyMatch(target -> upstreams.contains(target.upstream()))) {
@@ -101,7 +120,8 @@ final class ModelMetadataCache {
     private void describe(
             ModelRef model, int maxServers, ConcurrencyLimiter limiter, Consumer<LookupResult<ModelMetadata>> found) {
         ModelLocation location = locations.of(model);
-        new DescriptionLookup(model, location, servers.of(location, maxServers), limiter, found).begin();
+        List<ServerModel> asked = servers.of(location, maxServers);
+        new DescriptionLookup(model, location, asked, asked.size() < maxServers, limiter, found).begin();
     }
 
     private static LookupResult<ModelMetadata> failure(List<OipException> failures) {
@@ -116,6 +136,7 @@ final class ModelMetadataCache {
         private final ModelRef model;
         private final ModelLocation location;
         private final List<ServerModel> asked;
+        private final boolean askedAll;
         private final ConcurrencyLimiter limiter;
         private final Consumer<LookupResult<ModelMetadata>> found;
         private final @Nullable ModelMetadata[] descriptions;
@@ -126,11 +147,13 @@ final class ModelMetadataCache {
                 ModelRef model,
                 ModelLocation location,
                 List<ServerModel> asked,
+                boolean askedAll,
                 ConcurrencyLimiter limiter,
                 Consumer<LookupResult<ModelMetadata>> found) {
             this.model = model;
             this.location = location;
             this.asked = asked;
+            this.askedAll = askedAll;
             this.limiter = limiter;
             this.found = found;
             this.descriptions = new ModelMetadata[asked.size()];
@@ -183,9 +206,15 @@ final class ModelMetadataCache {
             if (model.version().isEmpty()) {
                 drift.record(model.name(), merged.drift());
             }
+            signatures.found(model, described, askedAll && failures.stream().allMatch(DescriptionLookup::lacksModel));
             ModelMetadata metadata =
                     described.size() == 1 ? named(described.getFirst().metadata(), model.name()) : merged.metadata();
             found.accept(new LookupResult.Value<>(metadata, location.configured() ? CONFIGURED_TTL : TTL));
+        }
+
+        /** The server does not have the model, so it gets no requests for it. */
+        private static boolean lacksModel(OipException failure) {
+            return failure.code() == ErrorCode.NOT_FOUND;
         }
 
         /** The description of a single server is returned under the client's name, otherwise unchanged. */

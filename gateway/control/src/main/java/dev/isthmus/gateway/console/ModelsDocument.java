@@ -8,12 +8,14 @@ import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.ModelPattern;
+import dev.isthmus.gateway.settings.RequestValidation;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -137,8 +139,22 @@ final class ModelsDocument {
                         .map(each -> Map.of(
                                 "version", each.version(), "state", each.state().text()))
                         .toList());
+        document.put("validation", validation(model));
         document.put("drift", running.catalogue().driftDocument(model.name()));
         return document;
+    }
+
+    /** What happens to requests that do not match the model's metadata, and how many there were since the start. */
+    private Map<String, Object> validation(ListedModel model) {
+        RequestValidation own =
+                model.route() == null ? null : model.route().config().validate();
+        RequestValidation mode =
+                Objects.requireNonNullElse(own, running.config().validate());
+        return Map.of(
+                "mode",
+                mode.name().toLowerCase(Locale.ROOT),
+                "invalid",
+                now.invalid().getOrDefault(model.name(), Map.of()));
     }
 
     private Map<String, @Nullable Object> traffic(String model) {

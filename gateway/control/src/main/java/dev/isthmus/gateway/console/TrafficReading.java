@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.DoubleAdder;
 import org.jspecify.annotations.Nullable;
@@ -20,10 +21,15 @@ import org.jspecify.annotations.Nullable;
  * @param nanos when, on the scale of {@link System#nanoTime()}
  * @param models by the route's key
  * @param targets inferences by the target that they were sent to
+ * @param invalid requests that do not match their model's metadata, by the route's key and by reason
  * @param trySeconds the time of tries at servers, without those of copies for shadows and of cancelled calls
  */
 record TrafficReading(
-        long nanos, Map<String, CallTotals> models, Map<TargetKey, Long> targets, DoubleAdder trySeconds) {
+        long nanos,
+        Map<String, CallTotals> models,
+        Map<TargetKey, Long> targets,
+        Map<String, Map<String, Long>> invalid,
+        DoubleAdder trySeconds) {
     private static final Set<String> UNARY = Set.of("infer", "generate");
     private static final Set<String> INFERENCES = Set.of("infer", "generate", "infer_stream", "generate_stream");
 
@@ -32,7 +38,8 @@ record TrafficReading(
 
     /** Goes once through all meters. */
     static TrafficReading of(MeterRegistry registry, long nanos) {
-        TrafficReading reading = new TrafficReading(nanos, new HashMap<>(), new HashMap<>(), new DoubleAdder());
+        TrafficReading reading =
+                new TrafficReading(nanos, new HashMap<>(), new HashMap<>(), new HashMap<>(), new DoubleAdder());
         registry.forEachMeter(reading::add);
         return reading;
     }
@@ -57,6 +64,12 @@ record TrafficReading(
                             new TargetKey(tag(meter, "model"), tag(meter, "target")),
                             (long) counter.count(),
                             Long::sum);
+                }
+            }
+            case "isthmus.requests.invalid" -> {
+                if (meter instanceof Counter counter && counter.count() > 0) {
+                    invalid.computeIfAbsent(tag(meter, "model"), model -> new TreeMap<>())
+                            .put(tag(meter, "reason"), (long) counter.count());
                 }
             }
             case "isthmus.upstream.requests" -> {

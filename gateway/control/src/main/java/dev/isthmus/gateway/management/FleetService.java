@@ -20,9 +20,14 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Serves operations on the whole fleet: server readiness and metadata, models' readiness and metadata, management. */
+/**
+ * Serves operations on the whole fleet: server readiness and metadata, models' readiness and metadata,
+ * the validation of requests, management.
+ */
 public final class FleetService implements Service {
+    private final ModelLocations locations;
     private final Catalogue catalogue;
+    private final WireLimits limits;
     private final ManageCall management;
     private final ApiDescriptions descriptions;
     private final AccessPolicy policy;
@@ -39,7 +44,9 @@ public final class FleetService implements Service {
             WireLimits limits,
             AccessPolicy policy,
             ApiDescriptions descriptions) {
+        this.locations = locations;
         this.catalogue = catalogue;
+        this.limits = limits;
         this.policy = policy;
         this.descriptions = descriptions;
         this.management = new ManageCall(locations, catalogue, limits, policy);
@@ -61,6 +68,8 @@ public final class FleetService implements Service {
             case Operation.ReadModelMetadata request ->
                 EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
             case Operation.DescribeApi request -> describe(call, request.model(), reply);
+            case Operation.Validate request ->
+                new RequestValidationCall(call, request, locations.of(request.model()), catalogue, limits, reply);
             case Operation.Manage manage -> management.open(call, manage, reply);
             case Operation other -> throw unexpected(other);
         };

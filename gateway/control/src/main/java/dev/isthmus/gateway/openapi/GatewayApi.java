@@ -90,6 +90,10 @@ final class GatewayApi {
                 operation(action, path, id, "inference", "Generates text, in parts")
                         .body(document.schema("GenerateRequest"), true)
                         .answersEvents(document.events(document.schema("GenerateResponse")));
+            case VALIDATE ->
+                operation(action, path, id + "Request", "inference", "What would be wrong with an inference")
+                        .inference(document.schema("InferRequest"))
+                        .answers(document.schema("RequestValidation"));
             case OPENAPI ->
                 operation(action, path, "model" + upper(id), "metadata", "The description of a model, with an example")
                         .answers(anything());

@@ -66,11 +66,21 @@ function drift(differences) {
         each.said ? h('ins', null, `+ ${each.said}   (this server)`) : null))));
 }
 
+/** What became of requests that do not match the model's metadata, and why they do not. */
+function validation({ mode, invalid }) {
+  if (mode === 'off') {
+    return 'not compared';
+  }
+  const reasons = Object.entries(invalid).map(([reason, count]) => `${count} ${reason.replaceAll('_', ' ')}`).join(', ');
+  return `${reasons || 'none'} (${mode === 'strict' ? 'refused' : 'counted and sent'})`;
+}
+
 function details(model) {
   const labels = Object.entries(model.labels).map(([label, version]) => `${label} = ${version}`).join(', ');
   return h('div', null,
     h('dl', { class: 'facts' },
       h('dt', null, 'Versions on servers'), h('dd', null, model.versions.length ? model.versions.map((each) => `${each.version || 'without'} (${each.state.toLowerCase()})`).join(', ') : 'none listed'),
+      h('dt', null, 'Requests that do not match its metadata'), h('dd', null, validation(model.validation)),
       model.aliases.length ? [h('dt', null, 'Aliases'), h('dd', null, model.aliases.join(', '))] : null,
       labels ? [h('dt', null, 'Labels'), h('dd', null, labels)] : null),
     model.targets.length

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.openapi.ApiDescriptions;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.oip.ServerMetadata;
 import java.util.List;
 import java.util.Map;
@@ -76,6 +77,11 @@ final class FleetControlPlane implements ControlPlane {
     @Override
     public boolean lists(String model) {
         return catalogue.lists(model);
+    }
+
+    @Override
+    public ModelSignatures signatures() {
+        return catalogue.signatures();
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.call;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.Metrics;
 import io.netty.util.AsciiString;
@@ -140,6 +141,26 @@ public final class Exchange extends ExchangeState implements Reply {
      */
     public void transform(InferRequest decoded, long deadlineNanos, Consumer<InferRequest> then) {
         new Transformation(this, layers, decoded, deadlineNanos, then).passFrom(0);
+    }
+
+    /** Whether {@link #parsed} is to be called. */
+    public boolean showsOutline() {
+        return layers.showsOutline();
+    }
+
+    /**
+     * What is about to be sent to the chosen target is known; see {@link Layer#parsed}.
+     *
+     * @param outline borrowed
+     * @throws OipException if a layer refuses it, which says nothing of the target
+     */
+    public void parsed(RequestOutline outline) {
+        try {
+            layers.parsed(this, outline);
+        } catch (OipException refusal) {
+            excuseTarget();
+            throw refusal;
+        }
     }
 
     /** Its target was chosen: the first one counts. */

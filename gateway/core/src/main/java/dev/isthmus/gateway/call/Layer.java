@@ -4,6 +4,7 @@ import dev.isthmus.gateway.settings.LayerSettings;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.RequestOutline;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -96,6 +97,16 @@ public interface Layer {
     default CompletableFuture<InferRequest> transform(Exchange exchange, InferRequest request) {
         return CompletableFuture.completedFuture(request);
     }
+
+    /**
+     * The target of an inference was chosen, and what is sent to it is known but for the elements of its tensors. Called
+     * once, after {@link #transform} and before anything is sent; not for a fallback and copies, nor for requests of the
+     * generate extension, which have no tensors. The context says which model of which upstream it goes to.
+     *
+     * @param request borrowed
+     * @throws OipException if the call is refused
+     */
+    default void parsed(Exchange exchange, RequestOutline request) {}
 
     /**
      * The request is sent to the target of the exchange. Called again for its last part, if it is sent in parts, and for

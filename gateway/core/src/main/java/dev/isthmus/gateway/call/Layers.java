@@ -4,6 +4,7 @@ import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.RequestOutline;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
@@ -30,6 +31,7 @@ public final class Layers implements Service {
     private final Layer[] head;
     private final Layer[] data;
     private final Layer[] complete;
+    private final Layer[] parsed;
     private final Layer[] targetEnded;
     private final Layer[] message;
     private final Layer[] failure;
@@ -69,6 +71,7 @@ public final class Layers implements Service {
         complete = overriding("complete");
         sized = overriding("sized");
         transform = overriding("transform");
+        parsed = overriding("parsed");
         sending = overriding("sending");
         responding = inReverse(overriding("responding"));
         targetEnded = inReverse(overriding("targetEnded"));
@@ -160,6 +163,21 @@ public final class Layers implements Service {
             }
         }
         return false;
+    }
+
+    /** Whether a layer wants to see the outline of requests. */
+    boolean showsOutline() {
+        return parsed.length > 0;
+    }
+
+    void parsed(Exchange exchange, RequestOutline request) {
+        for (Layer each : parsed) {
+            try {
+                each.parsed(exchange, request);
+            } catch (RuntimeException e) {
+                throw failureIn(each, exchange.context, e);
+            }
+        }
     }
 
     /** What the client gets; null for nothing. */

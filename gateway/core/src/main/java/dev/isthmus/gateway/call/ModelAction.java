@@ -16,6 +16,7 @@ public enum ModelAction {
     INFER_STREAM("infer_stream", true),
     GENERATE("generate", true),
     GENERATE_STREAM("generate_stream", true),
+    VALIDATE("validate", true),
     OPENAPI("openapi.json", false);
 
     /** The path of a model, whose metadata it is. */

@@ -22,6 +22,7 @@ public sealed interface Operation {
             case DescribeApi _ -> OperationKind.OPENAPI;
             case Infer infer -> infer.stream() ? OperationKind.INFER_STREAM : OperationKind.INFER;
             case InferStream _ -> OperationKind.INFER_STREAM;
+            case Validate _ -> OperationKind.VALIDATE;
             case Generate generate -> generate.stream() ? OperationKind.GENERATE_STREAM : OperationKind.GENERATE;
             case Manage _ -> OperationKind.MANAGE;
         };
@@ -35,6 +36,7 @@ public sealed interface Operation {
             case DescribeApi request -> request.model();
             case CheckHealth check -> check.readiness().requestedModel();
             case Infer infer -> infer.model();
+            case Validate request -> request.model();
             case Generate generate -> generate.model();
             case Manage manage -> manage.model().name().isEmpty() ? null : manage.model();
             case ServerLive _, ServerReady _, GatewayReady _, ReadServerMetadata _, InferStream _, Reflect _ -> null;
@@ -166,6 +168,17 @@ public sealed interface Operation {
         @Override
         public String path(ModelRef model) {
             return OperationKind.INFER.path(model);
+        }
+    }
+
+    /**
+     * Asks what would be wrong with an inference whose request is the call's body; REST only. No server gets it.
+     *
+     * @param jsonLength of the body, as in {@link BodyForm.RestForm}
+     */
+    record Validate(ModelRef model, long jsonLength) implements Operation {
+        public Validate {
+            NameGrammar.checked(model);
         }
     }
 

@@ -23,6 +23,7 @@ public enum OperationKind {
     OPENAPI(Permission.METADATA, Work.LOOKUP, "ModelMetadata", ServerPath.OPENAPI.path()),
     INFER(Permission.INFER, Work.INFERENCE, "ModelInfer", ModelAction.INFER.path()),
     INFER_STREAM(Permission.STREAM, Work.INFERENCE, "ModelStreamInfer", ModelAction.INFER_STREAM.path()),
+    VALIDATE(Permission.INFER, Work.INFERENCE, "ModelInfer", ModelAction.VALIDATE.path()),
     GENERATE(Permission.GENERATE, Work.INFERENCE, "ModelInfer", ModelAction.GENERATE.path()),
     GENERATE_STREAM(Permission.GENERATE, Work.INFERENCE, "ModelInfer", ModelAction.GENERATE_STREAM.path()),
     /** Its permission, method and path are its extension's. */

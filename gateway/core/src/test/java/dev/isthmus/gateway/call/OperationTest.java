@@ -42,6 +42,7 @@ class OperationTest {
                 arguments(infer(false), Permission.INFER, false, true, true),
                 arguments(infer(true), Permission.STREAM, false, true, true),
                 arguments(new Operation.InferStream(true), Permission.STREAM, false, true, true),
+                arguments(new Operation.Validate(MODEL, -1), Permission.INFER, false, true, true),
                 arguments(new Operation.Generate(MODEL, false), Permission.GENERATE, false, true, true),
                 arguments(new Operation.Generate(MODEL, true), Permission.GENERATE, false, true, true));
     }

@@ -76,6 +76,7 @@ final class RestRoutes {
             case INFER_STREAM -> infer(head, model, true);
             case GENERATE -> new Operation.Generate(model, false);
             case GENERATE_STREAM -> new Operation.Generate(model, true);
+            case VALIDATE -> new Operation.Validate(model, jsonLength(head));
             case OPENAPI -> new Operation.DescribeApi(model);
         };
         return action.post() ? PathRoute.post(operation) : PathRoute.get(operation);

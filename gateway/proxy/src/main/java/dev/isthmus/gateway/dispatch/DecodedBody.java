@@ -2,11 +2,13 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.function.Consumer;
 
 /**
  * A request in the form of no server.
@@ -18,6 +20,16 @@ record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form) {
 
     InferRequest request() {
         return message.request();
+    }
+
+    /** Shows its outline to a receiver that may refuse it: it is then released. */
+    void show(Consumer<RequestOutline> shown) {
+        try {
+            shown.accept(RequestOutline.of(request()));
+        } catch (RuntimeException refused) {
+            message.release();
+            throw refused;
+        }
     }
 
     /** The same with another request (taken); this one is owned by another. */

@@ -45,6 +45,7 @@ final class Dispatcher implements ExchangeHandler {
             case Operation.ModelReady request -> fleet.open(call, exchange);
             case Operation.ReadModelMetadata request -> fleet.open(call, exchange);
             case Operation.DescribeApi request -> fleet.open(call, exchange);
+            case Operation.Validate request -> fleet.open(call, exchange);
             case Operation.Manage manage -> fleet.open(call, exchange);
             case Operation.Infer infer -> IncomingRequest.of(exchange, infer, transcoder, rules);
             case Operation.InferStream request -> new StreamCallFlow(exchange, request.separate(), transcoder);

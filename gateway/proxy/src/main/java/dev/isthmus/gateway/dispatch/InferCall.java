@@ -16,11 +16,13 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +41,9 @@ final class InferCall implements Reply {
 
     private Call call;
     private @Nullable Target fallback;
+    /** Whether layers have seen the request's outline. */
+    private boolean shown;
+
     private Subscription inFlight = Subscription.NONE;
     private boolean callEnded;
 
@@ -78,6 +83,10 @@ final class InferCall implements Reply {
     @Nullable
     RequestUpload startUpload(TargetSelection selection, StreamedRequest streamed) {
         Target target = selection.target();
+        Consumer<RequestOutline> show = show();
+        if (show != null) {
+            show.accept(streamed.outline());
+        }
         StreamedRequest.StreamedMessage started = streamed.start(routed.features(target.upstream()), target.model());
         if (started == null) {
             return null;
@@ -121,7 +130,7 @@ final class InferCall implements Reply {
                 transform(target, first);
                 return;
             }
-            UpstreamMessage prepared = prepare(routed.features(upstream), target.model());
+            UpstreamMessage prepared = prepare(routed.features(upstream), target.model(), show());
             response.form(prepared.form());
             exchange.sending();
             UpstreamRequest request =
@@ -141,10 +150,23 @@ final class InferCall implements Reply {
         });
     }
 
-    private UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
-        return transformed == null
-                ? body.prepare(peer, model)
-                : transformed.retained(model, infer.model()).encoded(transcoder, call.allocator(), peer);
+    /** Shows the request's outline to the layers; null if they have seen it, or none wants to. */
+    private @Nullable Consumer<RequestOutline> show() {
+        if (shown || !exchange.showsOutline()) {
+            return null;
+        }
+        shown = true;
+        return exchange::parsed;
+    }
+
+    private UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> show) {
+        if (transformed == null) {
+            return body.prepare(peer, model, show);
+        }
+        if (show != null) {
+            show.accept(RequestOutline.of(transformed.request()));
+        }
+        return transformed.retained(model, infer.model()).encoded(transcoder, call.allocator(), peer);
     }
 
     /** The request was sent; before this it may have completed, or failed over to the fallback. */
@@ -351,7 +373,7 @@ final class InferCall implements Reply {
 
         @Override
         public InferMessage prepare(ServerFeatures peer, ModelRef model) {
-            return InferCall.this.prepare(peer, model).message();
+            return InferCall.this.prepare(peer, model, null).message();
         }
 
         @Override

@@ -5,6 +5,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
@@ -21,6 +22,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -108,8 +110,11 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
+    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> shown) {
         RestRequest complete = text.request();
+        if (shown != null) {
+            shown.accept(RequestOutline.of(complete.request()));
+        }
         ByteBuf original = text.text();
         if (original == null || !PassThroughRule.appliesTo(peer, complete)) {
             return decode(peer, model).encoded(transcoder, allocator, peer);
@@ -177,6 +182,11 @@ final class JsonBody implements RequestBody {
         @Override
         public long length() {
             return sent.bodyLength();
+        }
+
+        @Override
+        public RequestOutline outline() {
+            return RequestOutline.of(head.request());
         }
 
         @Override

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ModelSplice;
 import dev.isthmus.transcoder.ResponseForm;
@@ -17,6 +18,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -113,8 +115,8 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
-        return new UpstreamMessage(transcoder.request(allocator, renamed(model), peer), form(peer, model));
+    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> shown) {
+        return new UpstreamMessage(transcoder.request(allocator, renamed(model), peer, shown), form(peer, model));
     }
 
     @Override
@@ -211,6 +213,11 @@ final class ProtobufBody implements RequestBody {
         @Override
         public long length() {
             return raw.length();
+        }
+
+        @Override
+        public RequestOutline outline() {
+            return raw.outline();
         }
 
         @Override

@@ -31,6 +31,7 @@ public final class ProxyStack {
      * @param access who may send what
      * @param payloadLog logs what calls send and get; null for nothing
      * @param keys names routes for metrics and logs
+     * @param validation compares requests with metadata; null for nothing
      */
     public static List<Layer> layers(
             boolean forwardsIds,
@@ -40,7 +41,8 @@ public final class ProxyStack {
             @Nullable Layer payloadLog,
             RoutingTable routes,
             RouteKeys keys,
-            RoutePolicyTable policies) {
+            RoutePolicyTable policies,
+            @Nullable Layer validation) {
         Layer errors = switch (errorTexts) {
             case PASSED -> null;
             case CLIENT_ERRORS -> new GenericErrorTexts(true, routes);
@@ -62,6 +64,7 @@ public final class ProxyStack {
                         ? new RampTiming(policies.ramps(), policies.nanoTime())
                         : null);
         layers.add(policies.any(each -> each.shadows().any()) ? new Shadowing() : null);
+        layers.add(validation);
         layers.removeIf(Objects::isNull);
         return layers;
     }

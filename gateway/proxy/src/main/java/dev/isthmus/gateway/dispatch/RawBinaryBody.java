@@ -6,6 +6,7 @@ import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.InferMessage;
@@ -21,6 +22,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,8 +85,12 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
-    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
-        return decode(peer, model).encoded(transcoder, allocator, peer);
+    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> shown) {
+        DecodedBody decoded = decode(peer, model);
+        if (shown != null) {
+            decoded.show(shown);
+        }
+        return decoded.encoded(transcoder, allocator, peer);
     }
 
     @Override

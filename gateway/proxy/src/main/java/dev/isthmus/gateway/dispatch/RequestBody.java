@@ -3,9 +3,11 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,9 +59,10 @@ interface RequestBody {
      * Produces the request for a server, without copying what the body holds.
      *
      * @param model the model to request from the server
+     * @param shown receives the request's outline before anything else, and may refuse it; null for nobody
      * @throws dev.isthmus.oip.OipException if the request cannot be expressed for the server
      */
-    UpstreamMessage prepare(ServerFeatures peer, ModelRef model);
+    UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> shown);
 
     /**
      * Decodes the request, for layers that change it. Until {@link #release()} it shares what the body holds.

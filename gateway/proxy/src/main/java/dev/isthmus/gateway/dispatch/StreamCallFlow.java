@@ -16,6 +16,7 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
@@ -30,6 +31,7 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -131,19 +133,22 @@ final class StreamCallFlow implements RequestSink {
         TargetSelection selection = routed.selectTarget(attributes(request.outline()), selections);
         Target target = selection.target();
         ServerFeatures peer = routed.features(target.upstream());
+        Consumer<RequestOutline> show = exchange.showsOutline() ? exchange::parsed : null;
         if (!exchange.transforms()) {
-            send(request, selection, body.prepare(peer, target.model()).message());
+            send(request, selection, body.prepare(peer, target.model(), show).message());
             return;
         }
         DecodedBody decoded = body.decode(peer, target.model());
         exchange.transform(decoded.request(), call.deadlineNanos(), changed -> {
             try {
+                DecodedBody sent = decoded.with(changed);
+                if (show != null) {
+                    sent.show(show);
+                }
                 send(
                         request,
                         selection,
-                        decoded.with(changed)
-                                .encoded(transcoder, call.allocator(), peer)
-                                .message());
+                        sent.encoded(transcoder, call.allocator(), peer).message());
             } catch (RuntimeException fault) {
                 fail(request, fault);
             }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
@@ -22,6 +23,9 @@ interface StreamedRequest {
 
     /** Length of the client's whole body in bytes, as counted by limits. */
     long length();
+
+    /** Its outline. */
+    RequestOutline outline();
 
     /**
      * Starts sending to a server. Called at most once: from then on parts can be taken, in that server's form.

@@ -9,11 +9,13 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -26,6 +28,11 @@ class RequestUploadTest {
         @Override
         public long length() {
             return 1;
+        }
+
+        @Override
+        public RequestOutline outline() {
+            return new RequestOutline(Map.of(), List.of(), List.of());
         }
 
         @Override

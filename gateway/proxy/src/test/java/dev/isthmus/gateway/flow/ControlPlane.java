@@ -10,6 +10,7 @@ import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
@@ -61,6 +62,10 @@ public interface ControlPlane extends AutoCloseable {
 
     default boolean lists(String model) {
         return false;
+    }
+
+    default ModelSignatures signatures() {
+        return ModelSignatures.NONE;
     }
 
     default void start() {}

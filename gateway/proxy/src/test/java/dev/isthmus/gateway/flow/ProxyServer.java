@@ -14,6 +14,7 @@ import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.dispatch.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.dispatch.RouteValidation;
 import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.identity.Authenticator;
@@ -228,6 +229,7 @@ public final class ProxyServer implements AutoCloseable {
                 new RoutePolicyTable.PolicyResources(
                         meters, System::nanoTime, shadows, sharing.ramps(), memory, sharing.counters()),
                 previous == null ? null : previous.policies());
+        RouteKeys keys = RouteKeys.of(calls, plane[0]::lists);
         List<Layer> layers = ProxyStack.layers(
                 config.headers().forwarded().contains("x-request-id"),
                 List.of(accessLog, access, calls, tracing),
@@ -235,8 +237,9 @@ public final class ProxyServer implements AutoCloseable {
                 callers,
                 payloads,
                 routes,
-                RouteKeys.of(calls, plane[0]::lists),
-                policies);
+                keys,
+                policies,
+                RouteValidation.layer(config, routes, keys, plane[0].signatures(), meters));
         AddedLayers added = new AddedLayers(config.layers(), meters);
         Service stack = ProxyStack.of(
                 added.among(layers), plane[0].fleet(), rules, transcoder, state, meters, System::nanoTime);

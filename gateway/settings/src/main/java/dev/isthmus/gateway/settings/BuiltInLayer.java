@@ -23,7 +23,8 @@ public enum BuiltInLayer {
     RATE_LIMITS,
     TARGET_METRICS,
     RAMPS,
-    SHADOWS;
+    SHADOWS,
+    VALIDATION;
 
     private static final List<BuiltInLayer> ALL = List.of(values());
 

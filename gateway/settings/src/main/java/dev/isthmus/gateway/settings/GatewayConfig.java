@@ -31,17 +31,21 @@ public record GatewayConfig(
         Headers headers,
         ResponseConfig answers,
         HealthConfig health,
+
+        @Doc("Inference requests that do not match the metadata of their model. strict: refused with 400; report: "
+                + "counted, logged and sent; off: not looked for.")
+        @Default("report")
+        RequestValidation validate,
+
         RampsConfig ramps,
 
         @Doc("Rate limits and ramps shared with other gateways. Off by default.") @Nullable
         SharedConfig shared,
 
         LoggingConfig logging,
-
         @Doc("Access log. Off by default.") @Nullable AccessLogConfig accessLog,
 
         MetricsConfig metrics,
-
         KubernetesConfig kubernetes,
 
         @Doc("Distributed traces. Off by default.") @Nullable
@@ -99,6 +103,7 @@ public record GatewayConfig(
                 Headers.DEFAULT,
                 ResponseConfig.DEFAULT,
                 HealthConfig.DEFAULT,
+                RequestValidation.REPORT,
                 RampsConfig.DEFAULT,
                 null,
                 LoggingConfig.DEFAULT,
@@ -137,11 +142,6 @@ public record GatewayConfig(
         return with(listeners, admin, ramps, shared, upstreams, models, other);
     }
 
-    /** A copy with other upstreams and models. */
-    public GatewayConfig withModels(Map<String, UpstreamConfig> otherUpstreams, Map<String, ModelConfig> otherModels) {
-        return withModels(otherUpstreams, otherModels, references);
-    }
-
     /** A copy with other upstreams and models, and the references that all values came from then. */
     public GatewayConfig withModels(
             Map<String, UpstreamConfig> otherUpstreams,
@@ -169,6 +169,7 @@ public record GatewayConfig(
                 headers,
                 answers,
                 health,
+                validate,
                 otherRamps,
                 otherShared,
                 logging,
@@ -214,8 +215,7 @@ public record GatewayConfig(
             Path tokenFile,
 
             @Doc("Further values of 'Host' that are accepted; *.SUFFIX for a domain, * for any. 'host', "
-                    + "localhost and loopback addresses are always accepted, and every IP "
-                    + "address if 'host' is not "
+                    + "localhost and loopback addresses are always accepted, and every IP address if 'host' is not "
                     + "loopback.")
             @HostPattern
             List<String> allowedHosts,

@@ -52,7 +52,10 @@ public record ModelConfig(
         Duration timeout,
 
         @Doc("How many replicas must be ready; default: health.model_ready.") @Nullable
-        ReadyPolicy ready) {
+        ReadyPolicy ready,
+
+        @Doc("Comparison of requests with the model's metadata; default: validate.") @Nullable
+        RequestValidation validate) {
 
     /** All defaults. */
     public static final ModelConfig DEFAULT = DefaultValues.of(ModelConfig.class);
@@ -92,6 +95,7 @@ public record ModelConfig(
                 null,
                 null,
                 List.of(),
+                null,
                 null,
                 null);
     }

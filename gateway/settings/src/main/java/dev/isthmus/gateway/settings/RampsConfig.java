@@ -12,4 +12,12 @@ public record RampsConfig(
         @Nullable
         Path stateFile) {
     public static final RampsConfig DEFAULT = DefaultValues.of(RampsConfig.class);
+
+    /** With the state in a file beside the configuration file. */
+    static RampsConfig beside(Path file) {
+        String name = String.valueOf(file.getFileName());
+        int dot = name.lastIndexOf('.');
+        String stem = dot < 1 ? name : name.substring(0, dot);
+        return new RampsConfig(file.resolveSibling(stem + ".ramps.json"));
+    }
 }

@@ -380,7 +380,8 @@ class ConfigLoaderTest {
                         new Fallback("local", "digits", null),
                         List.of(new Rate("x-api-key", 100, 10 << 20, Duration.ofSeconds(2))),
                         Duration.ofSeconds(10),
-                        ModelConfig.ReadyPolicy.QUORUM));
+                        ModelConfig.ReadyPolicy.QUORUM,
+                        RequestValidation.STRICT));
     }
 
     @Test

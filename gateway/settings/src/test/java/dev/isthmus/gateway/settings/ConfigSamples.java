@@ -41,6 +41,7 @@ final class ConfigSamples {
                   - {header: x-api-key, requests_per_second: 100, bytes_per_second: 10MiB, burst: 2s}
                 timeout: 10s
                 ready: quorum
+                validate: strict
             """;
 
     static final String FULL_UPSTREAM = """
@@ -136,6 +137,7 @@ final class ConfigSamples {
                         "admin: {allowed_hosts: ['a.*']}",
                         "admin: allowed_host: a host, *.SUFFIX, or * for any is expected, got 'a.*'"),
                 arguments("headers: {forward: ['a b']}", "headers: forward: a header name, or a prefix"),
+                arguments("validate: sometimes", "validate: one of strict, report, off is expected, got 'sometimes'"),
                 arguments("health: {server_ready: most}", "one of all, any, models is expected, got 'most'"),
                 arguments(model("targets: [{weight: 1}]"), "model 'm': target: 'upstream' is missing"),
                 arguments(model("ramp: {target: a, steps: []}"), "ramp: steps: at least one entry is expected"),

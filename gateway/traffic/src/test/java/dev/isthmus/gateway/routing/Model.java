@@ -110,6 +110,7 @@ final class Model {
                 fallback,
                 rates,
                 null,
+                null,
                 null);
     }
 }

@@ -4,6 +4,8 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ModelReadyRequest;
@@ -209,6 +211,14 @@ public final class FakeV2Server implements AutoCloseable {
             }
             case "ModelStatistics" ->
                 statistics(ModelStatisticsRequest.parseFrom(message).getName());
+            case "ModelInfer" -> {
+                ModelInferRequest request = ModelInferRequest.parseFrom(message);
+                count("ModelInfer " + request.getModelName());
+                yield ModelInferResponse.newBuilder()
+                        .setModelName(request.getModelName())
+                        .setId(request.getId())
+                        .build();
+            }
             case "RepositoryModelLoad" -> {
                 loaded.add(RepositoryModelLoadRequest.parseFrom(message).getModelName());
                 yield loads ? RepositoryModelLoadResponse.getDefaultInstance() : null;
@@ -285,6 +295,10 @@ public final class FakeV2Server implements AutoCloseable {
         if (path.endsWith("/stats")) {
             return FakeRestServer.ok("{\"model_stats\":[{\"name\":\"" + model
                     + "\",\"version\":\"1\",\"inference_count\":" + inferences + "}]}");
+        }
+        if (path.endsWith("/infer")) {
+            count("ModelInfer " + model);
+            return FakeRestServer.ok("{\"model_name\":\"" + model + "\",\"outputs\":[]}");
         }
         if (path.endsWith("/ready")) {
             return ready.contains(model) ? FakeRestServer.ok("{}") : models.containsKey(model) ? NOT_READY : notFound();

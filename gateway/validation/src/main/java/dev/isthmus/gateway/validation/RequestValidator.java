@@ -1,0 +1,93 @@
+package dev.isthmus.gateway.validation;
+
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.settings.RequestValidation;
+import dev.isthmus.gateway.validation.ValidationMeters.PassedReason;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.RequestOutline;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The layer that compares requests with the metadata of the model that they are about to be sent to. Where it cannot tell,
+ * the request passes, and is counted.
+ */
+public final class RequestValidator implements Layer {
+    private static final Logger LOG = LoggerFactory.getLogger(RequestValidator.class);
+
+    private final ValidationRules rules;
+    private final ModelSignatures signatures;
+    private final ValidationMeters meters;
+
+    public RequestValidator(ValidationRules rules, ModelSignatures signatures, MeterRegistry meters) {
+        this.rules = rules;
+        this.signatures = signatures;
+        this.meters = new ValidationMeters(meters);
+    }
+
+    @Override
+    public String name() {
+        return "validation";
+    }
+
+    @Override
+    public void parsed(Exchange exchange, RequestOutline request) {
+        ModelRef requested = exchange.call().operation().requestedModel();
+        ModelRef served = exchange.context().served();
+        if (requested == null || served == null) {
+            return;
+        }
+        RequestValidation mode = rules.mode(requested);
+        if (mode == RequestValidation.OFF) {
+            return;
+        }
+        List<RequestMismatch> mismatches = mismatches(exchange.context(), requested, served, request);
+        if (!mismatches.isEmpty()) {
+            String text = mismatches.getFirst().text(requested.name());
+            report(exchange.context(), requested, mismatches.getFirst(), text, mode);
+            if (mode == RequestValidation.STRICT) {
+                signatures.refused(requested, exchange.context().upstream(), served);
+                throw OipException.invalid(text);
+            }
+        }
+    }
+
+    /** The differences of a request that no server takes; it passes if that cannot be told. */
+    private List<RequestMismatch> mismatches(
+            CallContext call, ModelRef requested, ModelRef served, RequestOutline request) {
+        try {
+            DeclaredSignatures declared = signatures.of(requested, call.upstream(), served);
+            List<RequestMismatch> found = declared.mismatches(request);
+            if (declared.known() && (found.isEmpty() || declared.complete())) {
+                return found;
+            }
+            meters.passed(rules.label(requested), declared.known() ? PassedReason.INCOMPLETE : PassedReason.UNKNOWN);
+        } catch (RuntimeException fault) {
+            CallLog.of(LOG.atError(), call)
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .setCause(fault)
+                    .log("internal error while a request was compared with its model's metadata; it is sent");
+            meters.passed(rules.label(requested), PassedReason.FAULT);
+        }
+        return List.of();
+    }
+
+    private void report(
+            CallContext call, ModelRef requested, RequestMismatch first, String text, RequestValidation mode) {
+        meters.invalid(rules.label(requested), first.reason());
+        CallLog.of(LOG.atWarn(), call)
+                .addMarker(RepeatingLogEvent.MARKER)
+                .addKeyValue("code", first.reason().label())
+                .log(
+                        "request {}: {}",
+                        mode == RequestValidation.STRICT ? "refused" : "sent although it does not match",
+                        text);
+    }
+}

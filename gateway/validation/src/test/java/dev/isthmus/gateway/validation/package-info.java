@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.validation;
+
+import org.jspecify.annotations.NullMarked;

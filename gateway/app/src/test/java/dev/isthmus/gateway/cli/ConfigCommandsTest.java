@@ -155,7 +155,8 @@ class ConfigCommandsTest {
                         "  breaker: never opens; at most 1000 concurrent calls",
                         "  known only at run time: its addresses (DNS), their health, its model versions",
                         "upstream 'm': rest, least_request over 10.0.0.1:1",
-                        "  timeout: 60s in total",
+                        "  timeout: 60s in total; a server that hangs takes all of it, as there is no"
+                                + " 'try_timeout'",
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
                         "  outliers: 5 consecutive failures or 50% of failed calls in 10s or 1.9 standard deviations"

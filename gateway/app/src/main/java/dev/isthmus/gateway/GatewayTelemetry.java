@@ -2,6 +2,8 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.audit.AuditLog;
+import dev.isthmus.gateway.audit.ManagementAudit;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.diagnosis.ServerErrors;
@@ -17,6 +19,7 @@ import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.tryit.CallTimelines;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +32,7 @@ final class GatewayTelemetry implements AutoCloseable {
     private final ReloadableAccessLog accessLog;
     private final ServerErrors errors = new ServerErrors();
     private final LiveCalls live = new LiveCalls();
+    private final AuditLog audit = new AuditLog(InstantSource.system());
     private final CallTimelines timelines = new CallTimelines();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;
@@ -64,8 +68,8 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** What records each call of a generation, the outermost first. */
     List<Layer> layers(GatewayConfig config, Layer generation) {
-        List<Layer> layers =
-                new ArrayList<>(List.of(generation, timelines, live, errors, accessLog, access, calls, tracing));
+        List<Layer> layers = new ArrayList<>(List.of(
+                generation, timelines, live, errors, new ManagementAudit(audit), accessLog, access, calls, tracing));
         if (config.accessLog() == null) {
             layers.remove(accessLog);
         }
@@ -86,6 +90,11 @@ final class GatewayTelemetry implements AutoCloseable {
     /** Logs what calls send and get. */
     ReloadablePayloadLog payloads() {
         return payloadLog;
+    }
+
+    /** What operators and the process change. */
+    AuditLog audit() {
+        return audit;
     }
 
     /** The last errors of each server. */

@@ -172,6 +172,7 @@ class ConfigCommandsTest {
                         "  timelines: shows the call to the console's page that sent it",
                         "  live_calls: shows the call to pages that watch",
                         "  server_errors: keeps the last errors of each server",
+                        "  audit: records what it changes in servers",
                         "  caller_metrics: counts the call for its caller",
                         "  call_metrics: counts the call for its model",
                         "  error_texts: hides servers' texts, but for those about the request",
@@ -343,7 +344,7 @@ class ConfigCommandsTest {
                                 + " circuit breaker of its servers begin anew",
                         "on reload: upstream 't': its connections close after its last call; health, ejections and the"
                                 + " circuit breaker of its servers begin anew",
-                        "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, allowed_hosts: []}");
+                        "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, tokens: {}, session: {idle: 1h, max_age: 12h}, allowed_hosts: []}");
     }
 
     @ParameterizedTest

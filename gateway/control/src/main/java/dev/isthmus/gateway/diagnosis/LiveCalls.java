@@ -4,6 +4,7 @@ import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
@@ -47,7 +48,7 @@ public final class LiveCalls implements Layer {
 
     /** Adds the route that the views are read from. */
     public void addTo(AdminRoutes routes) {
-        routes.route("GET", "/debug/calls", this::page);
+        routes.route("GET", "/debug/calls", RouteAccess.DIAGNOSIS, this::page);
     }
 
     @Override

@@ -84,9 +84,17 @@ await check('live: calls appear, failed ones open, filters hold', async () => {
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.locator('.opener').first().click();
   expect('details', await page.locator('tr.below').innerText(), /Reason[\s\S]*not reachable[\s\S]*upstream down[\s\S]*Request id/);
+  const id = (await page.locator('tr.below dt', { hasText: 'Request id' }).locator('xpath=following-sibling::dd[1]').innerText()).trim();
+  await page.getByRole('searchbox', { name: 'Request id' }).fill(id);
+  await page.getByRole('searchbox', { name: 'Request id' }).press('Enter');
+  await until('found', () => page.locator('.found').innerText(), /^Call [\s\S]*503 UNAVAILABLE[\s\S]*upstream down[\s\S]*Request id/);
+  expect('address', await page.evaluate(() => location.hash), new RegExp(`[?&]id=${id}`));
   await accessibleInBoth('an opened call');
   await fits('an opened call');
   await picture('live');
+  await page.getByRole('searchbox', { name: 'Request id' }).fill('<b>unknown</b>');
+  await page.getByRole('searchbox', { name: 'Request id' }).press('Enter');
+  await until('not found', () => page.locator('.found').innerText(), /'<b>unknown<\/b>' is not kept/);
 });
 
 await check('live: a page that is left asks for nothing', async () => {
@@ -132,7 +140,7 @@ await check('roles: what the role does not allow is disabled, says why, and is r
   const button = page.getByRole('button', { name: 'Compare' });
   await button.waitFor();
   expect('enabled', await button.isEnabled(), false);
-  expect('why', await page.locator('form .buttons').innerText(), /needs the role admin; yours is read/);
+  expect('why', await page.locator('main form .buttons').innerText(), /needs the role admin; yours is read/);
   await page.click('nav a[href="#/try"]');
   await until('try', () => page.locator('.page.try .buttons').first().innerText(), /needs the role operate; yours is read/);
   await accessibleInBoth('a role that may only read');

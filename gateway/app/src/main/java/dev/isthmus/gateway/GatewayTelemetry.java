@@ -5,6 +5,7 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.audit.ManagementAudit;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.diagnosis.CallLookup;
 import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.diagnosis.ServerErrors;
 import dev.isthmus.gateway.logging.LoggingPages;
@@ -110,6 +111,7 @@ final class GatewayTelemetry implements AutoCloseable {
     /** Adds the pages that show calls, and those that show and change what is logged. */
     void addTo(AdminRoutes routes) {
         live.addTo(routes);
+        new CallLookup(live, errors).addTo(routes);
         if (log != null) {
             new LoggingPages(log).addTo(routes);
         }

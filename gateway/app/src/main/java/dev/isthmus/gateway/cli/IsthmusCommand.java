@@ -26,6 +26,7 @@ public final class IsthmusCommand {
             new TopCommand(),
             new FleetCommands.RampsCommand(),
             FleetCommands.shadows(),
+            new CallCommand(),
             FleetCommands.audit(),
             new LoggingCommand(),
             new CompletionCommand(IsthmusCommand::commands),

@@ -170,6 +170,18 @@ class FleetCommandsTest {
     }
 
     @Test
+    void call_thatIsNotKept_isSaidToBe_withTheToken() throws Exception {
+        try (Gateway gateway = start("")) {
+            String token = folder.resolve("token").toString();
+            assertThat(ask(gateway, "call", "of/a client", "--token-file", token))
+                    .isEqualTo(1);
+            assertThat(err.toString()).contains("404 the call 'of/a client' is not kept");
+            assertThat(ask(gateway, "call", "other")).isEqualTo(1);
+            assertThat(err.toString()).contains("name its file with --token-file");
+        }
+    }
+
+    @Test
     void ramp_isChangedWithTheToken() throws Exception {
         try (Gateway gateway = start("")) {
             assertThat(ask(gateway, "ramps")).isZero();

@@ -280,6 +280,12 @@ class DebugPagesTest {
         assertThat(newest.path("model").asText()).isEqualTo("m");
         assertThat(json("/debug/errors").path("servers").get(0).path("last")).hasSize(ServerErrors.ERRORS_OF_SERVER);
         assertThat(json("/debug/errors?upstream=v").path("servers")).isEmpty();
+
+        JsonNode call = json("/debug/calls/r-24");
+        assertThat(call.path("server").asText()).isEqualTo(server.endpoint().authority());
+        assertThat(call.path("reason").asText()).contains("no space left");
+        assertThat(call.path("upstream_ms").asDouble()).isPositive();
+        assertThat(get("/debug/calls/r-1").body()).contains("the call 'r-1' is not kept");
     }
 
     @Test

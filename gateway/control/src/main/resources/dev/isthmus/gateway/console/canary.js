@@ -108,7 +108,7 @@ function shadow(each) {
     each.outputs.length ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Outputs of ${each.shadow}` }, outputs(each)) : null,
     each.outputs.filter((output) => output.distribution.length).slice(0, 4).map((output) => [h('h4', null, `Output ${output.output}`), distribution(output)]),
     each.examples.length ? [h('h4', null, 'Last differences'), h('ul', { class: 'plain' }, each.examples.map((example) => h('li', null,
-      `${duration(example.seconds_ago)} ago: ${example.output ? `output ${example.output}` : 'the response'}, ${example.reason.replaceAll('_', ' ')}${typeof example.difference === 'number' && example.difference > 0 ? ` of ${number(example.difference)}` : ''}`)))] : null);
+      `${duration(example.seconds_ago)} ago: ${example.output ? `output ${example.output}` : 'the response'}, ${example.reason.replaceAll('_', ' ')}${typeof example.difference === 'number' && example.difference > 0 ? ` of ${number(example.difference)}` : ''} `, example.request_id ? h('a', { href: `#/live?${new URLSearchParams({ id: example.request_id })}` }, 'Call') : null)))] : null);
 }
 
 export function mount(page) {

@@ -8,6 +8,9 @@ import { chromium } from 'playwright-core';
 const LIMIT = 30_000;
 /** What the browser says of a refused request, and of one that a check has stopped; the page shows both. */
 const REFUSED = /Failed to load resource: (the server responded with a status of (401|403)|net::ERR_FAILED)/;
+/** What it says of a call or a ramp that is not there; the page shows it. */
+const MISSING = /status of 404/;
+const MISSING_PLACE = /\/(debug\/calls|ramps)\//;
 const program = execFileSync('which', [process.env.CHROMIUM ?? 'chromium'], { encoding: 'utf8' }).trim();
 const complaints = [];
 let failed = 0;
@@ -26,7 +29,8 @@ export async function newPage(options = {}) {
   context.setDefaultTimeout(LIMIT);
   const page = await context.newPage();
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type()) && !REFUSED.test(message.text())) {
+    const missing = MISSING.test(message.text()) && MISSING_PLACE.test(message.location().url);
+    if (['error', 'warning'].includes(message.type()) && !missing && !REFUSED.test(message.text())) {
       complaints.push(`${page.url()}: ${message.text()}`);
     }
   });

@@ -1,11 +1,11 @@
-// Uses the pages Configuration and Live in a headless Chromium, and prints a line per check.
-// Usage: operations.mjs ADMIN_URL TOKEN [SCREENSHOTS]; OperationsTest starts the gateway: from a file, whose last reload
+// Uses the pages Configuration, Live and Audit in a headless Chromium, and prints a line per check.
+// Usage: operations.mjs ADMIN_URL TOKEN READ_TOKEN [SCREENSHOTS]; OperationsTest starts the gateway: from a file, whose last reload
 // changed the timeout of the model 'fraud' to 20s, and whose last version has the unknown key 'modles' in its first
 // line. Its models 'fraud', which fails, and 'simple' are called all the time.
 import { join } from 'node:path';
 import { accessible, check, expect, finish, newPage, until } from './checks.mjs';
 
-const [admin, token, screenshots] = process.argv.slice(2);
+const [admin, token, readToken, screenshots] = process.argv.slice(2);
 const page = await newPage({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
 
 async function accessibleInBoth(name) {
@@ -84,9 +84,17 @@ await check('live: calls appear, failed ones open, filters hold', async () => {
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.locator('.opener').first().click();
   expect('details', await page.locator('tr.below').innerText(), /Reason[\s\S]*not reachable[\s\S]*upstream down[\s\S]*Request id/);
+  const id = (await page.locator('tr.below dt', { hasText: 'Request id' }).locator('xpath=following-sibling::dd[1]').innerText()).trim();
+  await page.getByRole('searchbox', { name: 'Request id' }).fill(id);
+  await page.getByRole('searchbox', { name: 'Request id' }).press('Enter');
+  await until('found', () => page.locator('.found').innerText(), /^Call [\s\S]*503 UNAVAILABLE[\s\S]*upstream down[\s\S]*Request id/);
+  expect('address', await page.evaluate(() => location.hash), new RegExp(`[?&]id=${id}`));
   await accessibleInBoth('an opened call');
   await fits('an opened call');
   await picture('live');
+  await page.getByRole('searchbox', { name: 'Request id' }).fill('<b>unknown</b>');
+  await page.getByRole('searchbox', { name: 'Request id' }).press('Enter');
+  await until('not found', () => page.locator('.found').innerText(), /'<b>unknown<\/b>' is not kept/);
 });
 
 await check('live: a page that is left asks for nothing', async () => {
@@ -96,6 +104,48 @@ await check('live: a page that is left asks for nothing', async () => {
   const before = await asked();
   await page.waitForLoadState('networkidle');
   expect('requests', (await asked()) - before, 0);
+});
+
+/** Sends a request as the page would, with its session. */
+async function change(path) {
+  return page.evaluate((where) => fetch(where, { method: 'POST', headers: { 'X-Isthmus-Console': 'active' } }).then((answer) => answer.status), path);
+}
+
+await check('audit: who has changed what, hostile names as text, a change that was refused', async () => {
+  expect('unknown ramp', await change(`/ramps/${encodeURIComponent('<img src=x onerror=alert(1)>')}/pause`), 404);
+  await page.keyboard.press('g');
+  await page.keyboard.press('a');
+  const rows = page.locator('.page.audit tbody tr');
+  await until('entries', () => rows.first().innerText(), /admin[\s\S]*127\.0\.0\.1[\s\S]*ramp[\s\S]*not done/);
+  await page.getByPlaceholder('Filter by operator').fill('onerror');
+  expect('found', await rows.count(), 1);
+  expect('address', await page.evaluate(() => location.hash), /^#\/audit\?search=onerror/);
+  await page.locator('.opener').first().click();
+  expect('details', await page.locator('tr.below').innerText(), /role admin[\s\S]*<img src=x onerror=alert\(1\)>/);
+  expect('elements', await page.locator('main img').count(), 0);
+  await accessibleInBoth('the audit log');
+  await fits('the audit log');
+  await picture('audit');
+});
+
+await check('roles: what the role does not allow is disabled, says why, and is refused', async () => {
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.fill('#token', readToken);
+  await page.press('#token', 'Enter');
+  await page.waitForSelector('#login-dialog', { state: 'hidden' });
+  await until('who', () => page.locator('#who').innerText(), /^viewer \(read\)$/);
+  await until('audit', () => page.locator('.page.audit tbody').innerText(), /onerror/);
+  await page.click('nav a[href="#/configuration"]');
+  const button = page.getByRole('button', { name: 'Compare' });
+  await button.waitFor();
+  expect('enabled', await button.isEnabled(), false);
+  expect('why', await page.locator('main form .buttons').innerText(), /needs the role admin; yours is read/);
+  await page.click('nav a[href="#/try"]');
+  await until('try', () => page.locator('.page.try .buttons').first().innerText(), /needs the role operate; yours is read/);
+  await accessibleInBoth('a role that may only read');
+  await fits('a role that may only read');
+  expect('reload', await change('/reload'), 403);
 });
 
 await finish();

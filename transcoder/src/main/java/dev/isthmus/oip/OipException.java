@@ -26,6 +26,7 @@ public final class OipException extends RuntimeException {
     private final ErrorCode code;
     private final Processed processed;
     private final @Nullable Duration retryAfter;
+    private final @Nullable Duration serverDelay;
     private final TextSource source;
 
     /** Where the message comes from. */
@@ -57,11 +58,23 @@ public final class OipException extends RuntimeException {
             Processed processed,
             @Nullable Duration retryAfter,
             TextSource source) {
+        this(code, message, cause, processed, retryAfter, null, source);
+    }
+
+    private OipException(
+            ErrorCode code,
+            String message,
+            @Nullable Throwable cause,
+            Processed processed,
+            @Nullable Duration retryAfter,
+            @Nullable Duration serverDelay,
+            TextSource source) {
         // Client errors are frequent and the message tells their origin: no stack trace unless there is a cause.
         super(message, cause, false, cause != null);
         this.code = code;
         this.processed = processed;
         this.retryAfter = retryAfter;
+        this.serverDelay = serverDelay;
         this.source = source;
     }
 
@@ -85,7 +98,8 @@ public final class OipException extends RuntimeException {
 
     /** The same failure marked confidential: its message names a server, and is sent to clients only if so configured. */
     public OipException confidential() {
-        return new OipException(code, message(), getCause(), processed, retryAfter, TextSource.CONFIDENTIAL);
+        return new OipException(
+                code, message(), getCause(), processed, retryAfter, serverDelay, TextSource.CONFIDENTIAL);
     }
 
     /** A failure that a server reports in its own words, which are sent to clients only if so configured. */
@@ -93,9 +107,14 @@ public final class OipException extends RuntimeException {
         return new OipException(code, text, null, Processed.YES, null, TextSource.SERVER);
     }
 
+    /** The same failure of a server that asks for this time before the next request. */
+    public OipException withServerDelay(Duration delay) {
+        return new OipException(code, message(), getCause(), processed, retryAfter, delay, source);
+    }
+
     /** The same failure with a message that may be sent to any client. */
     public OipException withMessage(String other) {
-        return new OipException(code, other, null, processed, retryAfter, TextSource.GATEWAY);
+        return new OipException(code, other, null, processed, retryAfter, serverDelay, TextSource.GATEWAY);
     }
 
     /** Whether the message is sent to clients only if so configured. */
@@ -125,6 +144,11 @@ public final class OipException extends RuntimeException {
     /** The delay after which the client may retry; empty if unknown. */
     public Optional<Duration> retryAfter() {
         return Optional.ofNullable(retryAfter);
+    }
+
+    /** The time that the server asked for before the next request to it; empty if it has not. */
+    public Optional<Duration> serverDelay() {
+        return Optional.ofNullable(serverDelay);
     }
 
     /** The message sent to the client. */

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.console.ConfigurationPage;
 import dev.isthmus.gateway.console.ConsolePages;
 import dev.isthmus.gateway.console.RunningConfiguration;
@@ -11,12 +13,16 @@ import dev.isthmus.gateway.console.ServerFigures;
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.problems.GatewaySnapshot;
 import dev.isthmus.gateway.problems.ProblemReport;
 import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigSource;
+import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.tryit.TryItPages;
+import java.net.BindException;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -60,10 +66,27 @@ final class AdminPages {
                 resources.telemetry().timelines());
     }
 
-    /** The admin address is open: begins to read what its pages show of the past. */
-    void start() {
+    /**
+     * Opens the admin address, and begins to read what its pages show of the past. As {@link AdminServer#listen}.
+     *
+     * @param config null for none
+     */
+    @Nullable
+    AdminServer open(@Nullable AdminConfig config, Transport transport, TlsRegistry tls, AdminRoutes routes)
+            throws BindException, InterruptedException {
+        if (config == null) {
+            return null;
+        }
+        AdminServer server = AdminServer.listen(
+                transport,
+                resources.loops(),
+                config,
+                tls,
+                routes,
+                resources.telemetry().audit());
         history.start(resources.closer());
         problems.start(resources.closer());
+        return server;
     }
 
     void addTo(AdminRoutes routes, DebugPages debug) {
@@ -74,16 +97,16 @@ final class AdminPages {
         trials.addTo(routes);
         new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected).addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
-                .route("GET", "/live", request -> live())
-                .route("GET", "/ready", request -> ready())
+                .route("GET", "/live", RouteAccess.OPEN, request -> live())
+                .route("GET", "/ready", RouteAccess.OPEN, request -> ready())
                 .route("GET", "/config", request -> config())
                 .route("GET", "/servers", request -> servers())
                 .route("GET", "/index", request -> json(gateway.catalogue().indexDocument()))
                 .route("GET", "/drift", request -> json(gateway.catalogue().driftDocument()))
                 .route("GET", "/shadows", request -> json(gateway.shadows().document()))
                 .route("GET", "/ramps", request -> json(gateway.ramps().document()))
-                .route("POST", "/ramps/*", this::steer)
-                .route("POST", "/reload", this::reload);
+                .change("POST", "/ramps/*", RouteAccess.OPERATE, "ramp", new RampActions(gateway.ramps())::steer)
+                .change("POST", "/reload", RouteAccess.OPERATE, "reload", this::reload);
     }
 
     private ConsolePages console() {
@@ -128,24 +151,6 @@ final class AdminPages {
         return AdminResponse.json(200, document);
     }
 
-    /** {@code /ramps/MODEL/pause}, resume, restart or rollback. */
-    private AdminResponse steer(AdminRequest request) {
-        String path = request.tail();
-        int slash = path.lastIndexOf('/');
-        String model = slash < 0 ? path : path.substring(0, slash);
-        switch (path.substring(slash + 1)) {
-            case "pause" -> gateway.ramps().pause(model);
-            case "resume" -> gateway.ramps().resume(model);
-            case "restart" -> gateway.ramps().restart(model);
-            case "rollback" -> gateway.ramps().rollBack(model);
-            default -> {
-                return AdminResponse.error(
-                        404, "expected /ramps/MODEL/ followed by pause, resume, restart or rollback");
-            }
-        }
-        return json(gateway.ramps().document());
-    }
-
     private AdminResponse live() {
         String failure = gateway.state().failure();
         return failure == null
@@ -171,8 +176,14 @@ final class AdminPages {
     }
 
     private AdminResponse reload(AdminRequest request) {
+        long before = gateway.current().number();
+        ReloadResult result = gateway.reload();
+        return reloaded(result).changed(AuditedReloads.change(before, result));
+    }
+
+    private static AdminResponse reloaded(ReloadResult result) {
         Map<String, Object> document = new LinkedHashMap<>();
-        switch (gateway.reload()) {
+        switch (result) {
             case ReloadResult.Applied applied -> {
                 document.put("generation", applied.generation());
                 document.put("changes", applied.changes());

@@ -188,11 +188,7 @@ public final class Gateway implements AutoCloseable {
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
-        var adminConfig = config.admin();
-        if (adminConfig != null) {
-            admin = AdminServer.listen(transport, loops, adminConfig, tls, adminRoutes);
-            pages.start();
-        }
+        admin = pages.open(config.admin(), transport, tls, adminRoutes);
         listeners.prepare(config.listeners()).commit();
         current.start();
         tls.watch(resources.closer());
@@ -292,6 +288,11 @@ public final class Gateway implements AutoCloseable {
     /** A generation was closed: removes the meters of its routes. */
     private synchronized void forget() {
         resources.telemetry().calls().retain(current.routeKeys());
+    }
+
+    /** Reloads that the process begins, for the audit log. */
+    public AuditedReloads reloads() {
+        return new AuditedReloads(this, resources.telemetry().audit());
     }
 
     /** The routes of the admin listener; routes may be added. */

@@ -2,7 +2,10 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.audit.AuditLog;
+import dev.isthmus.gateway.audit.ManagementAudit;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.diagnosis.CallLookup;
 import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.diagnosis.ServerErrors;
 import dev.isthmus.gateway.logging.LoggingPages;
@@ -17,6 +20,7 @@ import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.tryit.CallTimelines;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +33,7 @@ final class GatewayTelemetry implements AutoCloseable {
     private final ReloadableAccessLog accessLog;
     private final ServerErrors errors = new ServerErrors();
     private final LiveCalls live = new LiveCalls();
+    private final AuditLog audit = new AuditLog(InstantSource.system());
     private final CallTimelines timelines = new CallTimelines();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;
@@ -64,8 +69,8 @@ final class GatewayTelemetry implements AutoCloseable {
 
     /** What records each call of a generation, the outermost first. */
     List<Layer> layers(GatewayConfig config, Layer generation) {
-        List<Layer> layers =
-                new ArrayList<>(List.of(generation, timelines, live, errors, accessLog, access, calls, tracing));
+        List<Layer> layers = new ArrayList<>(List.of(
+                generation, timelines, live, errors, new ManagementAudit(audit), accessLog, access, calls, tracing));
         if (config.accessLog() == null) {
             layers.remove(accessLog);
         }
@@ -88,6 +93,11 @@ final class GatewayTelemetry implements AutoCloseable {
         return payloadLog;
     }
 
+    /** What operators and the process change. */
+    AuditLog audit() {
+        return audit;
+    }
+
     /** The last errors of each server. */
     ServerErrors errors() {
         return errors;
@@ -101,6 +111,7 @@ final class GatewayTelemetry implements AutoCloseable {
     /** Adds the pages that show calls, and those that show and change what is logged. */
     void addTo(AdminRoutes routes) {
         live.addTo(routes);
+        new CallLookup(live, errors).addTo(routes);
         if (log != null) {
             new LoggingPages(log).addTo(routes);
         }

@@ -65,6 +65,31 @@ final class FleetCommands {
         }
     }
 
+    /** Lists what operators, callers and the gateway itself have changed. */
+    static RemoteCommand audit() {
+        return new RemoteCommand(
+                "audit",
+                "Lists who has changed what in a running gateway, the last changes first. Needs the admin token.",
+                "/audit",
+                FleetCommands::audit);
+    }
+
+    private static void audit(JsonNode document, Console console) {
+        TextTable table = new TextTable("TIME", "WHO", "FROM", "ACTION", "SUBJECT", "BEFORE", "AFTER");
+        for (JsonNode entry : document.path("entries")) {
+            boolean done = entry.path("done").asBoolean();
+            table.row(
+                    entry.path("time").asText(),
+                    line(entry.path("who")),
+                    line(entry.path("from")),
+                    line(entry.path("action")),
+                    line(entry.path("subject")),
+                    line(entry.path("before")),
+                    done ? line(entry.path("after")) : "not done: " + line(entry.path("failure")));
+        }
+        table.print(console.out());
+    }
+
     /** A text of one line: names of models and servers are those of others. */
     private static String line(JsonNode text) {
         return text.asText().replaceAll("\\p{Cntrl}", "?");

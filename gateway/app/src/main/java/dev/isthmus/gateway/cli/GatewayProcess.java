@@ -6,6 +6,7 @@ import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.reload.ConfigWatcher;
 import dev.isthmus.gateway.reload.ProcessSignals;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
@@ -53,7 +54,7 @@ record GatewayProcess(
     Gateway start(PrintWriter out, WarmUp warmUp) throws Exception {
         if (files.isEmpty()) {
             DemoToken token = DemoToken.create();
-            GatewayConfig.Admin admin = new GatewayConfig.Admin("127.0.0.1", 0, token.file(), List.of());
+            AdminConfig admin = new AdminConfig("127.0.0.1", 0, token.file(), List.of());
             GatewayConfig embedded = overridden(GatewayConfig.embedded().withAdmin(admin));
             Gateway gateway = Gateway.start(() -> embedded, warmUp::finished);
             announce(gateway, out);
@@ -69,7 +70,7 @@ record GatewayProcess(
         Gateway gateway = Gateway.start(source, warmUp::finished);
         announce(gateway, out);
         warm(warmUp, gateway, out);
-        ConfigWatcher watcher = ConfigWatcher.start(source, gateway::reload, watched);
+        ConfigWatcher watcher = ConfigWatcher.start(source, gateway.reloads()::reload, watched);
         ProcessSignals.onHangup(watcher::requestReload);
         return gateway;
     }

@@ -27,6 +27,8 @@ public final class IsthmusCommand {
             new TopCommand(),
             new FleetCommands.RampsCommand(),
             FleetCommands.shadows(),
+            new CallCommand(),
+            FleetCommands.audit(),
             new LoggingCommand(),
             new CompletionCommand(IsthmusCommand::commands),
             new HelpCommand(IsthmusCommand::commands),

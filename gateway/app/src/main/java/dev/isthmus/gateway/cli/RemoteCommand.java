@@ -17,7 +17,18 @@ class RemoteCommand extends NamedCommand {
      */
     RemoteCommand(
             String name, String description, String path, BiConsumer<JsonNode, Console> print, Option... further) {
-        super(name, List.of(), RemoteOptions.with(further), description);
+        this(name, List.of(), description, path, print, further);
+    }
+
+    /** @param operands as in {@link Command#operands} */
+    RemoteCommand(
+            String name,
+            List<String> operands,
+            String description,
+            String path,
+            BiConsumer<JsonNode, Console> print,
+            Option... further) {
+        super(name, operands, RemoteOptions.with(further), description);
         this.path = path;
         this.print = print;
     }

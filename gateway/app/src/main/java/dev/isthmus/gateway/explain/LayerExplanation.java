@@ -54,6 +54,7 @@ public final class LayerExplanation {
         add(true, "timelines", "shows the call to the console's page that sent it");
         add(true, "live_calls", "shows the call to pages that watch");
         add(true, "server_errors", "keeps the last errors of each server");
+        add(true, "audit", "records what it changes in servers");
         add(config.accessLog() != null, "access_log", "writes a line");
         add(true, "caller_metrics", "counts the call for its caller");
         add(true, "call_metrics", "counts the call for its model");

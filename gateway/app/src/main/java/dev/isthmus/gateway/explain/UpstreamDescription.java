@@ -41,7 +41,9 @@ final class UpstreamDescription {
                 + word(upstream.balance().policy()) + " over "
                 + upstream.endpoints().stream().map(ServerAddress::toString).collect(Collectors.joining(", ")));
         lines.add("  timeout: " + Units.written(upstream.timeout()) + " in total"
-                + (upstream.tryTimeout() == null ? "" : ", " + Units.written(upstream.tryTimeout()) + " per attempt"));
+                + (upstream.tryTimeout() == null
+                        ? "; a server that hangs takes all of it, as there is no 'try_timeout'"
+                        : ", " + Units.written(upstream.tryTimeout()) + " per attempt"));
         lines.add("  retries: " + retries(upstream.retry()));
         lines.add("  outliers: " + outliers(upstream.outliers()));
         UpstreamConfig.Breaker breaker = upstream.breaker();

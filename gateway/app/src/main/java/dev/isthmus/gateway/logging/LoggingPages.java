@@ -4,6 +4,8 @@ import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.RouteAccess;
+import dev.isthmus.gateway.audit.AuditedChange;
 import dev.isthmus.gateway.settings.LogArea;
 import dev.isthmus.gateway.settings.LogLevel;
 import dev.isthmus.gateway.settings.Units;
@@ -24,7 +26,8 @@ public final class LoggingPages {
     }
 
     public void addTo(AdminRoutes routes) {
-        routes.route("GET", "/logging", this::show).route("POST", "/logging", this::set);
+        routes.route("GET", "/logging", this::show)
+                .change("POST", "/logging", RouteAccess.OPERATE, "log level", this::set);
     }
 
     private AdminResponse show(AdminRequest request) {
@@ -37,12 +40,15 @@ public final class LoggingPages {
         List<LogArea> areas = areas(query.text("logger", ""));
         LogLevel level = level(query.text("level", ""));
         Duration time = time(query.text("for", "10m"));
+        String before = log.levels(areas);
         if (level == null) {
             log.reset(areas);
         } else {
             log.set(areas, level, time);
         }
-        return AdminResponse.json(200, log.document());
+        String after = log.levels(areas) + (level == null ? "" : ", for " + Units.written(time));
+        return AdminResponse.json(200, log.document())
+                .changed(AuditedChange.done("log level", query.text("logger", "all areas"), before, after));
     }
 
     /** All areas of the gateway itself without a name: libraries would drown them. */

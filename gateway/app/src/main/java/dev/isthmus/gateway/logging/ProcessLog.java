@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.slf4j.ILoggerFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -90,6 +91,18 @@ public final class ProcessLog {
         document.put("format", text(appender.format()));
         document.put("loggers", areas);
         return document;
+    }
+
+    /** The levels of areas in words: "info", or each area with its own if they differ. */
+    String levels(List<LogArea> areas) {
+        List<AreaLevel> found = levels.all().stream()
+                .filter(each -> areas.contains(each.area()))
+                .toList();
+        return found.stream().map(AreaLevel::level).distinct().count() == 1
+                ? text(found.getFirst().level())
+                : found.stream()
+                        .map(each -> each.area().label() + " " + text(each.level()))
+                        .collect(Collectors.joining(", "));
     }
 
     /** Writes all lines that wait. Blocks, for at most a second. */

@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class CallTimelines implements Layer {
     private final Map<String, CompletableFuture<Map<String, Object>>> awaited = new ConcurrentHashMap<>();
 
-    /** The timeline of the next call with this request id, when it has ended: as in {@link EndedCall}, and the caller. */
+    /** The timeline of the next call with this request id, when it has ended: as in {@link EndedCall}. */
     CompletableFuture<Map<String, Object>> await(String requestId) {
         return awaited.computeIfAbsent(requestId, id -> new CompletableFuture<>());
     }
@@ -36,9 +36,7 @@ public final class CallTimelines implements Layer {
         }
         CompletableFuture<Map<String, Object>> waiting = awaited.remove(call.requestId());
         if (waiting != null) {
-            Map<String, Object> timeline = EndedCall.of(0, Instant.now(), call).document();
-            timeline.put("caller", call.principal().name());
-            waiting.complete(timeline);
+            waiting.complete(EndedCall.of(0, Instant.now(), call).document());
         }
     }
 }

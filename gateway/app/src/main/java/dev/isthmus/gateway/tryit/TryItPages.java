@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.RouteAccess;
+import dev.isthmus.gateway.audit.AuditedChange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Operation;
@@ -68,8 +70,12 @@ public final class TryItPages {
 
     public void addTo(AdminRoutes routes) {
         routes.route("GET", "/console/try", this::form)
-                .route("POST", "/console/try", this::send)
-                .route("POST", "/console/try/commands", request -> AdminResponse.json(200, commands(request)));
+                .change("POST", "/console/try", RouteAccess.OPERATE, "try request", this::send)
+                .route(
+                        "POST",
+                        "/console/try/commands",
+                        RouteAccess.DIAGNOSIS,
+                        request -> AdminResponse.json(200, commands(request)));
     }
 
     private AdminResponse form(AdminRequest request) {
@@ -178,7 +184,8 @@ public final class TryItPages {
         }
         ArrayNode lines = answer.putArray("explain");
         explanation(tried).forEach(lines::add);
-        return AdminResponse.json(200, answer);
+        return AdminResponse.json(200, answer)
+                .changed(AuditedChange.done("try request", tried.model().name(), "", ""));
     }
 
     private List<String> explanation(TryItRequest tried) {

@@ -7,10 +7,10 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.Listener;
@@ -61,10 +61,10 @@ class AdminServerTest {
     void start() throws Exception {
         Path token = Files.writeString(folder.resolve("token"), TOKEN + "\n");
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
-        start(new Admin("127.0.0.1", 0, token, List.of()));
+        start(new AdminConfig("127.0.0.1", 0, token, List.of()));
     }
 
-    private void start(Admin admin) throws Exception {
+    private void start(AdminConfig admin) throws Exception {
         config = TestConfigs.with(
                 GatewayConfig.embedded()
                         .withListener(new Listener("127.0.0.1", 0))
@@ -218,13 +218,13 @@ class AdminServerTest {
     @Test
     void change_whereNoTokenIsConfigured_isRefused() throws Exception {
         gateway.close();
-        start(new Admin("127.0.0.1", 0, null, List.of()));
+        start(new AdminConfig("127.0.0.1", 0, null, List.of()));
         expectError(post("/reload", "Authorization", "Bearer "), 403, "token_file");
     }
 
     @Test
     void openAddress_withoutAToken_isNotListenedOn() {
-        GatewayConfig open = config.withAdmin(new Admin("0.0.0.0", 0, null, List.of()));
+        GatewayConfig open = config.withAdmin(new AdminConfig("0.0.0.0", 0, null, List.of()));
         assertThatThrownBy(() -> Gateway.start(open))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("token_file");

@@ -155,7 +155,8 @@ class ConfigCommandsTest {
                         "  breaker: never opens; at most 1000 concurrent calls",
                         "  known only at run time: its addresses (DNS), their health, its model versions",
                         "upstream 'm': rest, least_request over 10.0.0.1:1",
-                        "  timeout: 60s in total",
+                        "  timeout: 60s in total; a server that hangs takes all of it, as there is no"
+                                + " 'try_timeout'",
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
                         "  outliers: 5 consecutive failures or 50% of failed calls in 10s or 1.9 standard deviations"
@@ -171,6 +172,7 @@ class ConfigCommandsTest {
                         "  timelines: shows the call to the console's page that sent it",
                         "  live_calls: shows the call to pages that watch",
                         "  server_errors: keeps the last errors of each server",
+                        "  audit: records what it changes in servers",
                         "  caller_metrics: counts the call for its caller",
                         "  call_metrics: counts the call for its model",
                         "  error_texts: hides servers' texts, but for those about the request",
@@ -344,7 +346,7 @@ class ConfigCommandsTest {
                                 + " circuit breaker of its servers begin anew",
                         "on reload: upstream 't': its connections close after its last call; health, ejections and the"
                                 + " circuit breaker of its servers begin anew",
-                        "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, allowed_hosts: []}");
+                        "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, tokens: {}, session: {idle: 1h, max_age: 12h}, allowed_hosts: []}");
     }
 
     @ParameterizedTest

@@ -157,9 +157,27 @@ class FleetCommandsTest {
                     .isZero();
             assertThat(out.toString().lines()).anyMatch(line -> line.matches("fleet +debug +20\\S+Z +info"));
             assertThat(log.line("log level of fleet is debug for 5m")).isNotEmpty();
+            assertThat(ask(gateway, "audit", "--token-file", token)).isZero();
+            assertThat(out.toString().lines())
+                    .anyMatch(line ->
+                            line.matches("20\\S+Z +admin +127.0.0.1:\\d+ +log level +fleet +info +debug, for 5m"));
+            assertThat(log.line("audit: log level"))
+                    .contains("who=\"admin\"", "before=\"info\"", "after=\"debug, for 5m\"");
             assertThat(ask(gateway, "logging", "--level", "loud", "--token-file", token))
                     .isEqualTo(1);
             assertThat(err.toString()).contains("one of error, warn, info, debug, default is expected, got 'loud'");
+        }
+    }
+
+    @Test
+    void call_thatIsNotKept_isSaidToBe_withTheToken() throws Exception {
+        try (Gateway gateway = start("")) {
+            String token = folder.resolve("token").toString();
+            assertThat(ask(gateway, "call", "of/a client", "--token-file", token))
+                    .isEqualTo(1);
+            assertThat(err.toString()).contains("404 the call 'of/a client' is not kept");
+            assertThat(ask(gateway, "call", "other")).isEqualTo(1);
+            assertThat(err.toString()).contains("name its file with --token-file");
         }
     }
 

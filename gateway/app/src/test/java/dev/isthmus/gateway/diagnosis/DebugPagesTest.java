@@ -6,9 +6,9 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.Connections;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -90,7 +90,7 @@ class DebugPagesTest {
 
     private void start(@Nullable Path token) throws Exception {
         running = Gateway.start(TestConfigs.with(
-                GatewayConfig.DEFAULT.withAdmin(new Admin("127.0.0.1", 0, token, List.of())),
+                GatewayConfig.DEFAULT.withAdmin(new AdminConfig("127.0.0.1", 0, token, List.of())),
                 Map.of(
                         "listeners",
                         List.of(TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("name", "front"))),
@@ -280,6 +280,12 @@ class DebugPagesTest {
         assertThat(newest.path("model").asText()).isEqualTo("m");
         assertThat(json("/debug/errors").path("servers").get(0).path("last")).hasSize(ServerErrors.ERRORS_OF_SERVER);
         assertThat(json("/debug/errors?upstream=v").path("servers")).isEmpty();
+
+        JsonNode call = json("/debug/calls/r-24");
+        assertThat(call.path("server").asText()).isEqualTo(server.endpoint().authority());
+        assertThat(call.path("reason").asText()).contains("no space left");
+        assertThat(call.path("upstream_ms").asDouble()).isPositive();
+        assertThat(get("/debug/calls/r-1").body()).contains("the call 'r-1' is not kept");
     }
 
     @Test

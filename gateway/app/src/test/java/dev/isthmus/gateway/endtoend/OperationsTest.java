@@ -21,16 +21,17 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The console's pages Configuration and Live in a real browser. With {@code -Disthmus.screenshots=FOLDER} the pictures
+ * The console's pages Configuration, Live and Audit in a real browser. With {@code -Disthmus.screenshots=FOLDER} the pictures
  * of the documentation are made.
  */
 class OperationsTest {
     private static final String TOKEN = "a-long-secret";
+    private static final String READ_TOKEN = "a-secret-of-viewers";
 
     private static String config() throws IOException {
         return """
                 listeners: [{port: 0}]
-                admin: {port: 0, token_file: token}
+                admin: {port: 0, token_file: token, tokens: {viewer: {file: viewer, role: read}}}
                 health: {warm_up: 0s}
                 answers: {errors: passed}
                 local: {embedded_models: true}
@@ -50,6 +51,11 @@ class OperationsTest {
         client.send(request, HttpResponse.BodyHandlers.discarding());
     }
 
+    private static void secret(Path file, String token) throws IOException {
+        Files.writeString(file, token);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
+    }
+
     /** Calls as long as the browser looks. */
     private static Thread traffic(Gateway gateway, AtomicBoolean ended) {
         return Thread.ofVirtual().start(() -> {
@@ -67,8 +73,8 @@ class OperationsTest {
 
     @Test
     void pages(@TempDir Path folder) throws Exception {
-        Path token = Files.writeString(folder.resolve("token"), TOKEN);
-        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
+        secret(folder.resolve("token"), TOKEN);
+        secret(folder.resolve("viewer"), READ_TOKEN);
         String config = config();
         Path file = Files.writeString(folder.resolve("isthmus.yaml"), config);
         AtomicBoolean ended = new AtomicBoolean();
@@ -79,7 +85,7 @@ class OperationsTest {
             assertThat(gateway.reload()).isInstanceOf(ReloadResult.Rejected.class);
             Thread traffic = traffic(gateway, ended);
             try {
-                ConsoleScript.run("operations.sh", ConsoleScript.url(gateway), TOKEN);
+                ConsoleScript.run("operations.sh", ConsoleScript.url(gateway), TOKEN, READ_TOKEN);
             } finally {
                 ended.set(true);
                 traffic.join();

@@ -6,6 +6,7 @@ import static io.opentelemetry.proto.trace.v1.Span.SpanKind.SPAN_KIND_SERVER;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -44,7 +45,7 @@ class ExemplarsTest {
                         TestConfigs.with(
                                 TracingConfig.DEFAULT, Map.of("endpoint", collector.endpoint(), "sample", 1.0)),
                         "admin",
-                        new GatewayConfig.Admin("127.0.0.1", 0, null, List.of()))));
+                        new AdminConfig("127.0.0.1", 0, null, List.of()))));
     }
 
     private static void infer(Gateway gateway) throws Exception {

@@ -7,9 +7,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.http2.Http2Client;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -38,7 +38,7 @@ class ProbesTest {
                         "listeners",
                         List.of(new Listener("127.0.0.1", 0)),
                         "admin",
-                        new Admin("127.0.0.1", 0, null, List.of()),
+                        new AdminConfig("127.0.0.1", 0, null, List.of()),
                         "answers",
                         Stage.RESPONSES,
                         "upstreams",

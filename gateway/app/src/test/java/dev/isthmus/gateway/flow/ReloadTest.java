@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
@@ -311,7 +312,7 @@ class ReloadTest {
     void anotherAdminAddress_isNotedAndLeft() throws Exception {
         GatewayConfig config = GatewayConfig.embedded().withListener(ANY);
         try (Gateway gateway = Gateway.start(config)) {
-            assertThat(gateway.reload(config.withAdmin(GatewayConfig.Admin.DEFAULT)))
+            assertThat(gateway.reload(config.withAdmin(AdminConfig.DEFAULT)))
                     .isInstanceOfSatisfying(
                             ReloadResult.Applied.class,
                             applied -> assertThat(applied.warnings()).hasSize(1));

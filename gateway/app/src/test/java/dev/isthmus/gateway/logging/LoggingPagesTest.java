@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.LogLevel;
@@ -81,7 +81,7 @@ class LoggingPagesTest {
 
     private GatewayConfig config(Path token, LogFormat format) throws Exception {
         return TestConfigs.with(
-                GatewayConfig.DEFAULT.withAdmin(new Admin("127.0.0.1", 0, token, List.of())),
+                GatewayConfig.DEFAULT.withAdmin(new AdminConfig("127.0.0.1", 0, token, List.of())),
                 Map.of(
                         "listeners",
                         List.of(new Listener("127.0.0.1", 0)),
@@ -140,7 +140,7 @@ class LoggingPagesTest {
     @CsvSource(delimiter = '|', textBlock = """
             ?level=loud                | parameter 'level': one of error, warn, info, debug, default is expected, got 'loud'
             ?logger=fleet              | parameter 'level': one of error, warn, info, debug, default is expected, got ''
-            ?level=debug&logger=flet   | parameter 'logger': one of access, admin, calls, catalogue, clients, fleet, gateway, libraries, local, ramps, shadows, tls is expected, got 'flet'
+            ?level=debug&logger=flet   | parameter 'logger': one of access, admin, audit, calls, catalogue, clients, fleet, gateway, libraries, local, ramps, shadows, tls is expected, got 'flet'
             ?level=debug&for=2d        | parameter 'for': a duration such as 30s or 10m, of at most 24h, is expected, got '2d'
             ?level=debug&for=0s        | parameter 'for': a duration such as 30s or 10m, of at most 24h, is expected, got '0s'
             ?level=debug&form=1m       | parameter 'form': one of level, logger, for is expected, got 'form'

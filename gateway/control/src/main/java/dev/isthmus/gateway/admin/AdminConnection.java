@@ -4,7 +4,6 @@ import dev.isthmus.gateway.admin.AdminRoutes.RouteMatch;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.RequestTarget;
-import dev.isthmus.oip.OipException;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
@@ -42,19 +41,16 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
 
     private final AdminRoutes routes;
     private final AdminAccess access;
-    private final AdminSessions sessions;
+    private final RequestRunner runner;
     private final Executor executor;
     private boolean busy;
 
-    AdminConnection(AdminRoutes routes, AdminAccess access, AdminSessions sessions, Executor executor) {
+    AdminConnection(AdminRoutes routes, AdminAccess access, RequestRunner runner, Executor executor) {
         this.routes = routes;
         this.access = access;
-        this.sessions = sessions;
+        this.runner = runner;
         this.executor = executor;
     }
-
-    /** A request passed to another thread. */
-    private record PendingRequest(RouteMatch route, AdminRequest request, boolean changes, boolean guarded) {}
 
     @Override
     protected void channelRead0(ChannelHandlerContext ctx, FullHttpRequest request) {
@@ -80,33 +76,28 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         RequestTarget target = RequestTarget.absolute(request.uri());
         QueryStringDecoder uri = new QueryStringDecoder(target == null ? request.uri() : target.path());
         String method = request.method().name();
-        RouteMatch route = routes.find(method, uri.rawPath());
-        if (route == null) {
+        RouteMatch match = routes.find(method, uri.rawPath());
+        if (match == null) {
             return unknown(method, uri.rawPath());
         }
-        PendingRequest pending;
+        AdminRequest parsed;
         try {
-            String tail = new QueryStringDecoder(route.tail()).path();
             HttpHeaders headers = request.headers();
-            boolean changes = method.equals(AdminRoutes.POST);
-            pending = new PendingRequest(
-                    route,
-                    new AdminRequest(
-                            tail,
-                            uri.parameters(),
-                            name -> headers.get(name, ""),
-                            request.content().toString(StandardCharsets.UTF_8),
-                            ctx.channel().remoteAddress(),
-                            ctx.pipeline().get(SslHandler.class) != null,
-                            ctx.channel()::isActive),
-                    changes,
-                    sessions.isNeeded(changes, uri.rawPath()));
+            parsed = new AdminRequest(
+                    new QueryStringDecoder(match.tail()).path(),
+                    uri.parameters(),
+                    name -> headers.get(name, ""),
+                    request.content().toString(StandardCharsets.UTF_8),
+                    ctx.channel().remoteAddress(),
+                    ctx.pipeline().get(SslHandler.class) != null,
+                    ctx.channel()::isActive);
         } catch (IllegalArgumentException malformed) {
             return AdminResponse.error(400, "malformed URL");
         }
         try {
             busy = true;
-            executor.execute(() -> handOver(ctx, handle(pending), keepAlive));
+            executor.execute(
+                    () -> handOver(ctx, runner.run(match.route(), parsed, method.equals(AdminRoutes.POST)), keepAlive));
             return null;
         } catch (RejectedExecutionException full) {
             busy = false;
@@ -119,23 +110,6 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         return methods.isEmpty()
                 ? AdminResponse.json(404, Map.of("error", "unknown path", "paths", routes.all()))
                 : AdminResponse.error(405, "method " + String.join(" or ", methods) + " is expected, got " + method);
-    }
-
-    private AdminResponse handle(PendingRequest pending) {
-        try {
-            if (pending.guarded()) {
-                sessions.require(pending.request(), pending.changes());
-            }
-            return pending.route().handler().apply(pending.request());
-        } catch (OipException refused) {
-            return AdminResponse.error(refused.code().httpStatus(), refused.message());
-        } catch (RuntimeException fault) {
-            LOG.atError()
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(fault)
-                    .log("internal error in a request to the admin address; please report it");
-            return AdminResponse.error(500, "internal error");
-        }
     }
 
     private void handOver(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {

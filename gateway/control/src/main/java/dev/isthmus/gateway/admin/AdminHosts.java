@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.admin;
 
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.settings.AdminConfig;
 import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param loopback whether the listener's address is loopback; only loopback addresses are accepted then
  */
-record AdminHosts(Admin config, boolean loopback) {
+record AdminHosts(AdminConfig config, boolean loopback) {
     private static final String ANY = "*";
     private static final int MAX_PORT_DIGITS = 5;
 

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.admin;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import dev.isthmus.gateway.audit.AuditedChange;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -13,13 +14,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param headers further header fields; without {@code cache-control} it is {@code no-store}
  * @param file sent in place of the body, and then deleted; null for none
+ * @param change what was changed, for the audit log; null if the route says it
  */
 public record AdminResponse(
         int status,
         String contentType,
         String body,
         Map<String, String> headers,
-        @Nullable Path file) {
+        @Nullable Path file,
+        @Nullable AuditedChange change) {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
     public AdminResponse {
@@ -27,14 +30,19 @@ public record AdminResponse(
     }
 
     private AdminResponse(int status, String contentType, String body) {
-        this(status, contentType, body, Map.of(), null);
+        this(status, contentType, body, Map.of(), null, null);
     }
 
     /** The same with one more header field. */
     public AdminResponse with(String name, String value) {
         Map<String, String> all = new LinkedHashMap<>(headers);
         all.put(name, value);
-        return new AdminResponse(status, contentType, body, all, file);
+        return new AdminResponse(status, contentType, body, all, file, change);
+    }
+
+    /** The same, with what was changed. */
+    public AdminResponse changed(AuditedChange made) {
+        return new AdminResponse(status, contentType, body, headers, file, made);
     }
 
     /** The client's copy is still good: 304 without a body. */
@@ -44,7 +52,7 @@ public record AdminResponse(
 
     /** A file, which is deleted when it was sent or could not be. */
     public static AdminResponse temporaryFile(String contentType, Path file) {
-        return new AdminResponse(200, contentType, "", Map.of(), file);
+        return new AdminResponse(200, contentType, "", Map.of(), file, null);
     }
 
     /** A JSON document of maps, lists, strings, numbers, booleans and Jackson nodes. */

@@ -1,10 +1,11 @@
 package dev.isthmus.gateway.admin;
 
+import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.net.AcceptFailures;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.ServerTls;
 import dev.isthmus.gateway.tls.TlsRegistry;
@@ -40,7 +41,7 @@ public final class AdminServer implements AutoCloseable {
     private final @Nullable ServerTls tls;
     private final AdminRoutes routes;
     private final AdminAccess access;
-    private final AdminSessions sessions;
+    private final RequestRunner runner;
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private final ThreadPoolExecutor executor = new ThreadPoolExecutor(
             THREADS,
@@ -59,11 +60,16 @@ public final class AdminServer implements AutoCloseable {
      * @throws BindException if the port cannot be bound
      */
     public static AdminServer listen(
-            Transport transport, EventLoopGroup loops, Admin config, TlsRegistry tls, AdminRoutes routes)
+            Transport transport,
+            EventLoopGroup loops,
+            AdminConfig config,
+            TlsRegistry tls,
+            AdminRoutes routes,
+            AuditLog audit)
             throws BindException, InterruptedException {
         ListenAddress listenAddress = address(config);
         InetSocketAddress address = listenAddress.resolve();
-        if (!address.getAddress().isLoopbackAddress() && config.tokenFile() == null) {
+        if (!address.getAddress().isLoopbackAddress() && !config.hasToken()) {
             throw new IllegalArgumentException(
                     "admin: host '" + config.host() + "' is not loopback and so requires 'token_file'");
         }
@@ -71,10 +77,11 @@ public final class AdminServer implements AutoCloseable {
             boolean loopback = address.getAddress().isLoopbackAddress();
             AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
             ServerTls secured = config.tls() == null ? null : tls.http1Server("admin", config.tls());
-            AdminToken token = new AdminToken(config.tokenFile(), !loopback);
-            AdminSessions sessions = new AdminSessions(token, System::nanoTime, new SecureRandom());
+            AdminSessions sessions = new AdminSessions(config, loopback, audit, System::nanoTime, new SecureRandom());
             sessions.addTo(routes);
-            return new AdminServer(transport, loops, address, secured, access, sessions, routes);
+            new AuditPage(audit).addTo(routes);
+            RequestRunner runner = new RequestRunner(sessions, audit);
+            return new AdminServer(transport, loops, address, secured, access, runner, routes);
         } catch (InterruptedException | TlsFileException e) {
             throw e;
         } catch (Exception e) {
@@ -88,13 +95,13 @@ public final class AdminServer implements AutoCloseable {
      * @param config null for no such listener
      * @throws BindException if it cannot
      */
-    public static void check(@Nullable Admin config) throws BindException {
+    public static void check(@Nullable AdminConfig config) throws BindException {
         if (config != null) {
             address(config).check();
         }
     }
 
-    private static ListenAddress address(Admin config) {
+    private static ListenAddress address(AdminConfig config) {
         return new ListenAddress("admin", config.host(), config.port(), "'port' in 'admin'");
     }
 
@@ -104,12 +111,12 @@ public final class AdminServer implements AutoCloseable {
             InetSocketAddress address,
             @Nullable ServerTls tls,
             AdminAccess access,
-            AdminSessions sessions,
+            RequestRunner runner,
             AdminRoutes routes)
             throws InterruptedException {
         this.tls = tls;
         this.access = access;
-        this.sessions = sessions;
+        this.runner = runner;
         this.routes = routes;
         executor.allowCoreThreadTimeOut(true);
         channel = new ServerBootstrap()
@@ -150,7 +157,7 @@ public final class AdminServer implements AutoCloseable {
             if (tls != null) {
                 accepted.pipeline().addLast(tls.timedHandler());
             }
-            AdminConnection connection = new AdminConnection(routes, access, sessions, executor);
+            AdminConnection connection = new AdminConnection(routes, access, runner, executor);
             accepted.pipeline()
                     .addLast(
                             new ReadTimeout(connection),

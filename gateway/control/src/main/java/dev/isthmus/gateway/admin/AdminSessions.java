@@ -3,8 +3,11 @@ package dev.isthmus.gateway.admin;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.audit.AuditLog;
+import dev.isthmus.gateway.audit.AuditedChange;
 import dev.isthmus.gateway.identity.CredentialCheckLimit;
 import dev.isthmus.gateway.net.RateBucket;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.security.SecureRandom;
@@ -17,9 +20,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who is authorized on the admin address: requests with the token, and those of browsers with a session, which began
- * with the token. A session ends after twelve hours, when its browser ends it, and when the token is replaced.
- * Thread-safe.
+ * Who is authorized on the admin address: requests with a token, and those of browsers with a session, which began with
+ * a token. A session ends when it is too old or was not used for too long, when its browser ends it, and when the token
+ * is replaced. Thread-safe.
  */
 final class AdminSessions {
     /** Shows the session, or begins one. */
@@ -28,17 +31,21 @@ final class AdminSessions {
     static final String END_PATH = "/session/end";
 
     static final int MAX_SESSIONS = 64;
-    static final Duration AGE = Duration.ofHours(12);
     private static final String COOKIE = "isthmus-session";
     private static final int ID_BYTES = 32;
     /** The length in bytes from which a token cannot be guessed at any rate. */
     private static final int UNGUESSABLE = 16;
     /** A page of another origin cannot send it: its browser would ask first, and the answer is no. */
     private static final String CONSOLE = "x-isthmus-console";
+    /** The value of that header if the operator has just used the console: a page that refreshes itself is not used. */
+    private static final String ACTIVE = "active";
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final AdminToken token;
+    private final AdminTokens tokens;
+    private final boolean loopback;
+    private final AdminConfig.AdminSessionConfig times;
+    private final AuditLog audit;
     private final SecureRandom random;
     private final LongSupplier nanoTime;
     private final CredentialCheckLimit failures;
@@ -50,40 +57,66 @@ final class AdminSessions {
      *
      * @param token with which it did
      * @param began on the scale of {@link System#nanoTime()}
+     * @param used likewise, when the operator last used the console
      */
-    private record BrowserSession(String token, long began) {}
+    private record BrowserSession(Operator operator, String token, long began, long used) {
+        BrowserSession usedAt(long now) {
+            return new BrowserSession(operator, token, began, now);
+        }
+    }
 
-    /** @param nanoTime on the scale of {@link System#nanoTime()} */
-    AdminSessions(AdminToken token, LongSupplier nanoTime, SecureRandom random) {
-        this.token = token;
+    /**
+     * @param loopback whether the listener's address is loopback
+     * @param nanoTime on the scale of {@link System#nanoTime()}
+     */
+    AdminSessions(AdminConfig config, boolean loopback, AuditLog audit, LongSupplier nanoTime, SecureRandom random) {
+        this.tokens = new AdminTokens(config);
+        this.loopback = loopback;
+        this.times = config.session();
+        this.audit = audit;
         this.random = random;
         this.nanoTime = nanoTime;
         this.failures = new CredentialCheckLimit(nanoTime);
     }
 
     void addTo(AdminRoutes routes) {
-        routes.route(AdminRoutes.GET, PATH, this::show)
-                .route(AdminRoutes.POST, PATH, this::begin)
-                .route(AdminRoutes.POST, END_PATH, this::end);
+        routes.route(AdminRoutes.GET, PATH, RouteAccess.OPEN, this::show)
+                .route(AdminRoutes.POST, PATH, RouteAccess.OPEN, this::begin)
+                .route(AdminRoutes.POST, END_PATH, RouteAccess.OPEN, this::end);
     }
 
-    /** Whether a request needs the token, or a session. */
-    boolean isNeeded(boolean changes, String path) {
-        return token.isNeeded(changes, path);
+    /** Whether a route needs a token, or a session. */
+    boolean isNeeded(RouteAccess access) {
+        return access.needsToken(loopback);
     }
 
     /**
-     * Checks a request that needs the token. Reads a file.
+     * Checks a request that needs a token, and says whose it is. Reads files.
      *
      * @throws OipException if the request is not authorized
      */
-    void require(AdminRequest request, boolean changes) {
-        token.requireConfigured();
+    Operator require(AdminRequest request, boolean changes) {
+        tokens.requireConfigured();
         String authorization = request.header().apply("authorization");
-        if (authorization.isEmpty() && hasSession(request)) {
-            requireConsole(request, changes);
-        } else {
-            check(request, AdminToken.bearer(authorization), "header Authorization: the token is wrong");
+        BrowserSession session = authorization.isEmpty() ? session(request) : null;
+        if (session == null) {
+            return check(request, AdminTokens.bearer(authorization), "header Authorization: the token is wrong");
+        }
+        requireConsole(request, changes);
+        return session.operator();
+    }
+
+    /**
+     * Checks what the operator may do.
+     *
+     * @throws OipException PERMISSION_DENIED with the role that is needed
+     */
+    static void requireRole(Operator operator, RouteAccess access) {
+        if (!operator.role().covers(access.role())) {
+            throw new OipException(
+                    ErrorCode.PERMISSION_DENIED,
+                    "the role " + access.role().label() + " is needed; the token '" + operator.name()
+                            + "' has the role " + operator.role().label());
         }
     }
 
@@ -91,20 +124,21 @@ final class AdminSessions {
      * A token that nobody can guess is accepted however many wrong ones others send from the same address. One that
      * could be guessed is not: trying must not become faster.
      */
-    private void check(AdminRequest request, String given, String wrong) {
-        boolean right = token.is(given);
-        if (right && given.length() >= UNGUESSABLE) {
-            return;
+    private Operator check(AdminRequest request, String given, String wrong) {
+        Operator holder = tokens.holder(given);
+        if (holder != null && given.length() >= UNGUESSABLE) {
+            return holder;
         }
         RateBucket failed = failures.begin(request.peer());
         if (failed == null) {
             throw OipException.refused(
                     ErrorCode.RESOURCE_EXHAUSTED, "too many wrong tokens from this address", Duration.ofSeconds(1));
         }
-        if (!right) {
+        if (holder == null) {
             throw new OipException(ErrorCode.UNAUTHENTICATED, wrong);
         }
         failed.refund(1);
+        return holder;
     }
 
     private static void requireConsole(AdminRequest request, boolean changes) {
@@ -119,13 +153,30 @@ final class AdminSessions {
         }
     }
 
-    private boolean hasSession(AdminRequest request) {
+    /** The session of a request; null if it has none, or it has ended. */
+    private @Nullable BrowserSession session(AdminRequest request) {
         String id = id(request);
+        if (id == null) {
+            return null;
+        }
+        long now = nanoTime.getAsLong();
         BrowserSession session;
         synchronized (sessions) {
-            session = id == null ? null : sessions.get(id);
+            session = sessions.get(id);
+            if (session != null && ended(session, now)) {
+                sessions.remove(id);
+                session = null;
+            } else if (session != null && request.header().apply(CONSOLE).equals(ACTIVE)) {
+                session = session.usedAt(now);
+                sessions.replace(id, session);
+            }
         }
-        return session != null && nanoTime.getAsLong() - session.began() < AGE.toNanos() && token.is(session.token());
+        return session != null && tokens.holds(session.operator(), session.token()) ? session : null;
+    }
+
+    private boolean ended(BrowserSession session, long now) {
+        return now - session.began() >= times.maxAge().toNanos()
+                || now - session.used() >= times.idle().toNanos();
     }
 
     private static @Nullable String id(AdminRequest request) {
@@ -147,29 +198,46 @@ final class AdminSessions {
     }
 
     private AdminResponse show(AdminRequest request) {
+        BrowserSession session = tokens.areConfigured() ? session(request) : null;
         Map<String, Object> document = new LinkedHashMap<>();
-        document.put("token_configured", token.isConfigured());
-        document.put("reading_needs_token", token.guardsReading());
-        document.put("session", token.isConfigured() && hasSession(request));
+        document.put("token_configured", tokens.areConfigured());
+        document.put("reading_needs_token", !loopback);
+        document.put("session", session != null);
+        if (session != null) {
+            document.put("name", session.operator().name());
+            document.put("role", session.operator().role().label());
+            document.put("idle_seconds", times.idle().toSeconds());
+            document.put("max_age_seconds", times.maxAge().toSeconds());
+        }
         return AdminResponse.json(200, document);
     }
 
     private AdminResponse begin(AdminRequest request) {
-        token.requireConfigured();
+        tokens.requireConfigured();
         requireConsole(request, true);
         String given = given(request.body());
-        check(request, given, "the token is wrong");
+        Operator operator = check(request, given, "the token is wrong");
         byte[] bytes = new byte[ID_BYTES];
         random.nextBytes(bytes);
         String id = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+        long now = nanoTime.getAsLong();
         synchronized (sessions) {
             if (sessions.size() >= MAX_SESSIONS) {
                 sessions.pollFirstEntry();
             }
-            sessions.put(id, new BrowserSession(given, nanoTime.getAsLong()));
+            sessions.put(id, new BrowserSession(operator, given, now, now));
         }
-        return AdminResponse.json(200, Map.of("session", true))
-                .with("set-cookie", setCookie(request, id, AGE.toSeconds()));
+        audit.record(operator.actor(request), AuditedChange.done("login", "", "", ""));
+        return AdminResponse.json(
+                        200,
+                        Map.of(
+                                "session",
+                                true,
+                                "name",
+                                operator.name(),
+                                "role",
+                                operator.role().label()))
+                .with("set-cookie", setCookie(request, id, times.maxAge().toSeconds()));
     }
 
     private static String given(String body) {
@@ -188,8 +256,12 @@ final class AdminSessions {
         requireConsole(request, true);
         String id = id(request);
         if (id != null) {
+            BrowserSession ended;
             synchronized (sessions) {
-                sessions.remove(id);
+                ended = sessions.remove(id);
+            }
+            if (ended != null) {
+                audit.record(ended.operator().actor(request), AuditedChange.done("logout", "", "", ""));
             }
         }
         return AdminResponse.json(200, Map.of("session", false)).with("set-cookie", setCookie(request, "", 0));

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.console;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.RouteAccess;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -36,7 +37,8 @@ public final class ConsoleFiles {
     private record ConsoleFile(String type, String text, String tag) {}
 
     public void addTo(AdminRoutes routes) {
-        routes.route("GET", "/", request -> respond(request, page())).route("GET", "/console/files/*", this::file);
+        routes.route("GET", "/", RouteAccess.OPEN, request -> respond(request, page()))
+                .route("GET", "/console/files/*", RouteAccess.OPEN, this::file);
     }
 
     private AdminResponse file(AdminRequest request) {

@@ -10,7 +10,8 @@ enum ConsolePage {
     CANARY("Canary"),
     TRY("Try it"),
     CONFIGURATION("Configuration"),
-    LIVE("Live");
+    LIVE("Live"),
+    AUDIT("Audit");
 
     private final String id = name().toLowerCase(Locale.ROOT);
     private final String title;

@@ -14,6 +14,7 @@
  *   <li>{@code dom.js}: {@code h(tag, attributes, ...children)}: elements; texts only as text nodes.
  *   <li>{@code table.js}: {@code table(columns)}: sorts, filters and updates rows in place.
  *   <li>{@code state.js}: the state of a page, such as a filter, in its address.
+ *   <li>{@code session.js}: what the role of the operator allows.
  *   <li>{@code problems.js}: the list of what is wrong now.
  *   <li>{@code format.js}: numbers, durations, bytes, times.
  *   <li>{@code chart.js}: {@code lineChart(options)}: a time series as SVG.

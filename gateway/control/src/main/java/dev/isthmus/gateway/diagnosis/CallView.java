@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** The last calls that one page shows: a ring for each event loop, so that no loop waits for another. Thread-safe. */
 final class CallView {
@@ -58,6 +59,17 @@ final class CallView {
         if (ring.admits(call.code() != null, now)) {
             ring.add(EndedCall.of(numbers.incrementAndGet(), clock.instant(), call));
         }
+    }
+
+    /** The call with this request id; null if it is not kept. */
+    @Nullable
+    EndedCall find(String requestId) {
+        List<EndedCall> calls = new ArrayList<>();
+        rings.values().forEach(ring -> ring.copyTo(calls, 0));
+        return calls.stream()
+                .filter(each -> each.requestId().equals(requestId))
+                .findFirst()
+                .orElse(null);
     }
 
     /**

@@ -4,6 +4,8 @@ import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.RouteAccess;
+import dev.isthmus.gateway.audit.AuditedChange;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.ConnectionTable;
 import io.netty.buffer.ByteBufAllocator;
@@ -35,12 +37,12 @@ public final class DebugPages {
     }
 
     public void addTo(AdminRoutes routes) {
-        routes.route("GET", "/debug/threads", this::threads)
-                .route("GET", "/debug/heap", this::heap)
-                .route("GET", "/debug/buffers", this::buffers)
-                .route("GET", "/debug/connections", connections::page)
-                .route("GET", "/debug/errors", this::errors)
-                .route("GET", "/debug/jfr", this::record);
+        routes.route("GET", "/debug/threads", RouteAccess.DIAGNOSIS, this::threads)
+                .change("GET", "/debug/heap", RouteAccess.OPERATE, "heap histogram", this::heap)
+                .route("GET", "/debug/buffers", RouteAccess.DIAGNOSIS, this::buffers)
+                .route("GET", "/debug/connections", RouteAccess.DIAGNOSIS, connections::page)
+                .route("GET", "/debug/errors", RouteAccess.DIAGNOSIS, this::errors)
+                .change("GET", "/debug/jfr", RouteAccess.ADMIN, "flight recording", this::record);
     }
 
     private AdminResponse threads(AdminRequest request) {
@@ -70,6 +72,7 @@ public final class DebugPages {
     private AdminResponse record(AdminRequest request) {
         int seconds = AdminQuery.of(request, "seconds").integer("seconds", 1, MAX_SECONDS, DEFAULT_SECONDS);
         Path file = recording.record(seconds, request.connected());
-        return AdminResponse.temporaryFile("application/octet-stream", file);
+        return AdminResponse.temporaryFile("application/octet-stream", file)
+                .changed(AuditedChange.done("flight recording", "", "", seconds + " s recorded"));
     }
 }

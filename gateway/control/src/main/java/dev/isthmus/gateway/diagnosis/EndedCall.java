@@ -15,11 +15,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What operators see of a call that has ended: nothing of its headers or tensors, nor who called.
+ * What operators see of a call that has ended: nothing of its headers or tensors.
  *
  * @param number increases from call to call
  * @param model as the client named it; null if it named none
  * @param served as the server knows it; null if it was sent to none
+ * @param caller the name of who called; empty if that is not known
  * @param code null if it succeeded
  */
 public record EndedCall(
@@ -28,6 +29,7 @@ public record EndedCall(
         String protocol,
         String operation,
         String listener,
+        String caller,
         @Nullable ModelRef model,
         String route,
         String target,
@@ -62,6 +64,7 @@ public record EndedCall(
                 protocol == null ? "" : protocol.label(),
                 OperationKind.of(operation).label(),
                 call.listener(),
+                call.principal().name(),
                 operation == null ? null : operation.requestedModel(),
                 call.route(),
                 call.target(),
@@ -91,6 +94,7 @@ public record EndedCall(
         document.put("protocol", protocol);
         document.put("operation", operation);
         document.put("listener", listener);
+        document.put("caller", caller);
         document.put("model", model == null ? "" : cut(model.name()));
         document.put("version", model == null ? "" : cut(model.version()));
         document.put("route", route);

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
@@ -11,6 +12,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -47,7 +49,7 @@ public final class LiveCalls implements Layer {
 
     /** Adds the route that the views are read from. */
     public void addTo(AdminRoutes routes) {
-        routes.route("GET", "/debug/calls", this::page);
+        routes.route("GET", "/debug/calls", RouteAccess.DIAGNOSIS, this::page);
     }
 
     @Override
@@ -131,6 +133,16 @@ public final class LiveCalls implements Layer {
         CallView[] more = Arrays.copyOf(others, others.length + 1);
         more[others.length] = next;
         return more;
+    }
+
+    /** The call with this request id, if a page shows it; null otherwise. */
+    @Nullable
+    EndedCall find(String requestId) {
+        return Arrays.stream(views.get())
+                .map(view -> view.find(requestId))
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElse(null);
     }
 
     /** The number of views, those that have expired and were not removed yet included. */

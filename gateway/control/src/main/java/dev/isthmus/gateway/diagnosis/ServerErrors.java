@@ -13,7 +13,9 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The last errors of each server: calls that were sent to it, or to an upstream that had none to send them to, and
@@ -22,7 +24,6 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class ServerErrors implements Layer {
     static final int ERRORS_OF_SERVER = 20;
     static final int MAX_SERVERS = 1000;
-    static final int MAX_TEXT = 500;
 
     private final InstantSource clock;
     private final Map<ServerName, LastErrors> servers = new ConcurrentHashMap<>();
@@ -38,33 +39,36 @@ public final class ServerErrors implements Layer {
     /** @param server empty if a call was sent to none */
     private record ServerName(String upstream, String server) {}
 
-    /** A call that failed. */
-    private record FailedCall(
-            Instant time, ErrorCode code, String text, String requestId, String route, String model, int attempts) {
-        Map<String, Object> document() {
-            Map<String, Object> document = new LinkedHashMap<>();
-            document.put("time", time.toString());
-            document.put("code", code.name());
-            document.put("text", text);
-            document.put("request_id", requestId);
-            document.put("route", route);
-            document.put("model", model);
-            document.put("attempts", attempts);
-            return document;
-        }
+    private static Map<String, Object> document(EndedCall call) {
+        Map<String, Object> document = new LinkedHashMap<>();
+        document.put("time", call.time().toString());
+        document.put("code", call.code() == null ? "" : call.code().name());
+        document.put("text", call.reason());
+        document.put("request_id", call.requestId());
+        document.put("route", call.route());
+        document.put("model", call.served() == null ? "" : call.served().name());
+        document.put("attempts", call.attempts());
+        return document;
     }
 
     /** The last errors of one server, the newest first. */
     private static final class LastErrors {
-        private final Deque<FailedCall> last = new ArrayDeque<>();
+        private final Deque<EndedCall> last = new ArrayDeque<>();
         private long total;
 
-        synchronized void add(FailedCall call) {
+        synchronized void add(EndedCall call) {
             total++;
             last.addFirst(call);
             if (last.size() > ERRORS_OF_SERVER) {
                 last.removeLast();
             }
+        }
+
+        synchronized @Nullable EndedCall find(String requestId) {
+            return last.stream()
+                    .filter(each -> each.requestId().equals(requestId))
+                    .findFirst()
+                    .orElse(null);
         }
 
         synchronized Instant newest() {
@@ -77,7 +81,8 @@ public final class ServerErrors implements Layer {
             document.put("server", name.server());
             document.put("errors", total);
             document.put(
-                    "last", last.stream().limit(most).map(FailedCall::document).toList());
+                    "last",
+                    last.stream().limit(most).map(ServerErrors::document).toList());
             return document;
         }
     }
@@ -94,15 +99,7 @@ public final class ServerErrors implements Layer {
         if (code == null || code == ErrorCode.CANCELLED || call.upstream().isEmpty()) {
             return;
         }
-        String text = call.reason();
-        FailedCall failed = new FailedCall(
-                clock.instant(),
-                code,
-                text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) : text,
-                call.requestId(),
-                call.route(),
-                call.served() == null ? "" : call.served().name(),
-                call.attempts());
+        EndedCall failed = EndedCall.of(0, clock.instant(), call);
         ServerName name = new ServerName(call.upstream(), call.server());
         LastErrors errors = servers.get(name);
         if (errors == null) {
@@ -110,6 +107,16 @@ public final class ServerErrors implements Layer {
             errors = servers.computeIfAbsent(name, each -> new LastErrors());
         }
         errors.add(failed);
+    }
+
+    /** The call with this request id; null if it is not kept. */
+    @Nullable
+    EndedCall find(String requestId) {
+        return servers.values().stream()
+                .map(each -> each.find(requestId))
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElse(null);
     }
 
     private void forgetOldest() {

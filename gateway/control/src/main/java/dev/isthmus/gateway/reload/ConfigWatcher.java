@@ -3,6 +3,7 @@ package dev.isthmus.gateway.reload;
 import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,7 +17,7 @@ public final class ConfigWatcher implements AutoCloseable {
     private static final long SETTLE_MILLIS = 100;
 
     private final ConfigFile file;
-    private final Runnable reload;
+    private final Consumer<String> reload;
     private final boolean polling;
     private final Thread thread;
     /** A permit for each request, and for the end. */
@@ -24,7 +25,7 @@ public final class ConfigWatcher implements AutoCloseable {
 
     private volatile boolean closed;
 
-    private ConfigWatcher(ConfigFile file, Runnable reload, boolean polling) {
+    private ConfigWatcher(ConfigFile file, Consumer<String> reload, boolean polling) {
         this.file = file;
         this.reload = reload;
         this.polling = polling;
@@ -35,10 +36,10 @@ public final class ConfigWatcher implements AutoCloseable {
     /**
      * Starts watching.
      *
-     * @param reload loads and applies the file; handles failures itself
+     * @param reload loads and applies the file, given why; handles failures itself
      * @param polling whether the file is polled; otherwise it is loaded only on request
      */
-    public static ConfigWatcher start(ConfigFile file, Runnable reload, boolean polling) {
+    public static ConfigWatcher start(ConfigFile file, Consumer<String> reload, boolean polling) {
         ConfigWatcher watch = new ConfigWatcher(file, reload, polling);
         watch.thread.start();
         return watch;
@@ -58,7 +59,7 @@ public final class ConfigWatcher implements AutoCloseable {
                 woken.drainPermits();
                 change = polling && !requested ? file.check() : FileChange.SAME;
                 if (!closed && (requested || change == FileChange.CHANGED)) {
-                    reload();
+                    reload(requested ? "SIGHUP" : "a changed file");
                 }
             }
         } catch (InterruptedException e) {
@@ -67,9 +68,9 @@ public final class ConfigWatcher implements AutoCloseable {
         }
     }
 
-    private void reload() {
+    private void reload(String cause) {
         try {
-            reload.run();
+            reload.accept(cause);
         } catch (RuntimeException fault) {
             LOG.error(
                     "internal error in a reload; the previous configuration stays in effect; please report it", fault);

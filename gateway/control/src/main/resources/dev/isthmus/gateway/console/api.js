@@ -10,6 +10,13 @@ export class ApiError extends Error {
   }
 }
 
+/** How long after a key or a click the console is in use: a page that only refreshes does not keep its session. */
+const IN_USE = 60_000;
+let lastInput = Date.now();
+for (const kind of ['keydown', 'pointerdown']) {
+  window.addEventListener(kind, () => { lastInput = Date.now(); }, { capture: true, passive: true });
+}
+
 const LEAST_PAUSE = 1_000;
 const MOST_PAUSE = 30_000;
 
@@ -19,7 +26,7 @@ async function request(method, path, body) {
     response = await fetch(path, {
       method,
       cache: 'no-store',
-      headers: { 'X-Isthmus-Console': '1', Accept: 'application/json' },
+      headers: { 'X-Isthmus-Console': Date.now() - lastInput < IN_USE ? 'active' : '1', Accept: 'application/json' },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
@@ -161,7 +168,7 @@ export async function lastErrors() {
   }
 }
 
-/** The session: {token_configured, reading_needs_token, session}. */
+/** The session: {token_configured, reading_needs_token, session, name, role}. */
 export function session() {
   return request('GET', '/session');
 }

@@ -2,6 +2,7 @@
 import { confirmed, get, notice, poll, post } from './api.js';
 import { badge, h, replaceIfChanged, svg } from './dom.js';
 import { ago, duration, number, percent, plural } from './format.js';
+import { forbidden } from './session.js';
 import { state } from './state.js';
 
 const REFRESH = 2_000;
@@ -64,9 +65,10 @@ function ramp(each, act) {
     h('p', { class: 'quiet step-text' }, step),
     stairs(each),
     guard(each),
+    forbidden('operate') ? h('p', { class: 'quiet' }, forbidden('operate')) : null,
     h('p', { class: 'buttons' }, Object.entries(ACTIONS).map(([action, { title, states, danger }]) =>
       h('button', {
-        type: 'button', class: danger ? 'danger' : null, disabled: !states.includes(each.state),
+        type: 'button', class: danger ? 'danger' : null, disabled: !states.includes(each.state) || forbidden('operate') !== '',
         'data-action': action, onclick: () => act(each.model, each.target, action),
       }, title))));
 }
@@ -106,7 +108,7 @@ function shadow(each) {
     each.outputs.length ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Outputs of ${each.shadow}` }, outputs(each)) : null,
     each.outputs.filter((output) => output.distribution.length).slice(0, 4).map((output) => [h('h4', null, `Output ${output.output}`), distribution(output)]),
     each.examples.length ? [h('h4', null, 'Last differences'), h('ul', { class: 'plain' }, each.examples.map((example) => h('li', null,
-      `${duration(example.seconds_ago)} ago: ${example.output ? `output ${example.output}` : 'the response'}, ${example.reason.replaceAll('_', ' ')}${typeof example.difference === 'number' && example.difference > 0 ? ` of ${number(example.difference)}` : ''}`)))] : null);
+      `${duration(example.seconds_ago)} ago: ${example.output ? `output ${example.output}` : 'the response'}, ${example.reason.replaceAll('_', ' ')}${typeof example.difference === 'number' && example.difference > 0 ? ` of ${number(example.difference)}` : ''} `, example.request_id ? h('a', { href: `#/live?${new URLSearchParams({ id: example.request_id })}` }, 'Call') : null)))] : null);
 }
 
 export function mount(page) {
@@ -140,7 +142,7 @@ export function mount(page) {
 
   let wanted = state().get('search');
   const end = poll(REFRESH, () => Promise.all([get('/ramps'), get('/shadows')]), ([allRamps, allShadows]) => {
-    refill(ramps, allRamps, () => (allRamps.length ? allRamps.map((each) => ramp(each, act)) : h('p', { class: 'quiet' }, 'No model has a ramp.')));
+    refill(ramps, [allRamps, forbidden('operate')], () => (allRamps.length ? allRamps.map((each) => ramp(each, act)) : h('p', { class: 'quiet' }, 'No model has a ramp.')));
     if (wanted) {
       const found = [...ramps.children].find((each) => each.getAttribute('aria-label') === `Ramp of ${wanted}`);
       found?.scrollIntoView({ block: 'nearest' });
@@ -149,5 +151,9 @@ export function mount(page) {
     }
     refill(shadows, allShadows, () => (allShadows.length ? allShadows.map(shadow) : h('p', { class: 'quiet' }, 'No model has a shadow.')));
   });
-  return end;
+  window.addEventListener('isthmus-role', end.now);
+  return () => {
+    window.removeEventListener('isthmus-role', end.now);
+    end();
+  };
 }

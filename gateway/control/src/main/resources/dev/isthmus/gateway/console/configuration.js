@@ -2,6 +2,7 @@
 import { get, poll, post } from './api.js';
 import { h, replaceIfChanged, section, setText } from './dom.js';
 import { ago } from './format.js';
+import { guarded } from './session.js';
 
 const REFRESH = 5_000;
 
@@ -64,6 +65,8 @@ export function mount(page) {
     h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Key and value'), h('th', { scope: 'col' }, 'From'))), effective);
   const text = h('textarea', { id: 'what-if', rows: '10', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off' });
   const result = h('div', { role: 'status', class: 'result' });
+  const button = h('button', { type: 'submit', class: 'primary' }, 'Compare');
+  const comparing = guarded(button, 'admin');
 
   async function compare(event) {
     event.preventDefault();
@@ -82,14 +85,14 @@ export function mount(page) {
       h('form', { onsubmit: compare },
         h('p', null, h('label', { for: 'what-if' }, 'A changed configuration file. It is checked and compared with what runs; nothing is applied.')),
         text,
-        h('p', { class: 'buttons' }, h('button', { type: 'submit', class: 'primary' }, 'Compare'))),
+        h('p', { class: 'buttons' }, button, comparing.element)),
       result),
     section('In effect',
       caption,
       h('p', null, onlySet, ' ', h('label', { for: 'only-set' }, 'Only what the file sets')),
       h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Configuration' }, lines)),
   );
-  return poll(REFRESH, () => get('/console/configuration'), (document) => {
+  const end = poll(REFRESH, () => get('/console/configuration'), (document) => {
     replaceIfChanged(last, [document.applied, document.applied && ago(document.applied.time)], () => applied(document.applied));
     replaceIfChanged(refused, [document.rejected, document.applied?.time, document.rejected && ago(document.rejected.time)], () => rejected(document.rejected, document.applied));
     setText(caption, document.from_file
@@ -97,4 +100,8 @@ export function mount(page) {
       : `Configuration ${document.generation}. It is not from a file.`);
     replaceIfChanged(effective, document.lines, () => document.lines.map(line));
   });
+  return () => {
+    comparing.end();
+    end();
+  };
 }

@@ -1,14 +1,18 @@
 // The frame of all pages: navigation, login, colours.
 import { ApiError, get, notice, post } from './api.js';
-import { h } from './dom.js';
+import { h, setText } from './dom.js';
+import { setRole } from './session.js';
 
 const main = document.getElementById('main');
 const links = [...document.querySelectorAll('nav a')];
 const login = document.getElementById('login');
 const dialog = document.getElementById('login-dialog');
+const who = document.getElementById('who');
 const token = document.getElementById('token');
 let unmount;
 let visit = 0;
+/** How often is looked whether the session has ended, in milliseconds. */
+const SESSION_CHECK = 30_000;
 
 function wanted() {
   const path = location.hash.replace(/^#\//, '').split(/[/?]/)[0];
@@ -45,7 +49,12 @@ async function showSession() {
     const session = await get('/session');
     login.hidden = !session.token_configured;
     login.textContent = session.session ? 'Log out' : 'Log in';
+    if (login.dataset.session === 'true' && !session.session) {
+      notice('The session has ended.');
+    }
     login.dataset.session = session.session;
+    setText(who, session.session ? `${session.name} (${session.role})` : '');
+    setRole(session.role);
     if (session.reading_needs_token && !session.session) {
       ask();
     }
@@ -55,7 +64,7 @@ async function showSession() {
 }
 
 /** The second key after g, by page. */
-const KEYS = { overview: 'o', models: 'm', servers: 's', canary: 'c', try: 't', configuration: 'f', live: 'l' };
+const KEYS = { overview: 'o', models: 'm', servers: 's', canary: 'c', try: 't', configuration: 'f', live: 'l', audit: 'a' };
 let going = false;
 
 /** Keys of the whole page: / for its filter; g and a letter for another page. */
@@ -163,6 +172,11 @@ document.addEventListener('keydown', key);
 for (const link of links) {
   link.title = `g ${KEYS[link.hash.slice(2)]}`;
 }
+setInterval(() => {
+  if (!document.hidden && login.dataset.session === 'true') {
+    showSession();
+  }
+}, SESSION_CHECK);
 document.getElementById('theme').addEventListener('click', changeTheme);
 login.addEventListener('click', logInOrOut);
 document.querySelector('.skip').addEventListener('click', (event) => {

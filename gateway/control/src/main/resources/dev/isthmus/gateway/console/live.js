@@ -1,5 +1,5 @@
 // The calls that have just ended. The gateway keeps none while no page is open.
-import { get, poll } from './api.js';
+import { ApiError, get, poll } from './api.js';
 import { badge, h, setText } from './dom.js';
 import { bytes, number } from './format.js';
 import { setState, state } from './state.js';
@@ -26,6 +26,7 @@ function details(call) {
   const facts = [
     ['Reason', call.reason],
     ['Operation', `${call.operation} over ${call.protocol}, listener ${call.listener}`],
+    ['Caller', call.caller],
     ['Requested', versioned(call.model, call.version)],
     ['Route', call.route],
     ['Sent to', call.upstream ? `target ${call.target}, upstream ${call.upstream}, model ${versioned(call.served_model, call.served_version)}` : 'no server'],
@@ -49,6 +50,8 @@ export function mount(page) {
   const server = h('input', { type: 'search', 'aria-label': 'Upstream or server', placeholder: 'Upstream or server', value: given.get('server') ?? '' });
   const outcome = h('select', { 'aria-label': 'Status' }, h('option', { value: 'all' }, 'All calls'), h('option', { value: 'failed', selected: given.get('outcome') === 'failed' }, 'Failed calls'));
   const slower = h('input', { type: 'number', min: '0', max: '3600000', 'aria-label': 'Slower than, in milliseconds', placeholder: 'Slower than ms', value: given.get('slower_than_ms') ?? '' });
+  const id = h('input', { type: 'search', 'aria-label': 'Request id', placeholder: 'Request id', value: given.get('id') ?? '' });
+  const found = h('section', { class: 'found', 'aria-label': 'The call with this request id' });
   const pause = h('button', { type: 'button', 'aria-pressed': 'false', onclick: togglePause }, 'Pause');
   const summary = h('p', { class: 'quiet' }, ' ');
   const list = table({
@@ -89,10 +92,34 @@ export function mount(page) {
       server: server.value,
       outcome: outcome.value === 'all' ? '' : outcome.value,
       slower_than_ms: slower.value,
+      id: id.value.trim(),
     });
+    find();
     calls = [];
     list.update(calls);
     ends.now();
+  }
+
+  /** Shows the call of the field Request id, while it is kept. */
+  async function find() {
+    const wanted = id.value.trim();
+    if (!wanted) {
+      found.replaceChildren();
+      return;
+    }
+    let shown;
+    try {
+      const call = await get(`/debug/calls/${encodeURIComponent(wanted)}`);
+      shown = [h('h2', null, 'Call ', h('span', { class: 'mono' }, wanted), ' ', outcomeOf(call)), details(call)];
+    } catch (error) {
+      if (!(error instanceof ApiError)) {
+        throw error;
+      }
+      shown = [h('p', { class: 'bad', role: 'alert' }, error.message)];
+    }
+    if (wanted === id.value.trim()) {
+      found.replaceChildren(...shown);
+    }
   }
 
   /** Calls need the token, as all diagnosis does. */
@@ -143,11 +170,17 @@ export function mount(page) {
   }
 
   page.append(
-    h('form', { class: 'filter', onsubmit: filtered, onchange: filtered }, model, server, outcome, slower, pause),
+    h('form', { class: 'filter', onsubmit: filtered, onchange: filtered }, model, server, outcome, slower, id, pause),
+    found,
     summary,
     list.element,
   );
   list.update(calls);
   ends = poll(REFRESH, load, show);
-  return ends;
+  find();
+  window.addEventListener('isthmus-session', find);
+  return () => {
+    window.removeEventListener('isthmus-session', find);
+    ends();
+  };
 }

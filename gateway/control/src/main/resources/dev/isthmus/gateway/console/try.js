@@ -2,6 +2,7 @@
 import { ApiError, get, notice, post } from './api.js';
 import { badge, h, section, svg } from './dom.js';
 import { bytes, duration, number } from './format.js';
+import { guarded } from './session.js';
 import { image, table } from './tensors.js';
 
 const FORMS = [['json', 'REST, JSON'], ['binary', 'REST, binary data'], ['grpc', 'gRPC']];
@@ -120,6 +121,7 @@ export function mount(page) {
   const about = h('p', { class: 'quiet' }, 'Choose a model.');
   const add = h('button', { type: 'button', hidden: true, onclick: () => { append({ name: '', datatype: 'FP32', shape: [1] }); changed(); } }, 'Add an input');
   const send = h('button', { type: 'submit', class: 'primary', disabled: true }, 'Send');
+  const sending = guarded(send, 'operate');
   const status = h('span', { role: 'status', class: 'status' });
   const commands = h('div', { class: 'commands' });
   const result = h('div', { class: 'result' });
@@ -133,7 +135,7 @@ export function mount(page) {
     h('details', null, h('summary', null, 'Credentials and headers'),
       h('p', null, h('label', null, 'Authorization header (not stored) ', authorization)),
       h('p', null, h('label', null, 'Other header fields, one on each line', others))),
-    h('p', { class: 'buttons' }, send, status));
+    h('p', { class: 'buttons' }, send, sending.element, status));
   page.append(names, section('Request', form), section('As a command', commands), result);
   name.addEventListener('change', load);
 
@@ -176,7 +178,7 @@ export function mount(page) {
     const mine = ++asked;
     model = name.value.trim();
     ready = false;
-    send.disabled = true;
+    sending.update(true);
     inputs = [];
     tensors.replaceChildren();
     commands.replaceChildren();
@@ -195,7 +197,7 @@ export function mount(page) {
         append({ name: '', datatype: 'FP32', shape: [1] });
       }
       ready = true;
-      send.disabled = false;
+      sending.update(false);
       show(found.commands?.[request().form]);
       notice('');
     } catch (error) {
@@ -234,7 +236,7 @@ export function mount(page) {
 
   async function submit(event) {
     event.preventDefault();
-    send.disabled = true;
+    sending.update(true);
     status.textContent = 'Waiting for the response';
     result.replaceChildren();
     try {
@@ -244,7 +246,7 @@ export function mount(page) {
     } catch (error) {
       failed(error, (text) => { status.textContent = text; });
     } finally {
-      send.disabled = !ready;
+      sending.update(!ready);
     }
   }
 
@@ -274,4 +276,5 @@ export function mount(page) {
     version.value = query('version');
     load();
   }
+  return sending.end;
 }

@@ -2,8 +2,9 @@ package dev.isthmus.gateway.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.EventLoopGroup;
@@ -15,6 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -46,13 +48,14 @@ class AdminAccessTest {
 
     private void start(String host, String... allowed) throws Exception {
         AdminRoutes routes = new AdminRoutes();
-        for (String path : List.of("/live", "/config", "/metrics", "/servers")) {
+        routes.route("GET", "/live", RouteAccess.OPEN, request -> AdminResponse.json(200, Map.of("live", true)));
+        for (String path : List.of("/config", "/metrics", "/servers")) {
             routes.route("GET", path, request -> AdminResponse.json(200, Map.of("the", "document")));
         }
         routes.route("POST", "/reload", request -> AdminResponse.json(202, Map.of()));
-        Admin config = new Admin(host, 0, token("rw-------"), List.of(allowed));
+        AdminConfig config = new AdminConfig(host, 0, token("rw-------"), List.of(allowed));
         TlsRegistry tls = new TlsRegistry(new SimpleMeterRegistry());
-        server = AdminServer.listen(Transport.best(), loops, config, tls, routes);
+        server = AdminServer.listen(Transport.best(), loops, config, tls, routes, new AuditLog(InstantSource.system()));
     }
 
     private Path token(String permissions) throws IOException {
@@ -160,7 +163,7 @@ class AdminAccessTest {
 
     @Test
     void host_configuredAsName_isAccepted() {
-        AdminHosts hosts = new AdminHosts(new Admin("Gateway.Fleet", 0, null, List.of()), false);
+        AdminHosts hosts = new AdminHosts(new AdminConfig("Gateway.Fleet", 0, null, List.of()), false);
         assertThat(hosts.accepts("gateway.fleet:9901")).isTrue();
         assertThat(hosts.accepts("gateway.fleet.evil:9901")).isFalse();
     }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.gateway.admin.AdminRoutes.AdminRoute;
 import dev.isthmus.gateway.admin.AdminRoutes.RouteMatch;
 import java.util.Map;
 import java.util.Objects;
@@ -30,20 +31,24 @@ class AdminRoutesTest {
         }
     }
 
+    private static RouteMatch match(Handler handler, String tail) {
+        return new RouteMatch(new AdminRoute(RouteAccess.READ, "", handler), tail);
+    }
+
     private RouteMatch find(String path) {
         return Objects.requireNonNull(routes.find("GET", path), path);
     }
 
     @Test
     void path_isServedByItsOwnRoute() {
-        assertThat(find("/ramps")).isEqualTo(new RouteMatch(EXACT, ""));
+        assertThat(find("/ramps")).isEqualTo(match(EXACT, ""));
     }
 
     @Test
     void pathBelow_isServedByTheLongestRoute_withTheRest() {
-        assertThat(find("/ramps/a/b")).isEqualTo(new RouteMatch(BELOW, "a/b"));
-        assertThat(find("/ramps/saved/a")).isEqualTo(new RouteMatch(DEEPER, "a"));
-        assertThat(find("/ramps/saved")).isEqualTo(new RouteMatch(BELOW, "saved"));
+        assertThat(find("/ramps/a/b")).isEqualTo(match(BELOW, "a/b"));
+        assertThat(find("/ramps/saved/a")).isEqualTo(match(DEEPER, "a"));
+        assertThat(find("/ramps/saved")).isEqualTo(match(BELOW, "saved"));
     }
 
     @ParameterizedTest

@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.gateway.audit.AuditLog;
+import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
+import dev.isthmus.gateway.settings.AdminConfig.AdminSessionConfig;
+import dev.isthmus.gateway.settings.AdminConfig.AdminTokenConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -13,9 +18,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -23,6 +33,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AdminSessionsTest {
@@ -36,18 +47,40 @@ class AdminSessionsTest {
 
     private final AtomicLong nanos = new AtomicLong(1);
     private final AdminRoutes routes = new AdminRoutes();
-    private AdminSessions sessions = new AdminSessions(new AdminToken(null, false), nanos::get, new SecureRandom());
+    private final AuditLog audit = new AuditLog(InstantSource.system());
+    private AdminSessions sessions = sessions(new AdminConfig("127.0.0.1", 0, null, List.of()), true);
 
     @BeforeEach
     void token() throws IOException {
         write(TOKEN);
-        sessions = new AdminSessions(new AdminToken(folder.resolve("token"), true), nanos::get, new SecureRandom());
+        sessions = sessions(
+                new AdminConfig(
+                        "127.0.0.1",
+                        0,
+                        folder.resolve("token"),
+                        Map.of(
+                                "dashboard",
+                                new AdminTokenConfig(write("dashboard", "reads"), AdminRole.READ),
+                                "on-call",
+                                new AdminTokenConfig(write("on-call", "operates"), AdminRole.OPERATE)),
+                        AdminSessionConfig.DEFAULT,
+                        List.of(),
+                        null),
+                false);
         sessions.addTo(routes);
     }
 
+    private AdminSessions sessions(AdminConfig config, boolean loopback) {
+        return new AdminSessions(config, loopback, audit, nanos::get, new SecureRandom());
+    }
+
     private void write(String token) throws IOException {
-        Path file = Files.writeString(folder.resolve("token"), token + "\n");
-        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
+        write("token", token);
+    }
+
+    private Path write(String name, String token) throws IOException {
+        Path file = Files.writeString(folder.resolve(name), token + "\n");
+        return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
     }
 
     private static AdminRequest request(Map<String, String> headers, String body, boolean secure) {
@@ -79,7 +112,9 @@ class AdminSessionsTest {
 
     private AdminResponse post(String path, AdminRequest request) {
         var route = routes.find("POST", path);
-        return route == null ? AdminResponse.error(404, path) : route.handler().apply(request);
+        return route == null
+                ? AdminResponse.error(404, path)
+                : route.route().handler().apply(request);
     }
 
     private AdminResponse login(String token) {
@@ -155,14 +190,88 @@ class AdminSessionsTest {
     }
 
     @Test
-    void session_ends_whenTheTokenIsReplaced_andAfterTwelveHours() throws IOException {
+    void session_ends_whenTheTokenIsReplaced() throws IOException {
         Map<String, String> browser = with(BROWSER, "cookie", cookie(login(TOKEN)));
         write("another");
         expect(ErrorCode.UNAUTHENTICATED, () -> require(browser, false));
         write(TOKEN);
         assertThatCode(() -> require(browser, false)).doesNotThrowAnyException();
-        nanos.addAndGet(AdminSessions.AGE.toNanos() + 1);
+    }
+
+    @Test
+    void session_ends_whenItIsNotUsed_thoughItsPageRefreshes() {
+        Map<String, String> browser = with(BROWSER, "cookie", cookie(login(TOKEN)));
+        nanos.addAndGet(Duration.ofMinutes(59).toNanos());
+        require(with(browser, "x-isthmus-console", "active"), false);
+        nanos.addAndGet(Duration.ofMinutes(59).toNanos());
+        require(browser, false);
+        nanos.addAndGet(Duration.ofMinutes(1).toNanos());
         expect(ErrorCode.UNAUTHENTICATED, () -> require(browser, false));
+        expect(ErrorCode.UNAUTHENTICATED, () -> require(with(browser, "x-isthmus-console", "active"), false));
+    }
+
+    @Test
+    void session_ends_twelveHoursAfterTheLogin_howeverMuchItIsUsed() {
+        Map<String, String> browser =
+                with(with(BROWSER, "cookie", cookie(login(TOKEN))), "x-isthmus-console", "active");
+        for (int i = 0; i < 23; i++) {
+            nanos.addAndGet(Duration.ofMinutes(30).toNanos());
+            require(browser, true);
+        }
+        nanos.addAndGet(Duration.ofMinutes(30).toNanos());
+        expect(ErrorCode.UNAUTHENTICATED, () -> require(browser, true));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "reads,dashboard,DIAGNOSIS,true",
+        "reads,dashboard,OPERATE,false",
+        "reads,dashboard,ADMIN,false",
+        "operates,on-call,DIAGNOSIS,true",
+        "operates,on-call,OPERATE,true",
+        "operates,on-call,ADMIN,false",
+        "a-long-secret,admin,ADMIN,true",
+    })
+    void role_isThatOfTheToken_byHeaderAndBySession(String token, String name, RouteAccess access, boolean allowed) {
+        Map<String, String> browser = with(BROWSER, "cookie", cookie(login(token)));
+        for (Map<String, String> headers : List.of(Map.of("authorization", "Bearer " + token), browser)) {
+            Operator operator = sessions.require(request(headers, "", false), false);
+            assertThat(operator.name()).isEqualTo(name);
+            if (allowed) {
+                AdminSessions.requireRole(operator, access);
+            } else {
+                assertThatThrownBy(() -> AdminSessions.requireRole(operator, access))
+                        .hasMessageContaining("the role " + access.role().label() + " is needed; the token '" + name
+                                + "' has the role " + operator.role().label());
+            }
+        }
+    }
+
+    @Test
+    void token_ofTwoFiles_hasTheLesserRole() throws IOException {
+        write("on-call", "reads");
+        assertThat(sessions.require(request(Map.of("authorization", "Bearer reads"), "", false), false)
+                        .name())
+                .isEqualTo("dashboard");
+    }
+
+    @Test
+    void file_thatIsMissing_concernsItsOwnTokenOnly() throws IOException {
+        Files.delete(folder.resolve("on-call"));
+        require(Map.of("authorization", "Bearer " + TOKEN), true);
+        assertThatThrownBy(() -> require(Map.of("authorization", "Bearer operates"), true))
+                .hasMessageContaining("the file admin.tokens.on-call.file cannot be read");
+    }
+
+    @Test
+    void session_showsNameAndRole_andIsAudited() throws IOException {
+        Map<String, String> browser = with(BROWSER, "cookie", cookie(login("operates")));
+        var route = Objects.requireNonNull(routes.find("GET", "/session"));
+        assertThat(route.route().handler().apply(request(browser, "", false)).body())
+                .contains("\"name\" : \"on-call\"", "\"role\" : \"operate\"", "\"idle_seconds\" : 3600");
+        post("/session/end", browser, "");
+        assertThat(audit.document(10).toString())
+                .contains("who=on-call, role=operate, from=127.0.0.1:1, action=logout", "action=login");
     }
 
     @Test
@@ -226,23 +335,19 @@ class AdminSessionsTest {
 
     @Test
     void withoutATokenFile_nobodyLogsIn() {
-        sessions = new AdminSessions(new AdminToken(null, false), nanos::get, new SecureRandom());
+        sessions = sessions(new AdminConfig("127.0.0.1", 0, null, List.of()), true);
         sessions.addTo(routes);
         expect(ErrorCode.PERMISSION_DENIED, () -> login(""));
         expect(ErrorCode.PERMISSION_DENIED, () -> require(BROWSER, true));
-        assertThat(sessions.isNeeded(false, "/servers")).isFalse();
-        assertThat(sessions.isNeeded(true, "/reload")).isTrue();
+        assertThat(sessions.isNeeded(RouteAccess.READ)).isFalse();
+        assertThat(sessions.isNeeded(RouteAccess.OPERATE)).isTrue();
     }
 
     @Test
-    void pageAndFiles_areOpen_andNothingElse() {
-        for (String open : new String[] {"/", "/console/files/console.js", "/session", "/live", "/ready"}) {
-            assertThat(sessions.isNeeded(false, open)).as(open).isFalse();
+    void beyondLoopback_onlyOpenRoutesNeedNoToken() {
+        assertThat(sessions.isNeeded(RouteAccess.OPEN)).isFalse();
+        for (RouteAccess each : EnumSet.complementOf(EnumSet.of(RouteAccess.OPEN))) {
+            assertThat(sessions.isNeeded(each)).as(each.name()).isTrue();
         }
-        for (String guarded :
-                new String[] {"/console/overview", "/config", "/console/filesx", "/console", "/index.html"}) {
-            assertThat(sessions.isNeeded(false, guarded)).as(guarded).isTrue();
-        }
-        assertThat(sessions.isNeeded(true, "/console/files/console.js")).isTrue();
     }
 }

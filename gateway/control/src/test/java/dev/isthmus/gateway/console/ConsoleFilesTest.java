@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.EventLoopGroup;
@@ -18,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -48,9 +50,9 @@ class ConsoleFilesTest {
                 .route("GET", "/servers", request -> AdminResponse.json(200, Map.of()))
                 .route("POST", "/reload", request -> AdminResponse.json(200, Map.of()));
         new ConsoleFiles().addTo(routes);
-        Admin config = new Admin("0.0.0.0", 0, token, List.of());
+        AdminConfig config = new AdminConfig("0.0.0.0", 0, token, List.of());
         TlsRegistry tls = new TlsRegistry(new SimpleMeterRegistry());
-        server = AdminServer.listen(Transport.best(), loops, config, tls, routes);
+        server = AdminServer.listen(Transport.best(), loops, config, tls, routes, new AuditLog(InstantSource.system()));
     }
 
     @AfterAll

@@ -8,7 +8,9 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.settings.AccessConfig.IdentifiedBy;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -18,6 +20,8 @@ import io.netty.util.AsciiString;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -42,6 +46,7 @@ class LiveCallsTest {
                 0);
         call.began(new Operation.ReadModelMetadata(new ModelRef(model, "3")));
         call.identified(AsciiString.of("r-1"), false);
+        call.authenticated(new Principal("ml-team", Set.of(), Map.of(), IdentifiedBy.API_KEY));
         call.routed("route-" + model);
         call.sentTo("canary", "triton", ModelRef.of("there"));
         call.attempted("10.0.0.1:1");
@@ -90,10 +95,21 @@ class LiveCallsTest {
                         .containsEntry("reason", "x".repeat(500))
                         .containsEntry("request_id", "r-1")
                         .containsEntry("protocol", "rest")
+                        .containsEntry("caller", "ml-team")
                         .containsEntry("operation", "model_metadata")
                         .containsEntry("request_ms", 1.0)
                         .containsEntry("duration_ms", 5.0)
                         .doesNotContainKey("response_ms"));
+    }
+
+    @Test
+    void call_isFoundByItsRequestId_whileAPageShowsIt() {
+        live.ended(Exchange.of(call("m", 5)));
+        assertThat(live.find("r-1")).isNull();
+        live.view("page-one", ALL);
+        live.ended(Exchange.of(call("m", 5)));
+        assertThat(Objects.requireNonNull(live.find("r-1")).attempts()).isEqualTo(2);
+        assertThat(live.find("r-2")).isNull();
     }
 
     @Test

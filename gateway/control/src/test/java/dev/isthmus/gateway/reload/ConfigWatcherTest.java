@@ -20,6 +20,7 @@ class ConfigWatcherTest {
     Path folder = Path.of(".");
 
     private final BlockingQueue<String> loaded = new LinkedBlockingQueue<>();
+    private final BlockingQueue<String> causes = new LinkedBlockingQueue<>();
     private Path path = Path.of(".");
     private ConfigFile file = new ConfigFile(List.of(path), config -> config);
 
@@ -30,10 +31,11 @@ class ConfigWatcherTest {
         file.load();
     }
 
-    private void load() {
+    private void load(String cause) {
         try {
             file.load();
             loaded.add(Files.readAllLines(path).get(0));
+            causes.add(cause);
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
@@ -47,6 +49,7 @@ class ConfigWatcherTest {
             assertThat(loaded.poll(20, TimeUnit.SECONDS)).isEqualTo("# second");
             Files.writeString(path, "# third\n" + TEXT);
             assertThat(loaded.poll(20, TimeUnit.SECONDS)).isEqualTo("# third");
+            assertThat(causes.take()).isEqualTo("a changed file");
         }
     }
 
@@ -65,6 +68,7 @@ class ConfigWatcherTest {
         try (ConfigWatcher watch = ConfigWatcher.start(file, this::load, false)) {
             watch.requestReload();
             assertThat(loaded.poll(20, TimeUnit.SECONDS)).isEqualTo("# first");
+            assertThat(causes.take()).isEqualTo("SIGHUP");
         }
     }
 

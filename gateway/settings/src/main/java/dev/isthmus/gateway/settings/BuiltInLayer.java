@@ -10,6 +10,7 @@ public enum BuiltInLayer {
     TIMELINES,
     LIVE_CALLS,
     SERVER_ERRORS,
+    AUDIT,
     ACCESS_LOG,
     CALLER_METRICS,
     CALL_METRICS,

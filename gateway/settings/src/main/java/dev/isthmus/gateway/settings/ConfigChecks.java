@@ -1,11 +1,9 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import io.netty.util.NetUtil;
-import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
@@ -167,27 +165,8 @@ final class ConfigChecks {
         for (Listener each : config.listeners()) {
             listener(each, addresses, names);
         }
-        Admin admin = config.admin();
-        if (admin != null && admin.tls() != null) {
-            tls.listener("admin", admin.tls());
-        }
-        if (admin == null || !valid(admin)) {
-            return;
-        }
-        if (admin.port() != 0 && addresses.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
-            yaml.problem(positions.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
-        }
-        Path token = admin.tokenFile();
-        if (token == null && !isLoopback(admin.host())) {
-            yaml.problem(
-                    positions.of(admin, "host"),
-                    "admin: 'token_file' is required if the host is not loopback, got '" + admin.host() + "'");
-        } else if (token != null && !Files.isReadable(token)) {
-            yaml.problem(positions.of(admin, "token_file"), "admin: token_file: " + token + " cannot be read");
-        } else if (token != null && !Files.isRegularFile(token)) {
-            yaml.problem(positions.of(admin, "token_file"), "admin: token_file: " + token + " is not a file");
-        } else if (token != null) {
-            secret(positions.of(admin, "token_file"), "admin: token_file: " + token, token);
+        if (config.admin() != null) {
+            new AdminChecks(this, yaml, positions).run(config.admin(), tls, addresses);
         }
     }
 
@@ -224,17 +203,6 @@ final class ConfigChecks {
                     positions.of(cors, "credentials"),
                     what + ": cors: credentials: false is expected with the origin *, as any page could act for the "
                             + "user, got 'true'");
-        }
-    }
-
-    private void secret(Node node, String what, Path file) {
-        try {
-            String exposure = SecretFile.exposure(file);
-            if (exposure != null) {
-                yaml.problem(node, what + " " + exposure);
-            }
-        } catch (IOException e) {
-            yaml.problem(node, what + " cannot be read");
         }
     }
 

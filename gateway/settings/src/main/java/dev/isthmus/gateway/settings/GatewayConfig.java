@@ -20,7 +20,7 @@ public record GatewayConfig(
         List<Listener> listeners,
 
         @Doc("Address for operators: metrics, state, reloads. Off by default.") @Nullable
-        Admin admin,
+        AdminConfig admin,
 
         @Nullable AuthenticationConfig authentication,
         @Nullable AccessConfig access,
@@ -127,7 +127,7 @@ public record GatewayConfig(
     }
 
     /** A copy with another admin address. */
-    public GatewayConfig withAdmin(@Nullable Admin other) {
+    public GatewayConfig withAdmin(@Nullable AdminConfig other) {
         return with(listeners, other, ramps, shared, upstreams, models, references);
     }
 
@@ -152,7 +152,7 @@ public record GatewayConfig(
 
     private GatewayConfig with(
             List<Listener> otherListeners,
-            @Nullable Admin otherAdmin,
+            @Nullable AdminConfig otherAdmin,
             RampsConfig otherRamps,
             @Nullable SharedConfig otherShared,
             Map<String, UpstreamConfig> otherUpstreams,
@@ -197,40 +197,6 @@ public record GatewayConfig(
         String stem = dot < 1 ? name : name.substring(0, dot);
         RampsConfig beside = new RampsConfig(file.resolveSibling(stem + ".ramps.json"));
         return with(listeners, admin, beside, shared, upstreams, models, references);
-    }
-
-    /** The address of the admin API. */
-    @Doc("Address for operators: metrics, state, reloads.")
-    public record Admin(
-            @Doc("Host name or address. An address that is not loopback needs a token.") @HostName @Default("127.0.0.1")
-            String host,
-
-            @Doc("0 takes any free port.") @Range(max = 65_535) @Default("9901")
-            int port,
-
-            @Doc("File with the token that POST requests need ('Authorization: Bearer'), and GET requests if the "
-                    + "host is not loopback. Without it nothing can be changed over this address. The file must not be readable or writable by others, nor "
-                    + "writable by its group.")
-            @Nullable
-            Path tokenFile,
-
-            @Doc("Further values of 'Host' that are accepted; *.SUFFIX for a domain, * for any. 'host', "
-                    + "localhost and loopback addresses are always accepted, and every IP address if 'host' is not "
-                    + "loopback.")
-            @HostPattern
-            List<String> allowedHosts,
-
-            @Nullable ListenerTls tls) {
-        public static final Admin DEFAULT = DefaultValues.of(Admin.class);
-
-        /** An address for plain text. */
-        public Admin(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
-            this(host, port, tokenFile, allowedHosts, null);
-        }
-
-        public Admin {
-            allowedHosts = List.copyOf(allowedHosts);
-        }
     }
 
     /** Limits on client requests. */

@@ -12,6 +12,8 @@ public enum LogArea {
     ACCESS("dev.isthmus.gateway.identity", "dev.isthmus.gateway.access"),
     /** The admin address. */
     ADMIN("dev.isthmus.gateway.admin"),
+    /** What operators and callers change. */
+    AUDIT("dev.isthmus.gateway.audit"),
     /** Requests from their head to their end. */
     CALLS(
             "dev.isthmus.gateway.call",

@@ -11,8 +11,9 @@ public record LoggingConfig(
         @Doc("The least severity that is written.") @Default("info")
         LogLevel level,
 
-        @Doc("The same for single areas: access, admin, calls, catalogue, clients, fleet, gateway, libraries, local, "
-                + "ramps, shadows, tls. 'libraries' is never below info unless it is given here.")
+        @Doc(
+                "The same for single areas: access, admin, audit, calls, catalogue, clients, fleet, gateway, libraries, local, "
+                        + "ramps, shadows, tls. 'libraries' is never below info unless it is given here.")
         Map<String, LogLevel> levels) {
     public static final LoggingConfig DEFAULT = DefaultValues.of(LoggingConfig.class);
 

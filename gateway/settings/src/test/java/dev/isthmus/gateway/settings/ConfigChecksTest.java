@@ -134,6 +134,18 @@ class ConfigChecksTest {
                         "listener: 127.0.0.1:1 is given twice"),
                 arguments("{admin: {token_file: none}, " + LOCAL + "}", "/none cannot be read"),
                 arguments("{admin: {token_file: src}, " + LOCAL + "}", "src is not a file"),
+                arguments(
+                        "{admin: {tokens: {'a b': {file: src, role: read}}}, " + LOCAL + "}",
+                        "admin: tokens: a name of at most 64 letters, digits, '.', '_', '@' and '-' is expected, got"
+                                + " 'a b'"),
+                arguments(
+                        "{admin: {tokens: {alice: {file: none, role: read}}}, " + LOCAL + "}",
+                        "f.yaml:1:33: admin: tokens: alice: file: "),
+                arguments("{admin: {tokens: {alice: {file: src}}}, " + LOCAL + "}", "'role' is missing"),
+                arguments("{admin: {tokens: {alice: {file: src, role: root}}}, " + LOCAL + "}", "read, operate, admin"),
+                arguments(
+                        "{admin: {session: {idle: 30s}}, " + LOCAL + "}",
+                        "admin: session: idle: at least 1m is expected, got '30s'"),
                 arguments("{admin: {port: 8080}, " + LOCAL + "}", "admin: 127.0.0.1:8080 is a listener already"),
                 arguments("{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}", "nothing to serve: 'models'"),
                 arguments("{limits: {}}", "nothing to serve: 'upstreams', 'local' or 'discover' is expected"),
@@ -302,6 +314,17 @@ class ConfigChecksTest {
                 .asString()
                 .contains("f.yaml:1:22: admin: token_file: " + token + " has " + problem)
                 .contains("chmod 600");
+    }
+
+    @Test
+    void token_ofTheNameAdmin_besideTokenFile_isReported(@TempDir Path folder) throws IOException {
+        Path token = Files.writeString(folder.resolve("token"), "secret");
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
+        String tokens = "tokens: {admin: {file: " + token + ", role: read}}";
+        assertThat(problems("{admin: {token_file: " + token + ", " + tokens + "}, " + LOCAL + "}"))
+                .singleElement()
+                .asString()
+                .endsWith("admin: tokens: admin: the name is that of 'token_file'; another one is expected");
     }
 
     @ParameterizedTest

@@ -231,7 +231,7 @@ class ConfigLoaderTest {
             access_log: {headers: [Cookie]}                 | access_log: headers: 'cookie' has credentials, which are never logged
             logging: {level: loud}                          | logging: level: one of error, warn, info, debug is expected, got 'loud'
             logging: {format: xml}                          | logging: format: one of text, json is expected, got 'xml'
-            logging: {levels: {flet: debug}}                | logging: levels: one of access, admin, calls, catalogue, clients, fleet, gateway, libraries, local, ramps, shadows, tls is expected, got 'flet'
+            logging: {levels: {flet: debug}}                | logging: levels: one of access, admin, audit, calls, catalogue, clients, fleet, gateway, libraries, local, ramps, shadows, tls is expected, got 'flet'
             logging: {levels: {fleet: loud}}                | one of error, warn, info, debug is expected, got 'loud'
             access_log: {sample: 2}                         | access_log: sample: a share such as 20% or 0.5% is expected, got '2'
             payload_log: {}                                 | payload_log: one of 'url' and 'file' is expected
@@ -517,7 +517,7 @@ class ConfigLoaderTest {
     @Test
     void sections_withoutContent_haveTheirDefaults() throws ConfigException {
         GatewayConfig config = parse("{admin: , limits: , local: {embedded_models: true}, default_upstream: local}");
-        assertThat(config.admin()).isEqualTo(GatewayConfig.Admin.DEFAULT);
+        assertThat(config.admin()).isEqualTo(AdminConfig.DEFAULT);
         assertThat(config.limits()).isEqualTo(GatewayConfig.Limits.DEFAULT);
     }
 
@@ -533,8 +533,7 @@ class ConfigLoaderTest {
                 """);
         GatewayConfig config = ConfigLoader.load(file);
         assertThat(config.local()).isEqualTo(LocalConfig.of(folder.resolve("models"), false));
-        assertThat(config.admin())
-                .isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token"), List.of()));
+        assertThat(config.admin()).isEqualTo(new AdminConfig("0.0.0.0", 9901, folder.resolve("token"), List.of()));
     }
 
     @ParameterizedTest

@@ -21,6 +21,7 @@ final class ResponsePair implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(ResponsePair.class);
 
     private final ShadowFigures figures;
+    private final String requestId;
     private final Transcoder transcoder;
     private final FloatTolerance tolerance;
     private final ByteBufAllocator allocator;
@@ -31,12 +32,14 @@ final class ResponsePair implements Runnable {
     /**
      * Two responses on any wires.
      *
+     * @param requestId of the call
      * @param primary taken
      * @param shadow taken
      * @param release releases the memory reservation for both
      */
     ResponsePair(
             ShadowFigures figures,
+            String requestId,
             Transcoder transcoder,
             FloatTolerance tolerance,
             ByteBufAllocator allocator,
@@ -44,6 +47,7 @@ final class ResponsePair implements Runnable {
             InferMessage shadow,
             Runnable release) {
         this.figures = figures;
+        this.requestId = requestId;
         this.transcoder = transcoder;
         this.tolerance = tolerance;
         this.allocator = allocator;
@@ -71,10 +75,12 @@ final class ResponsePair implements Runnable {
             if (first == null) {
                 figures.count(ComparisonResult.LEFT_OUT);
             } else if (second == null) {
-                figures.unreadable();
+                figures.unreadable(requestId);
             } else {
                 figures.compared(
-                        TensorComparison.of(first, second), output -> tolerance.accepts(output, first, second));
+                        requestId,
+                        TensorComparison.of(first, second),
+                        output -> tolerance.accepts(output, first, second));
             }
         } finally {
             if (first != null) {

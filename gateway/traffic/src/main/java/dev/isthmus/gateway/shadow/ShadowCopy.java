@@ -214,6 +214,7 @@ final class ShadowCopy implements Reply {
                     .comparer()
                     .take(new ResponsePair(
                             shadow.figures(),
+                            call.context().requestId(),
                             shadow.transcoder(),
                             shadow.tolerance(),
                             call.allocator(),

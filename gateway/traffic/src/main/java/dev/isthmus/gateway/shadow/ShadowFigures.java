@@ -87,13 +87,18 @@ final class ShadowFigures implements AutoCloseable {
         return counter;
     }
 
-    /** @param accepts whether an output is equal within the tolerance */
-    void compared(List<OutputComparison> results, Predicate<OutputComparison> accepts) {
+    /**
+     * Two responses were compared.
+     *
+     * @param requestId of the call
+     * @param accepts whether an output is equal within the tolerance
+     */
+    void compared(String requestId, List<OutputComparison> results, Predicate<OutputComparison> accepts) {
         double largest = 0;
         boolean equal = true;
         for (OutputComparison result : results) {
             boolean accepted = accepts.test(result);
-            largest = Math.max(largest, record(result, accepted));
+            largest = Math.max(largest, record(requestId, result, accepted));
             equal &= accepted;
         }
         count(equal ? ComparisonResult.EQUAL : ComparisonResult.DIFFERENT);
@@ -101,9 +106,9 @@ final class ShadowFigures implements AutoCloseable {
     }
 
     /** The shadow's response cannot be decoded. */
-    void unreadable() {
+    void unreadable(String requestId) {
         count(ComparisonResult.DIFFERENT);
-        mismatch("", "unreadable");
+        mismatch(requestId, "", "unreadable");
         reportDifference(Double.POSITIVE_INFINITY);
     }
 
@@ -113,36 +118,37 @@ final class ShadowFigures implements AutoCloseable {
     }
 
     /** Records an output; returns its difference. */
-    private double record(OutputComparison result, boolean accepted) {
+    private double record(String requestId, OutputComparison result, boolean accepted) {
         return switch (result) {
             case OutputComparison.Unlike unlike -> {
-                mismatch(unlike.name(), unlike.reason().name().toLowerCase(Locale.ROOT));
+                mismatch(requestId, unlike.name(), unlike.reason().name().toLowerCase(Locale.ROOT));
                 yield Double.POSITIVE_INFINITY;
             }
             case OutputComparison.Numbers numbers -> {
                 meters(numbers.name()).record(numbers);
-                numbers(numbers, accepted);
+                numbers(requestId, numbers, accepted);
                 yield numbers.maxDifference();
             }
             case OutputComparison.Elements elements -> {
                 meters(elements.name()).record(elements);
                 if (!elements.equal()) {
-                    keep(new ResponseMismatch(elements.name(), "difference", 0, nanoTime.getAsLong()));
+                    keep(new ResponseMismatch(elements.name(), "difference", 0, requestId, nanoTime.getAsLong()));
                 }
                 yield 0;
             }
         };
     }
 
-    private void numbers(OutputComparison.Numbers numbers, boolean accepted) {
+    private void numbers(String requestId, OutputComparison.Numbers numbers, boolean accepted) {
         if (Double.isInfinite(numbers.maxDifference())) {
-            mismatch(numbers.name(), "not_finite");
+            mismatch(requestId, numbers.name(), "not_finite");
         } else if (!accepted) {
-            keep(new ResponseMismatch(numbers.name(), "difference", numbers.maxDifference(), nanoTime.getAsLong()));
+            keep(new ResponseMismatch(
+                    numbers.name(), "difference", numbers.maxDifference(), requestId, nanoTime.getAsLong()));
         }
     }
 
-    private void mismatch(String output, String reason) {
+    private void mismatch(String requestId, String output, String reason) {
         Tags tags = name.tags().and("reason", reason);
         meters.add(Counter.builder("isthmus.shadow.mismatch")
                         .description(
@@ -150,7 +156,7 @@ final class ShadowFigures implements AutoCloseable {
                                         + " shared_memory, not_finite, unreadable")
                         .tags(tags)::register)
                 .increment();
-        keep(new ResponseMismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong()));
+        keep(new ResponseMismatch(output, reason, Double.POSITIVE_INFINITY, requestId, nanoTime.getAsLong()));
     }
 
     private void keep(ResponseMismatch mismatch) {

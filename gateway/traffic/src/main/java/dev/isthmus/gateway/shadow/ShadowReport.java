@@ -61,6 +61,7 @@ public record ShadowReport(
             ObjectNode node = last.addObject()
                     .put("output", example.output())
                     .put("reason", example.reason())
+                    .put("request_id", example.requestId())
                     .put("seconds_ago", example.secondsAgo(nanoTime));
             OutputDifferenceSummary.put(node, "difference", example.difference());
         }

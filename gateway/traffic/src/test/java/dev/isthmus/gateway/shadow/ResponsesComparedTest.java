@@ -140,6 +140,9 @@ class ResponsesComparedTest {
         assertThat(stage.mismatches("shape")).isEqualTo(1);
         assertThat(stage.differences).containsExactly(Double.POSITIVE_INFINITY);
         assertThat(stage.runtime.reports().get(0).lastMismatch()).isEqualTo("output 'a': shape, 0 s ago");
+        assertThat(stage.runtime.reports().get(0).examples())
+                .singleElement()
+                .satisfies(each -> assertThat(each.requestId()).isEqualTo("r-1"));
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -27,6 +28,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -101,7 +103,9 @@ final class ShadowStage implements AutoCloseable {
     Call call(EventLoop on) {
         Operation operation =
                 new Operation.Infer(ModelRef.of("m"), new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), stream);
-        return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), on, ByteBufAllocator.DEFAULT).withAffinity(17);
+        CallContext context = CallContext.internal(on, ByteBufAllocator.DEFAULT);
+        context.identified(AsciiString.of("r-1"), false);
+        return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), context).withAffinity(17);
     }
 
     RequestSource source() {

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
@@ -191,7 +192,7 @@ final class UpstreamCall implements Subscription {
         }
         boolean unread = failure.processed() == Processed.REFUSED;
         long now = shared.nanoTime().getAsLong();
-        long wait = unread ? resendPause() : tried.contains(next) ? shared.backoff(retries + 1) : 0;
+        long wait = unread ? resendPause() : tried.contains(next) ? pause(failure) : 0;
         if (remaining(now) <= wait) {
             return false;
         }
@@ -211,6 +212,12 @@ final class UpstreamCall implements Subscription {
             pause = call.loop().schedule(() -> paused(failure, outcome), wait, TimeUnit.NANOSECONDS);
         }
         return true;
+    }
+
+    /** Before the same server gets the request again: a backoff, or the time that it asked for if that is longer. */
+    private long pause(OipException failure) {
+        long asked = failure.serverDelay().map(Duration::toNanos).orElse(0L);
+        return Math.max(asked, shared.backoff(retries + 1));
     }
 
     /** Whether no server has been sent the request, and another one is next: no load is added. */

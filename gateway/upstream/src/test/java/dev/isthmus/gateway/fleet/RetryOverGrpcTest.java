@@ -15,6 +15,7 @@ import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2FrameTypes;
@@ -22,9 +23,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class RetryOverGrpcTest {
@@ -70,6 +73,32 @@ class RetryOverGrpcTest {
         try (var other = FakeGrpcServer.echo()) {
             infersFour(cluster(DEFAULT, TestConfigs.unusedEndpoint(), other.endpoint()));
         }
+    }
+
+    /** The attempts at a single server that is busy, and says for how long. */
+    private int attempts(String name, String value) throws Exception {
+        AtomicInteger executed = new AtomicInteger();
+        try (var server = FakeGrpcServer.unary((message, call) -> {
+            executed.incrementAndGet();
+            Metadata trailers = new Metadata();
+            trailers.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value);
+            call.close(Status.UNAVAILABLE, trailers);
+        })) {
+            fleet.infer(cluster(DEFAULT, server.endpoint())).failure();
+            return executed.get();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "retry-after, 3600, 1",
+        "retry-after, 1, 2",
+        "retry-after, soon, 2",
+        "grpc-retry-pushback-ms, 3600000, 1",
+        "grpc-retry-pushback-ms, 100, 2",
+    })
+    void serverDelay_isWaitedFor_orEndsTheCall(String name, String value, int attempts) throws Exception {
+        assertThat(attempts(name, value)).isEqualTo(attempts);
     }
 
     @Test

@@ -18,6 +18,8 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RetryOverRestTest {
     private static final Set<RetryOn> DEFAULT = Retry.DEFAULT.on();
@@ -106,6 +108,45 @@ class RetryOverRestTest {
         try (var bad = full();
                 var other = FakeRestServer.sending(ok("{}"))) {
             infersFour(cluster(DEFAULT, bad, other));
+        }
+    }
+
+    private FakeRestServer busyFor(String seconds) throws Exception {
+        return FakeRestServer.that((request, out) -> {
+            executed.incrementAndGet();
+            write(out, FULL.replace("Content-Length", "Retry-After: " + seconds + "\r\nContent-Length"));
+            return true;
+        });
+    }
+
+    @Test
+    void retryAfter_longerThanTheCallMayTake_endsIt() throws Exception {
+        try (var server = busyFor("3600")) {
+            Cluster cluster = fleet.cluster(UpstreamProtocol.REST, DEFAULT, null, server.endpoint());
+            OipException failure = fleet.infer(cluster).failure();
+            assertThat(failure).hasMessage("full");
+            assertThat(failure.retryAfter())
+                    .as("the header itself is forwarded")
+                    .isEmpty();
+            assertThat(executed).hasValue(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1", "0", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", "99999999999999999999", ""})
+    void retryAfter_isWaitedFor_orIgnoredIfItIsNoNumber(String value) throws Exception {
+        try (var server = busyFor(value)) {
+            fleet.infer(fleet.cluster(UpstreamProtocol.REST, DEFAULT, null, server.endpoint()))
+                    .failure();
+            assertThat(executed).hasValue(2);
+        }
+    }
+
+    @Test
+    void retryAfter_concernsItsServerOnly() throws Exception {
+        try (var busy = busyFor("3600");
+                var other = FakeRestServer.sending(ok("{}"))) {
+            infersFour(cluster(DEFAULT, busy, other));
         }
     }
 

@@ -97,8 +97,8 @@ abstract class GrpcCall implements StreamListener, Subscription {
     abstract void succeeded();
 
     /** The server has failed the call, which is finished. */
-    void refused(ErrorCode code, String text) {
-        reply.fail(pool.texts().ofServer(code, text));
+    void refused(ErrorCode code, ServerStatus status) {
+        reply.fail(status.delayed(pool.texts().ofServer(code, status.message())));
     }
 
     /** Releases what was not sent or delivered: the call is finished. */
@@ -277,7 +277,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
                 succeeded();
             } else {
                 finish();
-                refused(code, status.message());
+                refused(code, status);
             }
         }
     }

@@ -2,7 +2,9 @@ package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.StatusMessage;
+import dev.isthmus.gateway.upstream.ServerDelay;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +30,11 @@ record ServerStatus(@Nullable ErrorCode code, String message, Http2Headers trail
         CharSequence message = trailers.get(GrpcNames.MESSAGE);
         ErrorCode code = ErrorCode.ofGrpcStatus(number(status));
         return new ServerStatus(code, message == null ? "" : StatusMessage.decoded(message), trailers);
+    }
+
+    /** A failure with the time that the trailers ask for. */
+    OipException delayed(OipException failure) {
+        return ServerDelay.of(failure, trailers.get(ServerDelay.RETRY_AFTER), trailers.get(ServerDelay.PUSHBACK));
     }
 
     /** Negative if it is not a number. */

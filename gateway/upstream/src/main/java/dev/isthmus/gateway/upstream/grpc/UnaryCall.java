@@ -141,10 +141,10 @@ final class UnaryCall extends GrpcCall {
     }
 
     @Override
-    void refused(ErrorCode code, String text) {
+    void refused(ErrorCode code, ServerStatus status) {
         ReplyMessage instead = reader.instead(code);
         if (instead == null) {
-            super.refused(code, text);
+            super.refused(code, status);
         } else {
             reply().only(instead);
         }

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.upstream.ServerDelay;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -27,7 +28,7 @@ record RestResponses(UpstreamFailures failures) {
 
     ReplyMessage inference(int status, FieldSection headers, ByteBuf body) {
         try {
-            requireOk(status, body);
+            requireOk(status, headers, body);
             long jsonLength = jsonLength(headers, body.readableBytes());
             return new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(body, jsonLength)));
         } catch (RuntimeException e) {
@@ -108,6 +109,18 @@ record RestResponses(UpstreamFailures failures) {
 
     private OipException notMetadata(IOException cause) {
         return failures.badResponse("sent metadata that violate the protocol", cause);
+    }
+
+    /** As the other one; the failure has the time that the server asks for. */
+    private void requireOk(int status, FieldSection headers, ByteBuf body) {
+        try {
+            requireOk(status, body);
+        } catch (OipException failure) {
+            throw headers.contains(ServerDelay.RETRY_AFTER)
+                    ? ServerDelay.of(
+                            failure, headers.all(ServerDelay.RETRY_AFTER).getFirst(), null)
+                    : failure;
+        }
     }
 
     private void requireOk(int status, ByteBuf body) {

@@ -1,0 +1,25 @@
+package dev.isthmus.gateway.admin;
+
+import dev.isthmus.gateway.audit.AuditActor;
+import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+
+/**
+ * Who sends a request to the admin listener, by the token of the request or of its session.
+ *
+ * @param name of the token
+ */
+record Operator(String name, AdminRole role) {
+
+    /** The operator in the audit log, with the address of a request. */
+    AuditActor actor(AdminRequest request) {
+        SocketAddress peer = request.peer();
+        return new AuditActor(AuditActor.ActorKind.OPERATOR, name, role.label(), peer == null ? "" : text(peer));
+    }
+
+    private static String text(SocketAddress peer) {
+        return peer instanceof InetSocketAddress inet ? NetUtil.toSocketAddressString(inet) : peer.toString();
+    }
+}

@@ -1,0 +1,33 @@
+package dev.isthmus.gateway.audit;
+
+import java.util.Locale;
+
+/**
+ * Who did something.
+ *
+ * @param kind how it is known who did it
+ * @param name the name of an admin token or of a caller; empty for a caller that is not identified
+ * @param role of the admin token; empty for others
+ * @param origin the address that it was asked from; of the process, what made it act
+ */
+public record AuditActor(ActorKind kind, String name, String role, String origin) {
+
+    /** How it is known who did something. */
+    public enum ActorKind {
+        /** By the token of a request to the admin address. */
+        OPERATOR,
+        /** By the credential of a call through a listener. */
+        CALLER,
+        /** The gateway did it by itself. */
+        PROCESS;
+
+        String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** The gateway itself, because of this: "SIGHUP", "a changed file". */
+    public static AuditActor process(String cause) {
+        return new AuditActor(ActorKind.PROCESS, "isthmus", "", cause);
+    }
+}

@@ -1,0 +1,90 @@
+package dev.isthmus.gateway.audit;
+
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The last changes, and a line in the process log for each. Thread-safe. */
+public final class AuditLog {
+    /** The number of entries that are kept in memory. */
+    public static final int MOST = 1000;
+
+    private static final Logger LOG = LoggerFactory.getLogger(AuditLog.class);
+
+    private final InstantSource clock;
+    /** The oldest first. Guarded by itself. */
+    private final Deque<Entry> entries = new ArrayDeque<>();
+
+    private long numbers;
+
+    /** @param number increases from entry to entry */
+    private record Entry(long number, Instant time, AuditActor actor, AuditedChange change) {
+        Map<String, Object> document() {
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("number", number);
+            document.put("time", time.toString());
+            document.put("by", actor.kind().label());
+            document.put("who", actor.name());
+            document.put("role", actor.role());
+            document.put("from", actor.origin());
+            document.put("action", change.action());
+            document.put("subject", change.subject());
+            document.put("before", change.before());
+            document.put("after", change.after());
+            document.put("done", change.failure().isEmpty());
+            document.put("failure", change.failure());
+            return document;
+        }
+    }
+
+    public AuditLog(InstantSource clock) {
+        this.clock = clock;
+    }
+
+    /** Keeps and logs a change. */
+    public void record(AuditActor actor, AuditedChange change) {
+        synchronized (entries) {
+            if (entries.size() == MOST) {
+                entries.removeFirst();
+            }
+            entries.addLast(new Entry(++numbers, clock.instant(), actor, change));
+        }
+        boolean done = change.failure().isEmpty();
+        LOG.atInfo()
+                .addKeyValue("by", actor.kind().label())
+                .addKeyValue("who", actor.name())
+                .addKeyValue("role", actor.role())
+                .addKeyValue("from", actor.origin())
+                .addKeyValue("action", change.action())
+                .addKeyValue("subject", change.subject())
+                .addKeyValue("before", change.before())
+                .addKeyValue("after", change.after())
+                .addKeyValue("failure", change.failure())
+                .log(done ? "audit: {}" : "audit: not done: {}", change.action());
+    }
+
+    /**
+     * The last entries, the newest first.
+     *
+     * @param limit how many
+     */
+    public Map<String, Object> document(int limit) {
+        List<Entry> last;
+        synchronized (entries) {
+            last = new ArrayList<>(entries);
+        }
+        Collections.reverse(last);
+        Map<String, Object> document = new LinkedHashMap<>();
+        document.put("all", last.isEmpty() ? 0 : last.getFirst().number());
+        document.put("entries", last.stream().limit(limit).map(Entry::document).toList());
+        return document;
+    }
+}

@@ -1,0 +1,102 @@
+package dev.isthmus.gateway.settings;
+
+import dev.isthmus.gateway.settings.AdminConfig.AdminTokenConfig;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.Node;
+
+/** Checks the admin address and its tokens. */
+final class AdminChecks {
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._@-]{1,64}");
+
+    private final ConfigChecks checks;
+    private final YamlReader yaml;
+    private final SectionPositions positions;
+
+    AdminChecks(ConfigChecks checks, YamlReader yaml, SectionPositions positions) {
+        this.checks = checks;
+        this.yaml = yaml;
+        this.positions = positions;
+    }
+
+    /** @param listeners the addresses that are taken */
+    void run(AdminConfig admin, TlsChecks tls, List<Listener> listeners) {
+        if (admin.tls() != null) {
+            tls.listener("admin", admin.tls());
+        }
+        if (!checks.valid(admin)) {
+            return;
+        }
+        if (admin.port() != 0 && listeners.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
+            yaml.problem(positions.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
+        }
+        tokens(admin);
+        session(admin.session());
+    }
+
+    private void tokens(AdminConfig admin) {
+        if (!admin.hasToken() && !ConfigChecks.isLoopback(admin.host())) {
+            yaml.problem(
+                    positions.of(admin, "host"),
+                    "admin: 'token_file' is required if the host is not loopback, got '" + admin.host() + "'");
+        }
+        if (admin.tokenFile() != null) {
+            token(positions.of(admin, "token_file"), "admin: token_file: " + admin.tokenFile(), admin.tokenFile());
+        }
+        new TreeMap<>(admin.tokens()).forEach((name, token) -> named(admin, name, token));
+    }
+
+    private void named(AdminConfig admin, String name, AdminTokenConfig token) {
+        String what = "admin: tokens: " + name + ": ";
+        if (!NAME.matcher(name).matches()) {
+            yaml.problem(
+                    positions.of(token),
+                    "admin: tokens: a name of at most 64 letters, digits, '.', '_', '@' and '-' is expected, got '"
+                            + name + "'");
+        } else if (name.equals(AdminConfig.ADMIN) && admin.tokenFile() != null) {
+            yaml.problem(positions.of(token), what + "the name is that of 'token_file'; another one is expected");
+        } else {
+            token(positions.of(token, "file"), what + "file: " + token.file(), token.file());
+        }
+    }
+
+    private void token(Node node, String what, Path file) {
+        String problem = problem(file);
+        if (problem != null) {
+            yaml.problem(node, what + " " + problem);
+        }
+    }
+
+    private static @Nullable String problem(Path file) {
+        if (!Files.isReadable(file)) {
+            return "cannot be read";
+        }
+        if (!Files.isRegularFile(file)) {
+            return "is not a file";
+        }
+        try {
+            return SecretFile.exposure(file);
+        } catch (IOException e) {
+            return "cannot be read";
+        }
+    }
+
+    private void session(AdminConfig.AdminSessionConfig session) {
+        positive(session, "idle", session.idle());
+        positive(session, "max_age", session.maxAge());
+    }
+
+    private void positive(AdminConfig.AdminSessionConfig session, String key, Duration time) {
+        if (time.compareTo(Duration.ofMinutes(1)) < 0) {
+            yaml.problem(
+                    positions.of(session, key),
+                    "admin: session: " + key + ": at least 1m is expected, got '" + Units.written(time) + "'");
+        }
+    }
+}

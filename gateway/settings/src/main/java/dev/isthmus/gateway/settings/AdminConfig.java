@@ -1,0 +1,99 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The address of the admin API, and who may use it. */
+@Doc("Address for operators: metrics, state, reloads.")
+public record AdminConfig(
+        @Doc("Host name or address. An address that is not loopback needs a token.") @HostName @Default("127.0.0.1")
+        String host,
+
+        @Doc("0 takes any free port.") @Range(max = 65_535) @Default("9901")
+        int port,
+
+        @Doc("File with the token of the role admin. Tokens ('Authorization: Bearer') are needed by changes and "
+                + "diagnosis, and by all requests if the host is not loopback. Without any token nothing can be "
+                + "changed over this address. The file must not be readable or writable by others, nor "
+                + "writable by its group.")
+        @Nullable
+        Path tokenFile,
+
+        @Doc("Further tokens, each with a name for the audit log and a role.")
+        Map<String, AdminTokenConfig> tokens,
+
+        @Doc("When the session of a browser that has logged in ends.")
+        AdminSessionConfig session,
+
+        @Doc("Further values of 'Host' that are accepted; *.SUFFIX for a domain, * for any. 'host', "
+                + "localhost and loopback addresses are always accepted, and every IP "
+                + "address if 'host' is not "
+                + "loopback.")
+        @HostPattern
+        List<String> allowedHosts,
+
+        @Nullable ListenerTls tls) {
+    public static final AdminConfig DEFAULT = DefaultValues.of(AdminConfig.class);
+    /** The name of the token of {@link #tokenFile}. */
+    public static final String ADMIN = "admin";
+
+    /** An address for plain text. */
+    public AdminConfig(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
+        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, allowedHosts, null);
+    }
+
+    public AdminConfig {
+        tokens = Map.copyOf(tokens);
+        allowedHosts = List.copyOf(allowedHosts);
+    }
+
+    /** Whether there is a token at all. */
+    public boolean hasToken() {
+        return tokenFile != null || !tokens.isEmpty();
+    }
+
+    /** What the holder of a token may do; each role may do what the ones before it may. */
+    public enum AdminRole {
+        /** See everything, diagnosis and the audit log included. */
+        READ,
+        /** Change what the gateway does: ramps, reloads, log levels, requests of the page Try it. */
+        OPERATE,
+        /** Everything: recordings of the process, and the check of a pasted configuration. */
+        ADMIN;
+
+        /** Whether it may do what another one may. */
+        public boolean covers(AdminRole other) {
+            return compareTo(other) >= 0;
+        }
+
+        /** Its name in the configuration. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** A token. */
+    public record AdminTokenConfig(
+            @Doc("File with the token; as 'token_file'.") @Required
+            Path file,
+
+            @Doc("read: see everything. operate: also ramps, reloads, log levels, try requests. admin: everything.")
+            @Required
+            AdminRole role) {
+        public static final AdminTokenConfig DEFAULT = DefaultValues.of(AdminTokenConfig.class);
+    }
+
+    /** When the session of a browser ends. */
+    public record AdminSessionConfig(
+            @Doc("Time since the operator last used the console; a page that only refreshes is not used.")
+            @Default("1h")
+            Duration idle,
+
+            @Doc("Time since the login.") @Default("12h") Duration maxAge) {
+        public static final AdminSessionConfig DEFAULT = DefaultValues.of(AdminSessionConfig.class);
+    }
+}

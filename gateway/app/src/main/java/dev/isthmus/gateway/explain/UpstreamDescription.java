@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.explain;
 
+import dev.isthmus.gateway.settings.AdaptiveConcurrency;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelControl;
@@ -50,7 +51,13 @@ final class UpstreamDescription {
                 : "opens for " + Units.written(breaker.open()) + " if " + Units.share(breaker.failureRate())
                         + " of the last " + breaker.window() + " calls failed";
         lines.add("  breaker: " + opens + "; at most " + upstream.maxRequests() + " concurrent calls");
-        lines.add("  known only at run time: its addresses" + sources(upstream) + ", their health, its model versions");
+        AdaptiveConcurrency adaptive = upstream.adaptiveConcurrency();
+        if (adaptive != null) {
+            lines.add("  adaptive concurrency: from " + adaptive.min() + " to " + adaptive.max()
+                    + " concurrent calls of each server, as many as its latency allows");
+        }
+        lines.add("  known only at run time: its addresses" + sources(upstream) + ", their health, its model versions"
+                + (adaptive == null ? "" : ", the limits of its servers"));
         return lines;
     }
 

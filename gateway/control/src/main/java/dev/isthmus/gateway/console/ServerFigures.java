@@ -28,6 +28,7 @@ public final class ServerFigures {
     private static final class ServerCounts {
         private long inFlight;
         private double queue = Double.NaN;
+        private double limit = Double.NaN;
         private long ejections;
         private long calls;
         private long failed;
@@ -74,6 +75,10 @@ public final class ServerFigures {
         if (Double.isFinite(counts.queue)) {
             server.put("queue", (long) counts.queue);
         }
+        // Only with adaptive_concurrency.
+        if (Double.isFinite(counts.limit)) {
+            server.put("limit", (long) counts.limit);
+        }
     }
 
     private void read(Meter meter) {
@@ -100,6 +105,7 @@ public final class ServerFigures {
     private void read(Gauge gauge) {
         switch (name(gauge)) {
             case "isthmus.endpoint.under.way" -> server(gauge).inFlight = (long) gauge.value();
+            case "isthmus.endpoint.concurrency.limit" -> server(gauge).limit = gauge.value();
             case "isthmus.endpoint.pending" -> server(gauge).queue = gauge.value();
             case "isthmus.upstream.breaker.state" -> upstream(gauge).breaker = (int) gauge.value();
             case "isthmus.upstream.under.way" -> upstream(gauge).inFlight = (long) gauge.value();

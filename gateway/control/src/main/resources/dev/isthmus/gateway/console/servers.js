@@ -48,7 +48,7 @@ export function mount(page) {
       { title: 'Reason', value: (server) => server.reason, wrap: true },
       { title: 'Models', value: models },
       { title: 'Ejections', numeric: true, value: (server) => server.ejections ?? 0, cell: (server) => number(server.ejections) },
-      { title: 'Concurrent calls', numeric: true, value: (server) => server.in_flight ?? 0, cell: (server) => number(server.in_flight) },
+      { title: 'Concurrent calls', numeric: true, value: (server) => server.in_flight ?? 0, cell: (server) => (server.limit === undefined ? number(server.in_flight) : `${number(server.in_flight)} of ${number(server.limit)}`) },
       { title: 'Queue', numeric: true, value: (server) => server.queue ?? -1, cell: (server) => number(server.queue) },
       { title: 'Attempts', numeric: true, value: (server) => server.rate ?? 0, cell: (server) => rate(server.rate) },
       { title: 'No response', lead: true, numeric: true, value: (server) => server.failing ?? 0, cell: (server) => errorCell(server.failing) },

@@ -52,6 +52,7 @@ public record UpstreamConfig(
         boolean discover,
 
         @Nullable UpstreamTls tls,
+        @Nullable AdaptiveConcurrency adaptiveConcurrency,
         Balance balance,
         Checks checks,
         Outliers outliers,
@@ -81,6 +82,7 @@ public record UpstreamConfig(
                 maxRequests,
                 false,
                 tls,
+                adaptiveConcurrency,
                 balance,
                 checks,
                 outliers,

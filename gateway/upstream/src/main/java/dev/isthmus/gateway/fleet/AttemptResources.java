@@ -63,11 +63,20 @@ record AttemptResources(
 
     /** The failure of a call if no server is available. */
     OipException noServer() {
-        metrics.rejected(ClusterMetrics.Rejection.NO_SERVER);
+        return rejected(ClusterMetrics.Rejection.NO_SERVER, "has no available server");
+    }
+
+    /** The failure of a call if all servers have as many calls as their adaptive limits allow. */
+    OipException noRoom() {
+        return rejected(
+                ClusterMetrics.Rejection.ADAPTIVE_LIMIT,
+                "has no server below its adaptive limit of concurrent calls (adaptive_concurrency)");
+    }
+
+    private OipException rejected(ClusterMetrics.Rejection reason, String what) {
+        metrics.rejected(reason);
         return OipException.refused(
-                        ErrorCode.UNAVAILABLE,
-                        "upstream '" + failures.upstream() + "' has no available server",
-                        RETRY_AFTER)
+                        ErrorCode.UNAVAILABLE, "upstream '" + failures.upstream() + "' " + what, RETRY_AFTER)
                 .confidential();
     }
 }

@@ -21,6 +21,7 @@ final class ClusterMetrics implements AutoCloseable {
 
     /** Why a call was not admitted. */
     enum Rejection {
+        ADAPTIVE_LIMIT,
         BREAKER,
         BULKHEAD,
         NO_SERVER
@@ -61,8 +62,8 @@ final class ClusterMetrics implements AutoCloseable {
         rejections = counters(
                 Rejection.class,
                 "isthmus.upstream.rejected",
-                "Calls rejected before any attempt. breaker: circuit breaker open; bulkhead: max_requests of the upstream;"
-                        + " no_server: no server",
+                "Calls rejected before any attempt. adaptive_limit: adaptive_concurrency of each server; breaker: circuit"
+                        + " breaker open; bulkhead: max_requests of the upstream; no_server: no server",
                 "reason");
         transitions = counters(
                 BreakerState.class, "isthmus.upstream.breaker.transitions", "Transitions of the circuit breaker", "to");

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
@@ -86,7 +87,8 @@ final class UpstreamCall implements Subscription {
         }
         Replica first = upstreamCall.pick();
         if (first == null) {
-            upstreamCall.failed(shared.noServer(), CallOutcome.CANCELLED);
+            boolean none = shared.replicas().all().isEmpty();
+            upstreamCall.failed(none ? shared.noServer() : shared.noRoom(), CallOutcome.CANCELLED);
         } else {
             upstreamCall.send(first, now);
         }
@@ -94,7 +96,10 @@ final class UpstreamCall implements Subscription {
     }
 
     private @Nullable Replica pick() {
-        return shared.replicas().pick(call, request.model(), tried);
+        ReplicaSet replicas = shared.replicas();
+        return permit == null
+                ? replicas.pick(call, request.model(), tried)
+                : replicas.pickWithRoom(call, request.model(), tried);
     }
 
     private void send(Replica replica, long now) {
@@ -103,7 +108,9 @@ final class UpstreamCall implements Subscription {
         long left = remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
-        Attempt next = new Attempt(this, shared, replica, span, client, now, shorter || !call.hasDeadline(), shorter);
+        AdaptiveLimit limit = permit == null ? null : replica.adaptiveLimit();
+        Attempt next =
+                new Attempt(this, shared, replica, span, client, now, shorter || !call.hasDeadline(), shorter, limit);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
         Call sent = span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos));

@@ -52,6 +52,7 @@ final class UpstreamChecks {
                             + " calls is expected, got '" + breaker.minimumCalls() + "'");
         }
         adaptiveConcurrency(what, upstream.adaptiveConcurrency());
+        hedging(what, upstream.hedging());
     }
 
     private void endpoints(String what, UpstreamConfig upstream) {
@@ -97,6 +98,23 @@ final class UpstreamChecks {
         }
         if (retry.retries() > 0 && retry.on().contains(RetryOn.TIMEOUT) && upstream.tryTimeout() == null) {
             yaml.problem(positions.of(retry, "on"), what + ": retry: on: timeout needs a 'try_timeout'");
+        }
+    }
+
+    private void hedging(String what, @Nullable Hedging hedging) {
+        if (hedging == null) {
+            return;
+        }
+        if (checks.valid(hedging, "quantile") && (hedging.quantile() <= 0 || hedging.quantile() >= 1)) {
+            yaml.problem(
+                    positions.of(hedging, "quantile"),
+                    what + ": hedging: quantile: more than 0% and less than 100% is expected, got '"
+                            + Units.share(hedging.quantile()) + "'");
+        }
+        if (checks.valid(hedging, "budget") && hedging.budget() <= 0) {
+            yaml.problem(
+                    positions.of(hedging, "budget"),
+                    what + ": hedging: budget: more than 0% is expected; without the section nothing is hedged");
         }
     }
 

@@ -53,6 +53,7 @@ public record UpstreamConfig(
 
         @Nullable UpstreamTls tls,
         @Nullable AdaptiveConcurrency adaptiveConcurrency,
+        @Nullable Hedging hedging,
         Balance balance,
         Checks checks,
         Outliers outliers,
@@ -83,6 +84,7 @@ public record UpstreamConfig(
                 false,
                 tls,
                 adaptiveConcurrency,
+                hedging,
                 balance,
                 checks,
                 outliers,

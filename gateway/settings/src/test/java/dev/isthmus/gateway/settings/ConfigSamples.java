@@ -54,6 +54,7 @@ final class ConfigSamples {
                 max_requests: 50
                 discover: true
                 adaptive_concurrency: {min: 2, max: 60, tolerance: 50%, measure_interval: 1m}
+                hedging: {quantile: 90%, budget: 10%, min_delay: 2ms}
                 balance: {policy: queue_aware, slow_start: 30s, metrics_port: 8003}
                 checks: {interval: 2s, timeout: 3s, unhealthy_after: 4, healthy_after: 5}
                 outliers:

@@ -145,7 +145,7 @@ final class Attempt extends TrackedReply {
             }
             stopTimer();
             responded();
-            upstreamCall.responded();
+            upstreamCall.responded(this);
             forwardHeaders();
         }
         super.message(response);
@@ -155,7 +155,7 @@ final class Attempt extends TrackedReply {
     public void complete() {
         if (!ended()) {
             end(CallOutcome.ANSWERED, null);
-            upstreamCall.completed();
+            upstreamCall.completed(this);
         }
     }
 
@@ -169,7 +169,7 @@ final class Attempt extends TrackedReply {
         if (hasResponse()) {
             upstreamCall.failed(failure, outcome);
         } else {
-            upstreamCall.failedBeforeResponse(failure, outcome);
+            upstreamCall.failedBeforeResponse(this, failure, outcome);
         }
     }
 

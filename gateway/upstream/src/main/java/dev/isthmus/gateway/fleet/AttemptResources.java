@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What all calls to one cluster share.
  *
+ * @param hedges null if no call is sent to a second server before the first one has failed
  * @param timeout of a call without a deadline of its own
  * @param attemptTimeout timeout of one attempt; null if only the call's timeout applies
  * @param nanoTime on the scale of {@link System#nanoTime()}
@@ -26,6 +27,7 @@ record AttemptResources(
         ReplicaSet replicas,
         RetryPolicy retryPolicy,
         RetryBudget budget,
+        @Nullable HedgePolicy hedges,
         Duration timeout,
         @Nullable Duration attemptTimeout,
         ClusterMetrics metrics,

@@ -58,6 +58,9 @@ public final class Cluster implements Upstream {
                 replicas,
                 new RetryPolicy(config.retry()),
                 budget,
+                config.hedging() == null
+                        ? null
+                        : metrics.hedging(config.hedging(), config.retry(), resources.nanoTime()),
                 config.timeout(),
                 config.tryTimeout(),
                 metrics,

@@ -49,6 +49,10 @@ abstract class TrackedReply extends ForwardingReply {
         return shared.nanoTime().getAsLong() - start;
     }
 
+    final Replica replica() {
+        return replica;
+    }
+
     final long startNanos() {
         return start;
     }

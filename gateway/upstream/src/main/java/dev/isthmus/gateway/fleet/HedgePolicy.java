@@ -15,7 +15,7 @@ final class HedgePolicy {
     private final int maxBody;
     private final HedgeMeters meters;
 
-    /** @param maxBody the largest request that is kept for a second attempt, in bytes */
+    /** @param maxBody as {@link #kept()} */
     HedgePolicy(Hedging settings, int maxBody, LongSupplier nanoTime, HedgeMeters meters) {
         this.delays = new HedgeDelays(settings, nanoTime);
         this.budget = new RetryBudget(settings.budget(), nanoTime);
@@ -25,6 +25,11 @@ final class HedgePolicy {
 
     HedgeMeters meters() {
         return meters;
+    }
+
+    /** The largest request that is kept for a second attempt, in bytes. */
+    long kept() {
+        return maxBody;
     }
 
     /** Whether the request may run twice and can be sent twice; it has exactly one response. */

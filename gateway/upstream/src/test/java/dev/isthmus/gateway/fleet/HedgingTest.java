@@ -248,6 +248,14 @@ class HedgingTest {
     }
 
     @Test
+    void withoutRetries_requestsThatAreKeptForHedging_passInOnePiece() {
+        int kept = 32 << 20;
+        try (FleetBench bench = FleetBench.of(hedging(0.05, new Retry(0, Set.of(), 0, kept)))) {
+            assertThat(bench.cluster().passesFrom()).isEqualTo(kept);
+        }
+    }
+
+    @Test
     void whatMustNotRunTwiceOrIsNotKept_isNotHedged() {
         try (FleetBench bench = warm(hedging(0.05, new Retry(1, FleetBench.RETRY.on(), 0.2, 1000)))) {
             int before = sent(bench);

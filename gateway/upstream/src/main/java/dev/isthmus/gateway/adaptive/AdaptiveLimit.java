@@ -182,7 +182,8 @@ public final class AdaptiveLimit {
     }
 
     private void follow(double median) {
-        baseline += (median - baseline) * (median < baseline ? FALL : RISE);
+        double before = baseline;
+        baseline = before + (median - before) * (median < before ? FALL : RISE);
     }
 
     /** After the interval, randomized by ±20 %. */

@@ -29,7 +29,7 @@ final class LatencySamples {
     }
 
     /** The median of the window, which has at least one sample; begins the next window. */
-    long close() {
+    double close() {
         long[] sorted = new long[count()];
         for (int i = 0; i < sorted.length; i++) {
             sorted[i] = nanos.get(i);

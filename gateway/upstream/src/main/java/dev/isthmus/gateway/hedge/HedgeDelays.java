@@ -23,7 +23,11 @@ public final class HedgeDelays {
             .executor(Runnable::run)
             .build();
 
-    /** @param nanoTime on the scale of {@link System#nanoTime()} */
+    /**
+     * Nothing is known at first.
+     *
+     * @param nanoTime on the scale of {@link System#nanoTime()}
+     */
     public HedgeDelays(Hedging settings, LongSupplier nanoTime) {
         this.settings = settings;
         this.nanoTime = nanoTime;
@@ -35,7 +39,11 @@ public final class HedgeDelays {
         return digest == null ? Long.MAX_VALUE : Math.max(settings.minDelay().toNanos(), digest.nanos());
     }
 
-    /** @param latency of an answered call, or of one that was given up because another server was faster; nanoseconds */
+    /**
+     * Records the latency of a call that was answered, or given up because another server was faster.
+     *
+     * @param latency in nanoseconds
+     */
     public void measure(ModelRef model, long latency) {
         long now = nanoTime.getAsLong();
         @Nullable LatencyDigest digest = models.get(model, name -> new LatencyDigest(settings.quantile(), now));

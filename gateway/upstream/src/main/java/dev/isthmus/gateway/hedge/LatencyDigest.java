@@ -83,7 +83,7 @@ final class LatencyDigest {
     /** The first latency of the next bucket. */
     private static long upperBound(int bucket) {
         int next = bucket + 1;
-        long mantissa = (1 << SUB_BITS) + (next & ((1 << SUB_BITS) - 1));
+        long mantissa = (1L << SUB_BITS) + (next & ((1 << SUB_BITS) - 1));
         return mantissa << (LOWEST_BITS + (next >> SUB_BITS) - SUB_BITS);
     }
 }

@@ -51,8 +51,9 @@ final class SimulatedServer {
         long end = now + time.toNanos();
         nextArrival = now;
         while (true) {
-            boolean done = !running.isEmpty() && running.peek().end <= nextArrival;
-            long at = done ? running.peek().end : (long) nextArrival;
+            Running next = running.peek();
+            boolean done = next != null && next.end <= nextArrival;
+            long at = next != null && done ? next.end : (long) nextArrival;
             if (at > end) {
                 now = end;
                 return;

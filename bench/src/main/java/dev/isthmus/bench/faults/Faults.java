@@ -37,6 +37,8 @@ public final class Faults implements Callable<Integer> {
             new ReloadScenario(),
             new BrokenScenario(),
             new StormScenario(),
+            new SlowScenario(false),
+            new SlowScenario(true),
             new SplitScenario(),
             new DrainScenario(false),
             new DrainScenario(true),

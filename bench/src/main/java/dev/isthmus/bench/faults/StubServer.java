@@ -20,6 +20,7 @@ final class StubServer implements AutoCloseable {
     static final String LISTENING = "listening ";
 
     static final String FAIL = "fail";
+    static final String SLOW = "slow";
     static final String SERVE = "serve";
     static final String DRAIN = "drain";
 
@@ -47,7 +48,7 @@ final class StubServer implements AutoCloseable {
 
     /**
      * Runs until the end of standard input, so that no stub outlives its driver. A line {@code fail} makes inference
-     * fail with UNAVAILABLE, {@code serve} ends that; each line is echoed. {@code drain} ends the process with the calls
+     * fail with UNAVAILABLE, {@code slow} makes it take {@value StubService#SLOW_FACTOR} times as long, {@code serve} ends either; each line is echoed. {@code drain} ends the process with the calls
      * that have begun.
      *
      * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds, address
@@ -66,6 +67,7 @@ final class StubServer implements AutoCloseable {
                     return;
                 }
                 stub.service.failing(line.equals(FAIL));
+                stub.service.slow(line.equals(SLOW));
                 System.out.println(line);
             }
         }

@@ -33,6 +33,9 @@ import java.util.concurrent.TimeUnit;
  * on one event loop. Only requests with a numeric id are counted; others serve as warm-up.
  */
 final class StubService {
+    /** How many times as long a slow server takes. */
+    static final int SLOW_FACTOR = 20;
+
     private static final int MAX_MODELS = 64;
     private static final ByteString OUTPUT = ByteString.copyFrom(new byte[16]);
 
@@ -42,6 +45,7 @@ final class StubService {
     private final ScheduledExecutorService loop;
     private final Map<String, Ledger> ledgers = new HashMap<>();
     private volatile boolean failing;
+    private volatile boolean slow;
 
     StubService(String name, Path folder, long serviceMicros, ScheduledExecutorService loop) {
         this.name = name;
@@ -53,6 +57,11 @@ final class StubService {
     /** Sets whether inference fails with UNAVAILABLE; health checks still succeed. Thread-safe. */
     void failing(boolean on) {
         failing = on;
+    }
+
+    /** Sets whether inference takes {@link #SLOW_FACTOR} times as long. Thread-safe. */
+    void slow(boolean on) {
+        slow = on;
     }
 
     ServerServiceDefinition definition() {
@@ -127,7 +136,7 @@ final class StubService {
                     end(ledger, counted);
                     answer(call, inferred(request));
                 },
-                serviceMicros,
+                slow ? serviceMicros * SLOW_FACTOR : serviceMicros,
                 TimeUnit.MICROSECONDS);
     }
 

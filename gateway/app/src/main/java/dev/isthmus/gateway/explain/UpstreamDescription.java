@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.explain;
 
+import dev.isthmus.gateway.settings.AdaptiveConcurrency;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.Hedging;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelControl;
 import dev.isthmus.gateway.settings.ServerAddress;
@@ -52,7 +54,19 @@ final class UpstreamDescription {
                 : "opens for " + Units.written(breaker.open()) + " if " + Units.share(breaker.failureRate())
                         + " of the last " + breaker.window() + " calls failed";
         lines.add("  breaker: " + opens + "; at most " + upstream.maxRequests() + " concurrent calls");
-        lines.add("  known only at run time: its addresses" + sources(upstream) + ", their health, its model versions");
+        Hedging hedging = upstream.hedging();
+        if (hedging != null) {
+            lines.add("  hedging: to a second server after " + Units.share(hedging.quantile())
+                    + " of the model's latency, at least " + Units.written(hedging.minDelay()) + "; at most "
+                    + Units.share(hedging.budget()) + " of the calls");
+        }
+        AdaptiveConcurrency adaptive = upstream.adaptiveConcurrency();
+        if (adaptive != null) {
+            lines.add("  adaptive concurrency: from " + adaptive.min() + " to " + adaptive.max()
+                    + " concurrent calls of each server, as many as its latency allows");
+        }
+        lines.add("  known only at run time: its addresses" + sources(upstream) + ", their health, its model versions"
+                + (adaptive == null ? "" : ", the limits of its servers"));
         return lines;
     }
 

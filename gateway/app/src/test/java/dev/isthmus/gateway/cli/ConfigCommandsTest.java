@@ -21,7 +21,7 @@ class ConfigCommandsTest {
     private static final String FLEET = """
             upstreams:
               t: {protocol: grpc, endpoints: ["a:1"], try_timeout: 2s}
-              m: {protocol: rest, endpoints: ["10.0.0.1:1"]}
+              m: {protocol: rest, endpoints: ["10.0.0.1:1"], adaptive_concurrency: {max: 64}, hedging: {}}
             local: {embedded_models: true}
             models:
               resnet:
@@ -162,7 +162,12 @@ class ConfigCommandsTest {
                         "  outliers: 5 consecutive failures or 50% of failed calls in 10s or 1.9 standard deviations"
                                 + " from the other servers eject a server for 5s, at most 50% of them at once",
                         "  breaker: never opens; at most 1000 concurrent calls",
-                        "  known only at run time: its addresses, their health, its model versions",
+                        "  hedging: to a second server after 95% of the model's latency, at least 1ms; at most 5% of the"
+                                + " calls",
+                        "  adaptive concurrency: from 1 to 64 concurrent calls of each server, as many as its latency"
+                                + " allows",
+                        "  known only at run time: its addresses, their health, its model versions, the limits of its"
+                                + " servers",
                         "upstream 'local': in-process, one thread per core, 256 calls may wait, all models loaded,"
                                 + " on cpu",
                         "gateway: bodies of at most 64MiB, 10000 concurrent calls; more are rejected with 503",

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.console;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
@@ -28,6 +29,7 @@ public final class ServerFigures {
     private static final class ServerCounts {
         private long inFlight;
         private double queue = Double.NaN;
+        private double limit = Double.NaN;
         private long ejections;
         private long calls;
         private long failed;
@@ -40,6 +42,8 @@ public final class ServerFigures {
         private int breaker;
         private long inFlight;
         private long limit;
+        private double hedged = Double.NaN;
+        private long hedgesWon;
     }
 
     /** Goes once through all meters. */
@@ -50,12 +54,19 @@ public final class ServerFigures {
             figures.add((ObjectNode) each);
         }
         ArrayNode list = document.putArray("upstreams");
-        figures.upstreams.forEach((name, counts) -> list.addObject()
-                .put("upstream", name)
+        figures.upstreams.forEach((name, counts) -> add(list.addObject(), name, counts));
+        return document;
+    }
+
+    private static void add(ObjectNode upstream, String name, UpstreamCounts counts) {
+        upstream.put("upstream", name)
                 .put("breaker", BREAKER.get(Math.clamp(counts.breaker, 0, BREAKER.size() - 1)))
                 .put("in_flight", counts.inFlight)
-                .put("limit", counts.limit));
-        return document;
+                .put("limit", counts.limit);
+        // Only with hedging.
+        if (Double.isFinite(counts.hedged)) {
+            upstream.put("hedged", (long) counts.hedged).put("hedges_won", counts.hedgesWon);
+        }
     }
 
     private void add(ObjectNode server) {
@@ -74,11 +85,16 @@ public final class ServerFigures {
         if (Double.isFinite(counts.queue)) {
             server.put("queue", (long) counts.queue);
         }
+        // Only with adaptive_concurrency.
+        if (Double.isFinite(counts.limit)) {
+            server.put("limit", (long) counts.limit);
+        }
     }
 
     private void read(Meter meter) {
         switch (meter) {
             case Gauge gauge -> read(gauge);
+            case Counter counter when name(meter).equals("isthmus.upstream.hedges") -> hedges(counter);
             case FunctionTimer timer
             when name(meter).equals("isthmus.endpoint.requests") -> {
                 ServerCounts counts = server(meter);
@@ -97,9 +113,18 @@ public final class ServerFigures {
         }
     }
 
+    private void hedges(Counter counter) {
+        switch (tag(counter, "event")) {
+            case "sent" -> upstream(counter).hedged = counter.count();
+            case "won" -> upstream(counter).hedgesWon = (long) counter.count();
+            default -> {}
+        }
+    }
+
     private void read(Gauge gauge) {
         switch (name(gauge)) {
             case "isthmus.endpoint.under.way" -> server(gauge).inFlight = (long) gauge.value();
+            case "isthmus.endpoint.concurrency.limit" -> server(gauge).limit = gauge.value();
             case "isthmus.endpoint.pending" -> server(gauge).queue = gauge.value();
             case "isthmus.upstream.breaker.state" -> upstream(gauge).breaker = (int) gauge.value();
             case "isthmus.upstream.under.way" -> upstream(gauge).inFlight = (long) gauge.value();

@@ -54,7 +54,11 @@ final class LimitProblems {
                         "limits.max_buffered",
                         calls);
             case "isthmus.upstream.rejected" ->
-                limit.unit().equals("bulkhead") ? upstream(limit.subject(), calls) : null;
+                switch (limit.unit()) {
+                    case "bulkhead" -> upstream(limit.subject(), calls);
+                    case "adaptive_limit" -> servers(limit.subject(), calls);
+                    default -> null;
+                };
             default -> null;
         };
     }
@@ -176,6 +180,18 @@ final class LimitProblems {
                 "Upstream '" + upstream + "' has as many concurrent calls as it may, and more are refused.",
                 "The limit upstreams." + upstream + ".max_requests refused " + calls,
                 "Look for a slow server, add one, or raise max_requests.",
+                ProblemText.page("servers", "search", upstream));
+    }
+
+    private static GatewayProblem servers(String upstream, String calls) {
+        return limit(
+                ProblemSeverity.CRITICAL,
+                Map.of("limit", "adaptive_concurrency", "upstream", upstream),
+                null,
+                "Each server of upstream '" + upstream
+                        + "' has as many calls as its latency allows, and more are refused.",
+                "The limit upstreams." + upstream + ".adaptive_concurrency refused " + calls,
+                "Look for a slow server, or add one.",
                 ProblemText.page("servers", "search", upstream));
     }
 

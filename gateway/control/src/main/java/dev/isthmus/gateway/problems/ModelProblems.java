@@ -109,8 +109,12 @@ final class ModelProblems {
 
     private void refusals(String upstream, List<String> causes) {
         Map<String, String> reasons = Map.of(
-                "breaker", "The circuit breaker of upstream '" + upstream + "' is open.",
-                "bulkhead", "Upstream '" + upstream + "' has reached max_requests.");
+                "adaptive_limit",
+                "Every server of upstream '" + upstream + "' has reached its adaptive limit.",
+                "breaker",
+                "The circuit breaker of upstream '" + upstream + "' is open.",
+                "bulkhead",
+                "Upstream '" + upstream + "' has reached max_requests.");
         reasons.forEach((reason, text) -> {
             if (search.now().refused(new RefusalKey("isthmus.upstream.rejected", upstream, reason, ""), search.before())
                     > 0) {

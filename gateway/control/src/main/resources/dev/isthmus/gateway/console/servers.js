@@ -18,6 +18,11 @@ function models(server) {
   return `${server.models.length - missing.length} of ${server.models.length}`;
 }
 
+/** Only upstreams with hedging have them. */
+function hedges(upstream) {
+  return upstream.hedged === undefined ? '' : `, ${number(upstream.hedged)} hedged, ${number(upstream.hedges_won)} of them answered by the second server`;
+}
+
 function details(server) {
   return h('div', null,
     server.models.length
@@ -48,7 +53,7 @@ export function mount(page) {
       { title: 'Reason', value: (server) => server.reason, wrap: true },
       { title: 'Models', value: models },
       { title: 'Ejections', numeric: true, value: (server) => server.ejections ?? 0, cell: (server) => number(server.ejections) },
-      { title: 'Concurrent calls', numeric: true, value: (server) => server.in_flight ?? 0, cell: (server) => number(server.in_flight) },
+      { title: 'Concurrent calls', numeric: true, value: (server) => server.in_flight ?? 0, cell: (server) => (server.limit === undefined ? number(server.in_flight) : `${number(server.in_flight)} of ${number(server.limit)}`) },
       { title: 'Queue', numeric: true, value: (server) => server.queue ?? -1, cell: (server) => number(server.queue) },
       { title: 'Attempts', numeric: true, value: (server) => server.rate ?? 0, cell: (server) => rate(server.rate) },
       { title: 'No response', lead: true, numeric: true, value: (server) => server.failing ?? 0, cell: (server) => errorCell(server.failing) },
@@ -87,7 +92,7 @@ export function mount(page) {
     const last = new Map(failed.servers.map((each) => [`${each.upstream} ${each.server}`, each.last]));
     setText(summary, document.ready ? 'Clients are told that the fleet is ready.' : `Clients are told that the fleet is not ready: ${document.reason}.`);
     replaceIfChanged(upstreams, document.upstreams, () => document.upstreams.map((each) => h('span', { class: 'upstream' },
-      `${each.upstream}: ${number(each.in_flight)} of ${number(each.limit)} calls, breaker `, badge(BREAKER[each.breaker], each.breaker.replace('_', ' ')))));
+      `${each.upstream}: ${number(each.in_flight)} of ${number(each.limit)} calls${hedges(each)}, breaker `, badge(BREAKER[each.breaker], each.breaker.replace('_', ' ')))));
     setText(hint, failed.allowed ? ' ' : failed.configured ? 'Log in to see the last errors of each server.' : 'Set admin.token_file to see recent errors.');
     servers.update(withRates(document).map((each) => ({ ...each, errors: last.get(`${each.upstream} ${each.server}`) ?? [] })));
   });

@@ -286,11 +286,13 @@ class ProblemSearchTest {
         count("isthmus.requests.shed", 3);
         count("isthmus.memory.refused", 3);
         count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "bulkhead");
+        count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "adaptive_limit");
         assertThat(problems())
-                .hasSize(3)
+                .hasSize(4)
                 .allMatch(problem -> problem.severity() == ProblemSeverity.CRITICAL)
                 .extracting(problem -> problem.subject().get("limit"))
-                .containsExactlyInAnyOrder("limits.max_requests", "limits.max_buffered", "max_requests");
+                .containsExactlyInAnyOrder(
+                        "limits.max_requests", "limits.max_buffered", "max_requests", "adaptive_concurrency");
     }
 
     @Test

@@ -1,8 +1,5 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
-import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import io.netty.util.NetUtil;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -45,17 +42,18 @@ final class ConfigChecks {
         listeners();
         new AccessChecks(this, yaml, positions, config).run();
         kubernetes(config.kubernetes());
+        UpstreamChecks ofUpstreams = new UpstreamChecks(this, tls, yaml, positions);
         new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
             // A problem in a node shared by several upstreams is reported for the first one only.
             nodes = yaml.readableNodes();
-            upstream(name, upstream);
+            ofUpstreams.run(name, upstream);
         });
         new DiscoverChecks(this, yaml, positions).run(config.discover());
         config.discover().kserve().stream()
                 .filter(each -> !each.upstream().equals(UpstreamConfig.DEFAULT))
                 .forEach(each -> {
                     nodes = yaml.readableNodes();
-                    upstream(each.namespace() + "/*", each.upstream());
+                    ofUpstreams.run(each.namespace() + "/*", each.upstream());
                 });
         if (config.local() != null) {
             local(config.local());
@@ -137,6 +135,11 @@ final class ConfigChecks {
     /** Whether a key's value has the right type; problems inside it do not count. */
     boolean readable(Record section, String key) {
         return nodes.readable(positions.of(section, key));
+    }
+
+    /** The same for the value at this node. */
+    boolean readable(Node node) {
+        return nodes.readable(node);
     }
 
     /** Whether these keys of a section were read without problems, and none of its keys is unknown. */
@@ -289,80 +292,6 @@ final class ConfigChecks {
             yaml.problem(
                     positions.of(local, "device"),
                     "local: device: cpu, gpu:N or auto is expected, got '" + local.device() + "'");
-        }
-    }
-
-    private void upstream(String name, UpstreamConfig upstream) {
-        String what = "upstream '" + name + "'";
-        if (name.equals(GatewayConfig.LOCAL)) {
-            yaml.problem(positions.of(upstream), what + ": the name is reserved for the local backend");
-        }
-        endpoints(what, upstream);
-        if (valid(upstream, "timeout", "try_timeout")
-                && upstream.tryTimeout() != null
-                && upstream.tryTimeout().compareTo(upstream.timeout()) >= 0) {
-            yaml.problem(
-                    positions.of(upstream, "try_timeout"),
-                    what + ": try_timeout: less than the timeout of " + Units.written(upstream.timeout())
-                            + " for all attempts is expected, got '" + Units.written(upstream.tryTimeout()) + "'");
-        }
-        if (upstream.tls() != null) {
-            tls.upstream(what, upstream.tls());
-        }
-        balance(what, upstream);
-        retry(what, upstream);
-        UpstreamConfig.Breaker breaker = upstream.breaker();
-        if (valid(breaker) && breaker.minimumCalls() > breaker.window()) {
-            yaml.problem(
-                    positions.of(breaker, "minimum_calls"),
-                    what + ": breaker: minimum_calls: at most the window of " + breaker.window()
-                            + " calls is expected, got '" + breaker.minimumCalls() + "'");
-        }
-    }
-
-    private void endpoints(String what, UpstreamConfig upstream) {
-        List<ServerAddress> all = upstream.endpoints();
-        Set<ServerAddress> seen = new HashSet<>();
-        for (int i = 0; i < all.size(); i++) {
-            Node node = positions.of(upstream, "endpoints", i, all.size());
-            if (!seen.add(all.get(i)) && nodes.readable(node)) {
-                yaml.problem(node, what + ": endpoint: " + all.get(i) + " is given twice");
-            }
-            if (all.get(i) instanceof ServerAddress.SrvAddress service
-                    && nodes.readable(node)
-                    && NetUtil.createByteArrayFromIpAddressString(service.name()) != null) {
-                yaml.problem(
-                        node,
-                        what + ": endpoint: srv: needs a name of SRV records, got the address '" + service.name()
-                                + "'");
-            }
-        }
-    }
-
-    private void balance(String what, UpstreamConfig upstream) {
-        ServerDialect dialect = upstream.dialect();
-        if (valid(upstream, "balance", "dialect")
-                && upstream.balance().policy() == BalancePolicy.QUEUE_AWARE
-                && dialect != ServerDialect.AUTO
-                && dialect != ServerDialect.TRITON) {
-            yaml.problem(
-                    positions.of(upstream.balance(), "policy"),
-                    what + ": balance: policy: queue_aware reads Triton's metrics; dialect triton or auto is expected");
-        }
-    }
-
-    private void retry(String what, UpstreamConfig upstream) {
-        UpstreamConfig.Retry retry = upstream.retry();
-        if (!valid(upstream, "retry", "try_timeout")) {
-            return;
-        }
-        if (retry.retries() > 0 && retry.on().isEmpty()) {
-            yaml.problem(
-                    positions.of(retry, "on"),
-                    what + ": retry: on: with retries, at least one of unsent, unavailable, lost, timeout is expected");
-        }
-        if (retry.retries() > 0 && retry.on().contains(RetryOn.TIMEOUT) && upstream.tryTimeout() == null) {
-            yaml.problem(positions.of(retry, "on"), what + ": retry: on: timeout needs a 'try_timeout'");
         }
     }
 }

@@ -52,6 +52,8 @@ public record UpstreamConfig(
         boolean discover,
 
         @Nullable UpstreamTls tls,
+        @Nullable AdaptiveConcurrency adaptiveConcurrency,
+        @Nullable Hedging hedging,
         Balance balance,
         Checks checks,
         Outliers outliers,
@@ -81,6 +83,8 @@ public record UpstreamConfig(
                 maxRequests,
                 false,
                 tls,
+                adaptiveConcurrency,
+                hedging,
                 balance,
                 checks,
                 outliers,

@@ -172,6 +172,13 @@ class ConfigChecksTest {
                 arguments(upstream("retry: {on: []}"), "upstream 't': retry: on: with retries, at least one of"),
                 arguments(upstream("retry: {on: [timeout]}"), "retry: on: timeout needs a 'try_timeout'"),
                 arguments(
+                        upstream("hedging: {quantile: 100%}"),
+                        "hedging: quantile: more than 0% and less than 100% is expected, got '100%'"),
+                arguments(upstream("hedging: {budget: 0%}"), "hedging: budget: more than 0% is expected"),
+                arguments(
+                        upstream("adaptive_concurrency: {min: 5, max: 4}"),
+                        "adaptive_concurrency: min: at most max, 4, is expected, got '5'"),
+                arguments(
                         upstream("breaker: {window: 10}"),
                         "breaker: minimum_calls: at most the window of 10 calls is expected, got '20'"),
                 arguments(

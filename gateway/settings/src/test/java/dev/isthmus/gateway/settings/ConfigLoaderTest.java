@@ -424,6 +424,8 @@ class ConfigLoaderTest {
                         50,
                         true,
                         null,
+                        new AdaptiveConcurrency(2, 60, 0.5, Duration.ofMinutes(1)),
+                        new Hedging(0.9, 0.1, Duration.ofMillis(2)),
                         new Balance(BalancePolicy.QUEUE_AWARE, Duration.ofSeconds(30), 8003),
                         new Checks(Duration.ofSeconds(2), Duration.ofSeconds(3), 4, 5),
                         new Outliers(

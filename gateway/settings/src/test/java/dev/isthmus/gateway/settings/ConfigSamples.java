@@ -54,6 +54,8 @@ final class ConfigSamples {
                 try_timeout: 2s
                 max_requests: 50
                 discover: true
+                adaptive_concurrency: {min: 2, max: 60, tolerance: 50%, measure_interval: 1m}
+                hedging: {quantile: 90%, budget: 10%, min_delay: 2ms}
                 balance: {policy: queue_aware, slow_start: 30s, metrics_port: 8003}
                 checks: {interval: 2s, timeout: 3s, unhealthy_after: 4, healthy_after: 5}
                 outliers:
@@ -97,6 +99,9 @@ final class ConfigSamples {
                 arguments(
                         upstream("max_requests: 0"),
                         "max_requests: a whole number from 1 to 1000000 is expected, got '0'"),
+                arguments(
+                        upstream("adaptive_concurrency: {min: 0}"),
+                        "adaptive_concurrency: min: a whole number from 1 to 1000000 is expected, got '0'"),
                 arguments(upstream("max_requests: 1.5"), "expected, got '1.5'"),
                 arguments(
                         upstream("outliers: {max_ejected: 101%}"),

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -24,6 +25,7 @@ final class Attempt extends TrackedReply {
     private final UpstreamCall upstreamCall;
     private final boolean fullTimeout;
     private final boolean inOnePiece;
+    private final @Nullable AdaptiveLimit limit;
     private Map<String, String> headers = Map.of();
     private Subscription subscription = Subscription.NONE;
     private @Nullable Future<?> timer;
@@ -34,6 +36,7 @@ final class Attempt extends TrackedReply {
      * @param fullTimeout as in {@link CallOutcome#of}
      * @param inOnePiece whether the response must be complete before it is delivered, because this attempt's timeout is
      *     shorter than the time the client may take to read the response
+     * @param limit of the server; null if the attempt does not count against one
      */
     Attempt(
             UpstreamCall upstreamCall,
@@ -43,11 +46,16 @@ final class Attempt extends TrackedReply {
             Reply client,
             long now,
             boolean fullTimeout,
-            boolean inOnePiece) {
+            boolean inOnePiece,
+            @Nullable AdaptiveLimit limit) {
         super(shared, replica, span, client, now);
         this.upstreamCall = upstreamCall;
         this.fullTimeout = fullTimeout;
         this.inOnePiece = inOnePiece;
+        this.limit = limit;
+        if (limit != null) {
+            limit.started();
+        }
     }
 
     /** Sends the request. The attempt may end before this returns. */
@@ -90,6 +98,9 @@ final class Attempt extends TrackedReply {
     void end(CallOutcome outcome, @Nullable OipException failure) {
         stopTimer();
         super.end(outcome, failure);
+        if (limit != null) {
+            limit.ended(startNanos(), latencyNanos(), outcome == CallOutcome.ANSWERED && failure == null);
+        }
     }
 
     private void stopTimer() {
@@ -134,7 +145,7 @@ final class Attempt extends TrackedReply {
             }
             stopTimer();
             responded();
-            upstreamCall.responded();
+            upstreamCall.responded(this);
             forwardHeaders();
         }
         super.message(response);
@@ -144,7 +155,7 @@ final class Attempt extends TrackedReply {
     public void complete() {
         if (!ended()) {
             end(CallOutcome.ANSWERED, null);
-            upstreamCall.completed();
+            upstreamCall.completed(this);
         }
     }
 
@@ -158,7 +169,7 @@ final class Attempt extends TrackedReply {
         if (hasResponse()) {
             upstreamCall.failed(failure, outcome);
         } else {
-            upstreamCall.failedBeforeResponse(failure, outcome);
+            upstreamCall.failedBeforeResponse(this, failure, outcome);
         }
     }
 

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What all calls to one cluster share.
  *
+ * @param hedges null if no call is sent to a second server before the first one has failed
  * @param timeout of a call without a deadline of its own
  * @param attemptTimeout timeout of one attempt; null if only the call's timeout applies
  * @param nanoTime on the scale of {@link System#nanoTime()}
@@ -26,6 +27,7 @@ record AttemptResources(
         ReplicaSet replicas,
         RetryPolicy retryPolicy,
         RetryBudget budget,
+        @Nullable HedgePolicy hedges,
         Duration timeout,
         @Nullable Duration attemptTimeout,
         ClusterMetrics metrics,
@@ -63,11 +65,20 @@ record AttemptResources(
 
     /** The failure of a call if no server is available. */
     OipException noServer() {
-        metrics.rejected(ClusterMetrics.Rejection.NO_SERVER);
+        return rejected(ClusterMetrics.Rejection.NO_SERVER, "has no available server");
+    }
+
+    /** The failure of a call if all servers have as many calls as their adaptive limits allow. */
+    OipException noRoom() {
+        return rejected(
+                ClusterMetrics.Rejection.ADAPTIVE_LIMIT,
+                "has no server below its adaptive limit of concurrent calls (adaptive_concurrency)");
+    }
+
+    private OipException rejected(ClusterMetrics.Rejection reason, String what) {
+        metrics.rejected(reason);
         return OipException.refused(
-                        ErrorCode.UNAVAILABLE,
-                        "upstream '" + failures.upstream() + "' has no available server",
-                        RETRY_AFTER)
+                        ErrorCode.UNAVAILABLE, "upstream '" + failures.upstream() + "' " + what, RETRY_AFTER)
                 .confidential();
     }
 }

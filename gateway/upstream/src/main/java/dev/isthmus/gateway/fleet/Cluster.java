@@ -58,6 +58,9 @@ public final class Cluster implements Upstream {
                 replicas,
                 new RetryPolicy(config.retry()),
                 budget,
+                config.hedging() == null
+                        ? null
+                        : metrics.hedging(config.hedging(), config.retry(), resources.nanoTime()),
                 config.timeout(),
                 config.tryTimeout(),
                 metrics,
@@ -90,12 +93,12 @@ public final class Cluster implements Upstream {
         return capabilities.peer(wire);
     }
 
-    /** A request small enough to be kept for a retry is sent in one piece. */
+    /** A request small enough to be kept for another attempt is sent in one piece. */
     @Override
     public long passesFrom() {
-        return wire == Wire.PROTOBUF
-                ? Math.max(GrpcDeframer.LARGE, shared.retryPolicy().kept())
-                : Long.MAX_VALUE;
+        HedgePolicy hedges = shared.hedges();
+        long kept = Math.max(shared.retryPolicy().kept(), hedges == null ? 0 : hedges.kept());
+        return wire == Wire.PROTOBUF ? Math.max(GrpcDeframer.LARGE, kept) : Long.MAX_VALUE;
     }
 
     @Override

@@ -3,6 +3,8 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.metrics.ExemplarSpan;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.settings.Hedging;
+import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -14,6 +16,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The metrics of one cluster. Closing removes its meters from the registry. */
@@ -21,6 +24,7 @@ final class ClusterMetrics implements AutoCloseable {
 
     /** Why a call was not admitted. */
     enum Rejection {
+        ADAPTIVE_LIMIT,
         BREAKER,
         BULKHEAD,
         NO_SERVER
@@ -61,8 +65,8 @@ final class ClusterMetrics implements AutoCloseable {
         rejections = counters(
                 Rejection.class,
                 "isthmus.upstream.rejected",
-                "Calls rejected before any attempt. breaker: circuit breaker open; bulkhead: max_requests of the upstream;"
-                        + " no_server: no server",
+                "Calls rejected before any attempt. adaptive_limit: adaptive_concurrency of each server; breaker: circuit"
+                        + " breaker open; bulkhead: max_requests of the upstream; no_server: no server",
                 "reason");
         transitions = counters(
                 BreakerState.class, "isthmus.upstream.breaker.transitions", "Transitions of the circuit breaker", "to");
@@ -109,6 +113,11 @@ final class ClusterMetrics implements AutoCloseable {
         meters.add(Gauge.builder("isthmus.upstream.retry.budget", budget, RetryBudget::available)
                 .description("Retries that the budget allows at present")
                 .tags(upstream)::register);
+    }
+
+    /** The policy of hedging, with its counters. */
+    HedgePolicy hedging(Hedging settings, Retry retry, LongSupplier nanoTime) {
+        return new HedgePolicy(settings, retry.maxBody(), nanoTime, new HedgeMeters(upstream, meters));
     }
 
     void breakerChanged(BreakerState state) {

@@ -1,10 +1,12 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
@@ -19,20 +21,33 @@ final class Replica {
     private final LongSupplier nanoTime;
     private final Ejection ejection;
     private final SlowStart slowStart;
+    private final @Nullable AdaptiveLimit adaptiveLimit;
     private final ReplicaLoad load = new ReplicaLoad();
     private final LatencyEstimate latency = new LatencyEstimate();
     private final ReplicaCounts counts = new ReplicaCounts();
     private volatile ReplicaReadiness readiness = ReplicaReadiness.UNKNOWN;
     private volatile boolean described;
 
-    /** @param label address and port: for logs and metrics, and the key of consistent hashing; never sent to clients */
-    Replica(String label, Upstream server, LongSupplier nanoTime, Ejection ejection, SlowStart slowStart) {
+    /**
+     * A server that may be ready.
+     *
+     * @param label address and port: for logs and metrics, and the key of consistent hashing; never sent to clients
+     * @param adaptiveLimit null if only the calls of the upstream are limited
+     */
+    Replica(
+            String label,
+            Upstream server,
+            LongSupplier nanoTime,
+            Ejection ejection,
+            SlowStart slowStart,
+            @Nullable AdaptiveLimit adaptiveLimit) {
         this.label = label;
         this.hash = StickyHash.of(label);
         this.server = server;
         this.nanoTime = nanoTime;
         this.ejection = ejection;
         this.slowStart = slowStart;
+        this.adaptiveLimit = adaptiveLimit;
     }
 
     String label() {
@@ -66,6 +81,16 @@ final class Replica {
 
     SlowStart slowStart() {
         return slowStart;
+    }
+
+    @Nullable
+    AdaptiveLimit adaptiveLimit() {
+        return adaptiveLimit;
+    }
+
+    /** Whether the adaptive limit allows one more inference. */
+    boolean hasRoom() {
+        return adaptiveLimit == null || adaptiveLimit.hasRoom();
     }
 
     ReplicaReadiness readiness() {

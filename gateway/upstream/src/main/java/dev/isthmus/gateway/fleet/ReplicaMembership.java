@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.settings.AdaptiveConcurrency;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
@@ -102,12 +104,14 @@ final class ReplicaMembership implements AutoCloseable {
     private WatchedAddress open(DiscoveredServer found, boolean joining) {
         long now = resources.nanoTime().getAsLong();
         var window = config.balance().slowStart();
+        AdaptiveConcurrency adaptive = config.adaptiveConcurrency();
         Replica replica = new Replica(
                 found.address().authority(),
                 factory.apply(found),
                 resources.nanoTime(),
                 new Ejection(config.outliers(), ejectionLock, this::canEject),
-                joining ? SlowStart.joining(window, now) : SlowStart.full(window, now));
+                joining ? SlowStart.joining(window, now) : SlowStart.full(window, now),
+                adaptive == null ? null : new AdaptiveLimit(adaptive, resources.nanoTime(), resources.random()));
         boolean queue = config.balance().policy() == BalancePolicy.QUEUE_AWARE;
         HealthChecker checker = new HealthChecker(upstream, replica, config.checks(), models, resources);
         checker.start();

@@ -20,15 +20,24 @@ final class ReplicaSelection {
     }
 
     /**
-     * The eligible servers; not empty unless the set is.
+     * The eligible servers; not empty unless the set is, or no usable server has room.
      *
      * @param tried servers to avoid if there is another
+     * @param withRoom whether only servers below their adaptive limits are eligible
      */
-    List<Replica> of(List<Replica> all, Call call, ModelRef model, Collection<Replica> tried, long now) {
+    List<Replica> of(
+            List<Replica> all, Call call, ModelRef model, Collection<Replica> tried, long now, boolean withRoom) {
         List<Replica> serving = filterOrAll(all, replica -> replica.readiness().mayServe(model));
         List<Replica> usable = filter(serving, replica -> replica.usable(now));
         if (usable.isEmpty() || usable.size() < panicThreshold * serving.size()) {
             usable = serving;
+        }
+        if (withRoom) {
+            usable = filter(usable, Replica::hasRoom);
+            serving = filter(serving, Replica::hasRoom);
+            if (usable.isEmpty()) {
+                return usable;
+            }
         }
         // A server that is not ready may still be better than one that has just failed.
         List<Replica> untried = tried.isEmpty() ? usable : filter(usable, replica -> !tried.contains(replica));

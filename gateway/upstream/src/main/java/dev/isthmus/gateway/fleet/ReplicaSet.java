@@ -25,6 +25,7 @@ public final class ReplicaSet implements AutoCloseable {
     private final ReplicaMembership membership;
     private final ReplicaSelection selection;
     private final Balancer balancer;
+    private final boolean adaptive;
     private final ClusterResources resources;
     private final List<DiscoveredServer> literalAddresses = new ArrayList<>();
     private final Discovery.@Nullable Registration registration;
@@ -47,6 +48,7 @@ public final class ReplicaSet implements AutoCloseable {
         this.membership = new ReplicaMembership(upstream, config, factory, models, resources);
         this.selection = new ReplicaSelection(config.outliers().panicThreshold(), resources.random());
         this.balancer = Balancer.of(config.balance().policy(), resources.random());
+        this.adaptive = config.adaptiveConcurrency() != null;
         this.resources = resources;
         List<ServerAddress> named = new ArrayList<>();
         for (ServerAddress address : config.endpoints()) {
@@ -126,19 +128,39 @@ public final class ReplicaSet implements AutoCloseable {
     }
 
     /**
-     * Chooses a server for a call.
+     * Chooses a server for a call, whatever calls it has.
      *
      * @param tried servers to avoid if there is another
      * @return null if there is none because no name has been resolved yet
      */
     @Nullable
     Replica pick(Call call, ModelRef model, Collection<Replica> tried) {
+        return pick(call, model, tried, false);
+    }
+
+    /**
+     * Chooses a server for an inference. The same as {@link #pick(Call, ModelRef, Collection)} without adaptive limits.
+     *
+     * @return null if there is none, or no usable server has room for another call; for a sequence, which stays where
+     *     its state is, if its server has none
+     */
+    @Nullable
+    Replica pickWithRoom(Call call, ModelRef model, Collection<Replica> tried) {
+        if (!adaptive) {
+            return pick(call, model, tried, false);
+        }
+        Replica chosen = pick(call, model, tried, !call.sequence());
+        return chosen != null && chosen.hasRoom() ? chosen : null;
+    }
+
+    private @Nullable Replica pick(Call call, ModelRef model, Collection<Replica> tried, boolean withRoom) {
         List<Replica> all = all();
         if (all.size() < 2) {
             return all.isEmpty() ? null : all.getFirst();
         }
         long now = resources.nanoTime().getAsLong();
-        return balancer.choose(selection.of(all, call, model, tried, now), call, now);
+        List<Replica> eligible = selection.of(all, call, model, tried, now, withRoom);
+        return eligible.isEmpty() ? null : balancer.choose(eligible, call, now);
     }
 
     @Override

@@ -49,6 +49,19 @@ abstract class TrackedReply extends ForwardingReply {
         return shared.nanoTime().getAsLong() - start;
     }
 
+    final Replica replica() {
+        return replica;
+    }
+
+    final long startNanos() {
+        return start;
+    }
+
+    /** From the start to the first response or, without one, to the end; known once the request has ended. */
+    final long latencyNanos() {
+        return nanos;
+    }
+
     final boolean hasResponse() {
         return hasResponse;
     }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
@@ -50,6 +51,9 @@ final class UpstreamCall implements Subscription {
     private boolean taken;
 
     private @Nullable Attempt current;
+    /** Null if the call is not hedged. */
+    private final @Nullable HedgedAttempts hedged;
+
     private @Nullable Future<?> pause;
     private boolean ended;
 
@@ -66,6 +70,10 @@ final class UpstreamCall implements Subscription {
         this.permit = permit;
         this.client = client;
         this.start = now;
+        HedgePolicy policy = shared.hedges();
+        this.hedged = policy != null && permit != null && policy.hedges(call, request)
+                ? new HedgedAttempts(policy, request.model())
+                : null;
     }
 
     /**
@@ -87,32 +95,63 @@ final class UpstreamCall implements Subscription {
         }
         Replica first = upstreamCall.pick();
         if (first == null) {
-            upstreamCall.failed(shared.noServer(), CallOutcome.CANCELLED);
+            boolean none = shared.replicas().all().isEmpty();
+            upstreamCall.failed(none ? shared.noServer() : shared.noRoom(), CallOutcome.CANCELLED);
         } else {
             upstreamCall.send(first, now);
+            upstreamCall.firstSent();
         }
         return upstreamCall;
     }
 
     private @Nullable Replica pick() {
-        return shared.replicas().pick(call, request.model(), tried);
+        ReplicaSet replicas = shared.replicas();
+        return permit == null
+                ? replicas.pick(call, request.model(), tried)
+                : replicas.pickWithRoom(call, request.model(), tried);
     }
 
     private void send(Replica replica, long now) {
+        boolean kept = repeatable() || resendable() || (hedged != null && tried.isEmpty());
+        taken = !kept;
+        attempt(replica, kept ? request.retained() : request, now);
+    }
+
+    /** @param sent taken */
+    private void attempt(Replica replica, UpstreamRequest sent, long now) {
         tried.add(replica);
         TraceSpan span = shared.attempted(call, replica, request.model());
         long left = remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
-        Attempt next = new Attempt(this, shared, replica, span, client, now, shorter || !call.hasDeadline(), shorter);
+        AdaptiveLimit limit = permit == null ? null : replica.adaptiveLimit();
+        Attempt next =
+                new Attempt(this, shared, replica, span, client, now, shorter || !call.hasDeadline(), shorter, limit);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
-        Call sent = span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos));
-        boolean kept = repeatable() || resendable();
-        taken = !kept;
-        next.start(replica.server(), kept ? request.retained() : request, sent);
+        next.start(replica.server(), sent, span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos)));
         if (shorter && request.endless()) {
             next.startTimer(nanos, shared.failures().timedOut(nanos, null), call.loop());
+        }
+    }
+
+    private void firstSent() {
+        if (hedged != null && !ended && !taken) {
+            hedged.sent(call, remaining(start), this::hedge);
+        }
+    }
+
+    /** Sends the request to another server, too: the first one takes longer than usual. */
+    private void hedge() {
+        Attempt first = current;
+        if (hedged == null || first == null || first.ended() || taken) {
+            return;
+        }
+        Replica other = pick();
+        if (hedged.allows(other, tried) && other != null) {
+            call.context().retried("HEDGE");
+            hedged.hedged(first);
+            attempt(other, request.retained(), shared.nanoTime().getAsLong());
         }
     }
 
@@ -159,7 +198,8 @@ final class UpstreamCall implements Subscription {
     }
 
     /** The first response message has arrived: nothing is retried from here on. */
-    void responded() {
+    void responded(Attempt attempt) {
+        answered(attempt);
         release();
         if (permit != null) {
             permit.responded();
@@ -169,16 +209,32 @@ final class UpstreamCall implements Subscription {
         }
     }
 
-    void completed() {
+    /** What follows is this attempt's. */
+    private void answered(Attempt attempt) {
+        if (hedged != null) {
+            hedged.answered(attempt, current);
+            current = attempt;
+        }
+    }
+
+    void completed(Attempt attempt) {
+        if (!taken) {
+            answered(attempt);
+        }
         end(CallOutcome.ANSWERED);
         forwardHeaders();
         client.complete();
     }
 
     /** An attempt has failed before any response. */
-    void failedBeforeResponse(OipException failure, CallOutcome outcome) {
+    void failedBeforeResponse(Attempt attempt, OipException failure, CallOutcome outcome) {
         lost = lost == null ? new LostReplicas() : lost;
-        lost.failed(tried.getLast(), failure);
+        lost.failed(attempt.replica(), failure);
+        Attempt other = hedged == null ? null : hedged.other(attempt, current, outcome == CallOutcome.ANSWERED);
+        current = other == null ? attempt : other;
+        if (other != null) {
+            return;
+        }
         RetryOn reason = reason(failure);
         if (reason == null || !retry(reason, failure, outcome)) {
             failed(failure, outcome);
@@ -317,6 +373,9 @@ final class UpstreamCall implements Subscription {
         }
         if (current != null) {
             current.cancel();
+        }
+        if (hedged != null) {
+            hedged.cancel();
         }
     }
 

@@ -33,6 +33,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Clusters of real servers on loopback; closing fails if a request or buffer is still held. */
@@ -55,15 +56,20 @@ final class ClusterBench implements AutoCloseable {
         changes.put("tryTimeout", eachTry);
         changes.put("retry", new Retry(1, on, 0.2, 4 << 20));
         changes.put("breaker", new Breaker(1, 100, 20, MINUTE));
-        UpstreamConfig config = TestConfigs.with(TestConfigs.upstream(protocol, endpoints), changes);
+        return cluster(
+                TestConfigs.with(TestConfigs.upstream(protocol, endpoints), changes), System::nanoTime, endpoints);
+    }
+
+    /** @param nanoTime may be ahead of the system's */
+    Cluster cluster(UpstreamConfig config, LongSupplier nanoTime, Endpoint... endpoints) {
         ServerCapabilities knowledge = ServerCapabilities.unknown();
         Function<DiscoveredServer, Upstream> opening = at -> {
             var settings = UpstreamSettings.of("triton", at.address(), MINUTE, Duration.ofSeconds(2), 1 << 20);
-            return protocol == UpstreamProtocol.GRPC
+            return config.protocol() == UpstreamProtocol.GRPC
                     ? new GrpcUpstream(settings, knowledge, bench.allocator())
                     : new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator());
         };
-        ReplicaSet replicas = UncheckedReplicas.replicas(opening, meters, System::nanoTime, endpoints);
+        ReplicaSet replicas = UncheckedReplicas.replicas(opening, meters, nanoTime, endpoints);
         Cluster cluster = new Cluster("triton", config, knowledge, replicas, () -> {});
         clusters.add(cluster);
         return cluster;
@@ -74,7 +80,12 @@ final class ClusterBench implements AutoCloseable {
     }
 
     RecordedReply infer(Cluster cluster, int size) {
-        ByteBuf body = bench.allocator().directBuffer(size).writeZero(size);
+        return infer(cluster, new byte[size]);
+    }
+
+    /** An inference whose request is these bytes. */
+    RecordedReply infer(Cluster cluster, byte[] request) {
+        ByteBuf body = bench.allocator().directBuffer(request.length).writeBytes(request);
         bodies.add(body);
         InferMessage message = switch (cluster.peer().wire()) {
             case PROTOBUF -> new InferMessage.ProtobufMessage(body);
@@ -89,6 +100,13 @@ final class ClusterBench implements AutoCloseable {
         return meters.get("isthmus.upstream.requests")
                 .tag("outcome", outcome.label())
                 .timer()
+                .count();
+    }
+
+    double hedges(String event) {
+        return meters.get("isthmus.upstream.hedges")
+                .tag("event", event)
+                .counter()
                 .count();
     }
 

@@ -116,8 +116,8 @@ final class FleetBench implements AutoCloseable {
         Endpoint[] endpoints = Stream.of(new Endpoint("127.0.0.1", 1), new Endpoint("127.0.0.1", 2))
                 .limit(servers)
                 .toArray(Endpoint[]::new);
-        ReplicaSet replicas =
-                UncheckedReplicas.replicas(at -> at.address().port() == 1 ? one : two, meters, () -> now, endpoints);
+        ReplicaSet replicas = UncheckedReplicas.replicas(
+                at -> at.address().port() == 1 ? one : two, meters, () -> now, config.adaptiveConcurrency(), endpoints);
         cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, () -> {});
         channel.freezeTime();
     }

@@ -44,7 +44,8 @@ class ModelHealthCheckerTest {
             server,
             this::now,
             new Ejection(new Outliers(0, Duration.ofSeconds(1), 0, 0, ErrorRate.DEFAULT), new Object(), () -> false),
-            SlowStart.full(Duration.ZERO, 0));
+            SlowStart.full(Duration.ZERO, 0),
+            null);
     private final Set<ModelRef> models = new LinkedHashSet<>(List.of(A, B));
     private final ModelHealthChecker checker = new ModelHealthChecker(
             replica,

@@ -58,7 +58,7 @@ final class ReplicaFixture {
 
     private Replica add(String label, SlowStart warmth) {
         Ejection ejection = new Ejection(rules, lock, this::room);
-        Replica replica = new Replica(label, new FakeUpstream(), () -> now, ejection, warmth);
+        Replica replica = new Replica(label, new FakeUpstream(), () -> now, ejection, warmth, null);
         replicas.add(replica);
         return replica;
     }
@@ -86,7 +86,7 @@ final class ReplicaFixture {
     }
 
     Replica pick(Balancer balancer, Call call, Collection<Replica> tried) {
-        return balancer.choose(candidates.of(replicas, call, MODEL, tried, now), call, now);
+        return balancer.choose(candidates.of(replicas, call, MODEL, tried, now, false), call, now);
     }
 
     /** How many of this many picks choose each server; no call is started. */

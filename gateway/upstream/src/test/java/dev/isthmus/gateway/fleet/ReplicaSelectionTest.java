@@ -17,7 +17,7 @@ class ReplicaSelectionTest {
 
     private List<Replica> candidates(ModelRef model, Collection<Replica> tried) {
         return new ReplicaSelection(0.5, pool.random)
-                .of(pool.replicas, ReplicaFixture.call(Call.NO_AFFINITY), model, tried, pool.now());
+                .of(pool.replicas, ReplicaFixture.call(Call.NO_AFFINITY), model, tried, pool.now(), false);
     }
 
     private static void ready(Replica replica, ModelRef model, boolean ready) {

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.settings.AdaptiveConcurrency;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -19,6 +20,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** Servers chosen in turn, without health checks or ejection. */
 final class UncheckedReplicas {
@@ -29,13 +31,18 @@ final class UncheckedReplicas {
             MeterRegistry meters,
             LongSupplier nanoTime,
             Endpoint... endpoints) {
-        UpstreamConfig turns = TestConfigs.with(
-                TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),
-                Map.of(
-                        "balance",
-                        new Balance(BalancePolicy.ROUND_ROBIN, Duration.ZERO, 1),
-                        "outliers",
-                        new Outliers(0, Duration.ofSeconds(1), 0, 0, ErrorRate.DEFAULT)));
+        return replicas(opening, meters, nanoTime, null, endpoints);
+    }
+
+    static ReplicaSet replicas(
+            Function<DiscoveredServer, Upstream> opening,
+            MeterRegistry meters,
+            LongSupplier nanoTime,
+            @Nullable AdaptiveConcurrency adaptive,
+            Endpoint... endpoints) {
+        UpstreamConfig unchecked = unchecked(endpoints);
+        UpstreamConfig turns =
+                adaptive == null ? unchecked : TestConfigs.with(unchecked, Map.of("adaptiveConcurrency", adaptive));
         EmbeddedChannel stillness = new EmbeddedChannel();
         stillness.freezeTime();
         ClusterResources around = new ClusterResources(
@@ -53,5 +60,15 @@ final class UncheckedReplicas {
                 new CheckPace(stillness.eventLoop(), nanoTime),
                 () -> false);
         return new ReplicaSet("triton", turns, opening, Set::of, around);
+    }
+
+    private static UpstreamConfig unchecked(Endpoint... endpoints) {
+        return TestConfigs.with(
+                TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),
+                Map.of(
+                        "balance",
+                        new Balance(BalancePolicy.ROUND_ROBIN, Duration.ZERO, 1),
+                        "outliers",
+                        new Outliers(0, Duration.ofSeconds(1), 0, 0, ErrorRate.DEFAULT)));
     }
 }

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.adaptive;
+
+import org.jspecify.annotations.NullMarked;

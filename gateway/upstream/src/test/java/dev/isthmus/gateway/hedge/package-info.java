@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.hedge;
+
+import org.jspecify.annotations.NullMarked;

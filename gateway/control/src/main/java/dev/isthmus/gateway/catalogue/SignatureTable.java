@@ -124,20 +124,17 @@ final class SignatureTable implements ModelSignatures {
     /** The models to look up now: those that calls have asked for, and those whose last look-up is long ago. */
     Set<ModelRef> due() {
         long now = nanoTime.getAsLong();
+        known.values().removeIf(entry -> now - entry.readNanos > KEPT_NANOS);
         Set<ModelRef> due = new LinkedHashSet<>();
-        for (Map.Entry<ServedModel, SignatureEntry> each : known.entrySet()) {
-            SignatureEntry entry = each.getValue();
-            long age = now - entry.readNanos;
-            if (age > KEPT_NANOS) {
-                known.remove(each.getKey(), entry);
-            } else if (age > RENEWED_NANOS && entry.used) {
+        for (SignatureEntry entry : known.values()) {
+            if (now - entry.readNanos > RENEWED_NANOS && entry.used) {
                 due.add(entry.requested);
             }
         }
-        for (ModelRef each : wanted) {
-            due.add(each);
-            wanted.remove(each);
-        }
+        wanted.removeIf(asked -> {
+            due.add(asked);
+            return true;
+        });
         return due;
     }
 

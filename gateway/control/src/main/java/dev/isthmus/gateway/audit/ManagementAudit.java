@@ -31,8 +31,9 @@ public final class ManagementAudit implements Layer {
         return "audit";
     }
 
+    /** Before the client has the response, so that it finds the entry. */
     @Override
-    public void ended(Exchange exchange) {
+    public void finished(Exchange exchange) {
         CallContext call = exchange.context();
         if (call.operation() instanceof Operation.Manage manage
                 && manage.change()

@@ -248,7 +248,7 @@ class ResponsesComparedTest {
                         + "{\"at_most\":0.01,\"count\":0},{\"at_most\":0.1,\"count\":0},{\"at_most\":1.0,\"count\":0},"
                         + "{\"at_most\":10.0,\"count\":1},{\"at_most\":100.0,\"count\":0},"
                         + "{\"at_most\":1000.0,\"count\":0},{\"at_most\":\"infinite\",\"count\":0}]}],"
-                        + "\"examples\":[{\"output\":\"a\",\"reason\":\"difference\",\"seconds_ago\":0,"
+                        + "\"examples\":[{\"output\":\"a\",\"reason\":\"difference\",\"request_id\":\"r-1\",\"seconds_ago\":0,"
                         + "\"difference\":2.0}]}]");
     }
 }

@@ -195,7 +195,7 @@ class RetryOverGrpcTest {
         try (var slow = FakeGrpcServer.silent();
                 var other = FakeGrpcServer.echo()) {
             infersFour(fleet.cluster(
-                    UpstreamProtocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
+                    UpstreamProtocol.GRPC, ALL, Duration.ofMillis(1500), slow.endpoint(), other.endpoint()));
         }
     }
 

@@ -182,7 +182,7 @@ class RetryOverRestTest {
         try (var slow = silent();
                 var other = FakeRestServer.sending(ok("{}"))) {
             infersFour(fleet.cluster(
-                    UpstreamProtocol.REST, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
+                    UpstreamProtocol.REST, ALL, Duration.ofMillis(1500), slow.endpoint(), other.endpoint()));
         }
     }
 

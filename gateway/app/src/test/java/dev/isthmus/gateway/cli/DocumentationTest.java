@@ -77,6 +77,7 @@ class DocumentationTest {
             "docs/guides/releases.md: needs a release",
             "docs/guides/shutdown.md: needs Kubernetes",
             "docs/guides/tls.md: needs Kubernetes",
+            "docs/guides/validation.md: needs a file",
             "docs/internals/faults.md: takes minutes",
             "docs/internals/faults.md: takes minutes",
             "docs/internals/faults.md: takes minutes",

@@ -17,7 +17,7 @@ record SlowScenario(boolean hedged) implements Scenario {
 
     @Override
     public String config(GatewayConfigs configs) {
-        return hedged ? configs.replicas("hedging: {quantile: 90%, budget: 10%}") : configs.replicas();
+        return hedged ? configs.replicas("hedging: {quantile: 80%, budget: 50%}") : configs.replicas();
     }
 
     @Override

@@ -15,6 +15,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -36,12 +37,7 @@ final class AdminClient implements AutoCloseable {
             token = options.token() == null
                     ? null
                     : Files.readString(options.token()).strip();
-            HttpClient.Builder builder =
-                    HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT);
-            if (options.authority() != null) {
-                builder.sslContext(TlsFiles.trusting(options.authority()));
-            }
-            client = builder.build();
+            client = http(options.authority(), TIMEOUT);
         } catch (TlsFileException e) {
             throw new AdminException(Objects.requireNonNull(e.getMessage()), e);
         } catch (IOException e) {
@@ -56,6 +52,20 @@ final class AdminClient implements AutoCloseable {
         AdminException(String message, @Nullable Throwable cause) {
             super(message, cause);
         }
+    }
+
+    /**
+     * A client for one gateway.
+     *
+     * @param authority PEM file with the certificates that vouch for the gateway's; null for those of the JVM
+     */
+    static HttpClient http(@Nullable Path authority, Duration connectTimeout) throws TlsFileException {
+        HttpClient.Builder builder =
+                HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(connectTimeout);
+        if (authority != null) {
+            builder.sslContext(TlsFiles.trusting(authority));
+        }
+        return builder.build();
     }
 
     /** The JSON document at a path. */

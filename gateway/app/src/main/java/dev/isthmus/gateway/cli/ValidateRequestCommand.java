@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.settings.TlsFileException;
-import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.oip.ModelRef;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -87,12 +86,7 @@ final class ValidateRequestCommand extends NamedCommand {
 
     private static HttpResponse<String> send(HttpRequest request, @Nullable Path authority)
             throws IOException, TlsFileException, InterruptedException {
-        HttpClient.Builder builder =
-                HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT);
-        if (authority != null) {
-            builder.sslContext(TlsFiles.trusting(authority));
-        }
-        try (HttpClient client = builder.build()) {
+        try (HttpClient client = AdminClient.http(authority, TIMEOUT)) {
             return client.send(request, HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
         }
     }

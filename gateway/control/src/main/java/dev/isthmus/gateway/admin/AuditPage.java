@@ -11,7 +11,7 @@ record AuditPage(AuditLog audit) {
     }
 
     private AdminResponse show(AdminRequest request) {
-        int limit = AdminQuery.of(request, "limit").integer("limit", 1, AuditLog.MOST, DEFAULT_ENTRIES);
+        int limit = AdminQuery.of(request, "limit").integer("limit", 1, 2 * AuditLog.MOST, DEFAULT_ENTRIES);
         return AdminResponse.json(200, audit.document(limit));
     }
 }

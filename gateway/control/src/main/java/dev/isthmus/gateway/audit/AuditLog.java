@@ -1,10 +1,11 @@
 package dev.isthmus.gateway.audit;
 
+import dev.isthmus.gateway.audit.AuditActor.ActorKind;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,16 +13,21 @@ import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The last changes, and a line in the process log for each. Thread-safe. */
+/**
+ * The last changes, and a line in the process log for each. Those of callers, and what was refused, are kept apart from
+ * what operators and the process have done, which they could otherwise displace. Thread-safe.
+ */
 public final class AuditLog {
-    /** The number of entries that are kept in memory. */
+    /** The number of entries of each sort that are kept in memory. */
     public static final int MOST = 1000;
 
     private static final Logger LOG = LoggerFactory.getLogger(AuditLog.class);
 
     private final InstantSource clock;
-    /** The oldest first. Guarded by itself. */
-    private final Deque<Entry> entries = new ArrayDeque<>();
+    /** What operators and the process have done, the oldest first. Guarded by this. */
+    private final Deque<Entry> done = new ArrayDeque<>();
+    /** What callers have done, and what was refused. Guarded by this. */
+    private final Deque<Entry> others = new ArrayDeque<>();
 
     private long numbers;
 
@@ -51,13 +57,14 @@ public final class AuditLog {
 
     /** Keeps and logs a change. */
     public void record(AuditActor actor, AuditedChange change) {
-        synchronized (entries) {
+        boolean succeeded = change.failure().isEmpty();
+        synchronized (this) {
+            Deque<Entry> entries = succeeded && actor.kind() != ActorKind.CALLER ? done : others;
             if (entries.size() == MOST) {
                 entries.removeFirst();
             }
             entries.addLast(new Entry(++numbers, clock.instant(), actor, change));
         }
-        boolean done = change.failure().isEmpty();
         LOG.atInfo()
                 .addKeyValue("by", actor.kind().label())
                 .addKeyValue("who", actor.name())
@@ -68,7 +75,7 @@ public final class AuditLog {
                 .addKeyValue("before", change.before())
                 .addKeyValue("after", change.after())
                 .addKeyValue("failure", change.failure())
-                .log(done ? "audit: {}" : "audit: not done: {}", change.action());
+                .log(succeeded ? "audit: {}" : "audit: not done: {}", change.action());
     }
 
     /**
@@ -78,10 +85,11 @@ public final class AuditLog {
      */
     public Map<String, Object> document(int limit) {
         List<Entry> last;
-        synchronized (entries) {
-            last = new ArrayList<>(entries);
+        synchronized (this) {
+            last = new ArrayList<>(done);
+            last.addAll(others);
         }
-        Collections.reverse(last);
+        last.sort(Comparator.comparingLong(Entry::number).reversed());
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("all", last.isEmpty() ? 0 : last.getFirst().number());
         document.put("entries", last.stream().limit(limit).map(Entry::document).toList());

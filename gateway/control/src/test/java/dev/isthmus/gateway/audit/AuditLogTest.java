@@ -2,9 +2,11 @@ package dev.isthmus.gateway.audit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.audit.AuditActor.ActorKind;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import org.assertj.core.data.Index;
 import org.junit.jupiter.api.Test;
 
 class AuditLogTest {
@@ -27,6 +29,23 @@ class AuditLogTest {
                 .asString()
                 .contains("subject=s1005", "time=1970-01-01T00:00:00Z", "by=process", "from=SIGHUP", "done=true");
         assertThat((List<?>) log.document(2).get("entries")).hasSize(2);
+    }
+
+    @Test
+    void callersAndRefusals_doNotDisplaceWhatOperatorsHaveDone() {
+        record("kept");
+        AuditActor caller = new AuditActor(ActorKind.CALLER, "ml-team", "", "127.0.0.1:1");
+        for (int i = 0; i < AuditLog.MOST; i++) {
+            log.record(caller, AuditedChange.done("model load", "m", "", ""));
+            log.record(AuditActor.process("SIGHUP"), AuditedChange.refused("reload", "", "no"));
+        }
+        record("last");
+        assertThat((List<?>) log.document(3 * AuditLog.MOST).get("entries"))
+                .hasSize(AuditLog.MOST + 2)
+                .satisfies(entry -> assertThat(entry).asString().contains("subject=last"), Index.atIndex(0))
+                .last()
+                .asString()
+                .contains("subject=kept");
     }
 
     @Test

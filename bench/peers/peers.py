@@ -196,7 +196,7 @@ class Bench:
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"),
-                              ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None), ("LAYERS", None)):
+                              ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None), ("LAYERS", None), ("GHZ", "ghz"), ("FORTIO", "fortio")):
             self.values[f"@{name}@"] = self.tools.get(name) or (shutil.which(default) if default else "") or ""
         self.targets = {}
         for path in [HERE / "targets.json", *args.more_targets]:
@@ -409,33 +409,22 @@ class Bench:
             connections, streams = (connections * 2 if workload in ("s", "e") else connections), 1
         if opened:
             connections, streams = opened, streams if opened == 1 else 1
-        command = ["h2load", "-t", "1", "-c", str(connections), "-m", str(streams), "-D", str(seconds), "-d", str(file),
-                   "-w", "24", "-W", "26"]
-        if protocol == "h1":
-            command.append("--h1")
-        for k, v in headers.items():
-            command += ["-H", f"{k}: {v}"]
-        if role in TLS_ROLES:
-            command += [f"--tls13-ciphers={CIPHER}", "--groups=X25519"]
-        command.append(f"{'https' if role in TLS_ROLES else 'http'}://127.0.0.1:{port}{path}")
+        command = GENERATORS[self.args.generator or "h2load"](
+            self, f"{'https' if role in TLS_ROLES else 'http'}://127.0.0.1:{port}{path}", role, file, headers, (connections, streams), seconds)
         before = cpu_seconds(pids)
         out = subprocess.run(self.pinned(self.load_cores, command), capture_output=True, text=True, timeout=seconds + 30).stdout
         cpu = cpu_seconds(pids) - before
-        rate = re.search(r"finished in ([\d.]+)(ms|s), ([\d.]+) req/s", out)
-        counts = re.search(r"(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored", out)
-        codes = re.search(r"status codes: (\d+) 2xx", out)
-        if not (rate and counts and codes):
+        counted = COUNTS[self.args.generator or "h2load"](out, seconds)
+        if not counted:
             return {"error": out[-300:]}
-        done = int(counts.group(2))
-        data = re.search(r"traffic:.*\((\d+)\) data", out)
-        mean_body = int(data.group(1)) / done if data and done else 0
-        result = {"rps": float(rate.group(3)), "done": done, "not_2xx": int(counts.group(1)) - int(codes.group(1)),
-                  "mean_body": mean_body, "cpu_ms_per_1000": cpu * 1e6 / done if done else None,
+        rps, done, not_2xx, mean_body = counted
+        result = {"rps": rps, "done": done, "not_2xx": not_2xx, "mean_body": mean_body,
+                  "cpu_ms_per_1000": cpu * 1e6 / done if done else None,
                   "cpu_share": cpu / seconds, "peak_rss_mb": memory_mb(pids, "VmHWM")}
         # A response in flight at the end of the run may count in part.
         if role in TLS_ROLES and CIPHER not in out:
             result["suspect"] = f"no TLS with {CIPHER}"
-        elif expected and done > 50 and not (0.97 < mean_body / expected < 1.05):
+        elif expected and mean_body and done > 50 and not (0.97 < mean_body / expected < 1.05):
             result["suspect"] = f"mean answer {mean_body:.0f} bytes, expected {expected}"
         return result
 
@@ -765,6 +754,70 @@ def tls_ratios(results):
     return lines if len(lines) > 3 else []
 
 
+def h2load(bench, url, role, file, headers, connections, seconds):
+    command = ["h2load", "-t", "1", "-c", str(connections[0]), "-m", str(connections[1]), "-D", str(seconds), "-d", str(file),
+               "-w", "24", "-W", "26"]
+    if not role.startswith("grpc"):
+        command.append("--h1")
+    for k, v in headers.items():
+        command += ["-H", f"{k}: {v}"]
+    if role in TLS_ROLES:
+        command += [f"--tls13-ciphers={CIPHER}", "--groups=X25519"]
+    return [*command, url]
+
+
+def h2load_counts(out, _):
+    rate = re.search(r"finished in ([\d.]+)(ms|s), ([\d.]+) req/s", out)
+    counts = re.search(r"(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored", out)
+    codes = re.search(r"status codes: (\d+) 2xx", out)
+    if not (rate and counts and codes):
+        return None
+    done = int(counts.group(2))
+    data = re.search(r"traffic:.*\((\d+)\) data", out)
+    return float(rate.group(3)), done, int(counts.group(1)) - int(codes.group(1)), int(data.group(1)) / done if data and done else 0
+
+
+def fortio(bench, url, role, file, headers, connections, seconds):
+    """For HTTP/1.1 without TLS."""
+    command = [bench.values["@FORTIO@"], "load", "-quiet", "-json", "-", "-c", str(connections[0]), "-qps", "0", "-t", f"{seconds}s",
+               "-payload-file", str(file)]
+    for k, v in headers.items():
+        command += ["-H", f"{k}: {v}"]
+    return [*command, url]
+
+
+def fortio_counts(out, _):
+    try:
+        result = json.loads(out[out.index("{"):])
+    except ValueError:
+        return None
+    codes, done = result["RetCodes"], result["DurationHistogram"]["Count"]
+    return result["ActualQPS"], done, done - codes.get("200", 0), 0
+
+
+def ghz(bench, url, role, file, headers, connections, seconds):
+    """For gRPC without TLS. It reads a message without its prefix."""
+    message = bench.run_dir / f"{file.name}.message"
+    message.write_bytes(file.read_bytes()[5:])
+    host = url.split("/")[2]
+    return [bench.values["@GHZ@"], "--insecure", "--disable-template-data", "--proto", str(HERE.parents[1] / "proto/src/main/proto/inference.proto"), "--call",
+            "inference.GRPCInferenceService/ModelInfer", "-B", str(message), "-c", str(connections[0] * connections[1]), "--connections",
+            str(connections[0]), "-z", f"{seconds}s", "--duration-stop", "wait", "-O", "json", host]
+
+
+def ghz_counts(out, seconds):
+    try:
+        result = json.loads(out[out.index("{"):])
+    except ValueError:
+        return None
+    good = result.get("statusCodeDistribution", {}).get("OK", 0)
+    return result["count"] / (result["total"] / 1e9), good, result["count"] - good, 0
+
+
+GENERATORS = {"h2load": h2load, "fortio": fortio, "ghz": ghz}
+COUNTS = {"h2load": h2load_counts, "fortio": fortio_counts, "ghz": ghz_counts}
+
+
 def percentile(values, q):
     values = sorted(values)
     return values[min(len(values) - 1, int(q * len(values)))]
@@ -841,6 +894,7 @@ def main():
     p.add_argument("--paired", type=int, metavar="ROUNDS", help="all targets alive at once, by turns in rounds of --sat seconds; only CPU time")
     p.add_argument("--connections", type=int, nargs="+", help="with --paired: s with so many open connections, 1 100 9900 for instance")
     p.add_argument("--half", action="store_true", help="with --paired: latencies at half of what the slowest target serves")
+    p.add_argument("--generator", choices=list(GENERATORS), help="the load generator; fortio for the roles over HTTP/1.1 and ghz for grpc, without TLS")
     p.add_argument("--threads", type=int, default=1, help="threads and cores of each target; more than one shares them with the load")
     p.add_argument("--warm", type=int, default=1)
     p.add_argument("--sat", type=int, default=3)

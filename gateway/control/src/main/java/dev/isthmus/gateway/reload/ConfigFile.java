@@ -42,11 +42,11 @@ public final class ConfigFile implements ConfigSource {
         this.paths = List.copyOf(paths);
         this.overrides = overrides;
         read = Set.copyOf(ConfigLoader.files(paths));
-        content = new WatchedFiles(this::watched, false);
+        content = new WatchedFiles(this::files, false);
     }
 
     /** What belongs to the configuration now: files may have been added to its folders. */
-    private List<Path> watched() {
+    List<Path> files() {
         Set<Path> all = new TreeSet<>(read);
         all.addAll(ConfigLoader.files(paths));
         return List.copyOf(all);

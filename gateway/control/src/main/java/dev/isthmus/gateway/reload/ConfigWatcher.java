@@ -4,12 +4,13 @@ import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reloads a configuration when its file changes and on request, on a thread of its own. The file is polled twice a
- * second, which detects any kind of replacement on any file system.
+ * Reloads a configuration when its file changes and on request, on a thread of its own. The file is read when its folder
+ * has an event, and twice a second, which detects any kind of replacement on any file system.
  */
 public final class ConfigWatcher implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ConfigWatcher.class);
@@ -18,17 +19,18 @@ public final class ConfigWatcher implements AutoCloseable {
 
     private final ConfigFile file;
     private final Consumer<String> reload;
-    private final boolean polling;
+    private final @Nullable FolderEvents events;
     private final Thread thread;
-    /** A permit for each request, and for the end. */
+    /** A permit for each event, for each request, and for the end. */
     private final Semaphore woken = new Semaphore(0);
 
+    private volatile boolean requested;
     private volatile boolean closed;
 
     private ConfigWatcher(ConfigFile file, Consumer<String> reload, boolean polling) {
         this.file = file;
         this.reload = reload;
-        this.polling = polling;
+        this.events = polling ? new FolderEvents(woken::release) : null;
         this.thread = new Thread(this::run, "isthmus-config");
         thread.setDaemon(true);
     }
@@ -37,7 +39,7 @@ public final class ConfigWatcher implements AutoCloseable {
      * Starts watching.
      *
      * @param reload loads and applies the file, given why; handles failures itself
-     * @param polling whether the file is polled; otherwise it is loaded only on request
+     * @param polling whether the file is watched; otherwise it is loaded only on request
      */
     public static ConfigWatcher start(ConfigFile file, Consumer<String> reload, boolean polling) {
         ConfigWatcher watch = new ConfigWatcher(file, reload, polling);
@@ -47,25 +49,44 @@ public final class ConfigWatcher implements AutoCloseable {
 
     /** Requests a reload, whether or not the file has changed; several requests may share one. Does not block. */
     public void requestReload() {
+        requested = true;
         woken.release();
     }
 
     private void run() {
         FileChange change = FileChange.SAME;
+        long checked = System.nanoTime();
         try {
             while (!closed) {
-                long millis = change == FileChange.UNSETTLED ? SETTLE_MILLIS : POLL_MILLIS;
-                boolean requested = woken.tryAcquire(millis, TimeUnit.MILLISECONDS);
-                woken.drainPermits();
-                change = polling && !requested ? file.check() : FileChange.SAME;
-                if (!closed && (requested || change == FileChange.CHANGED)) {
-                    reload(requested ? "SIGHUP" : "a changed file");
+                if (events != null) {
+                    events.watch(file.files());
+                }
+                await(change, checked);
+                boolean asked = requested;
+                requested = false;
+                checked = System.nanoTime();
+                change = events != null && !asked ? file.check() : FileChange.SAME;
+                if (!closed && (asked || change == FileChange.CHANGED)) {
+                    reload(asked ? "SIGHUP" : "a changed file");
                 }
             }
         } catch (InterruptedException e) {
             // The thread is interrupted only to stop it.
             return;
         }
+    }
+
+    /** Waits for the time of the next check, an event or a request. Checks have a pause between them, so that a file that is being written has settled. */
+    private void await(FileChange change, long checked) throws InterruptedException {
+        if (change != FileChange.UNSETTLED) {
+            woken.tryAcquire(POLL_MILLIS, TimeUnit.MILLISECONDS);
+        }
+        long pause = checked + TimeUnit.MILLISECONDS.toNanos(SETTLE_MILLIS) - System.nanoTime();
+        while (pause > 0 && !requested && !closed) {
+            TimeUnit.NANOSECONDS.sleep(pause);
+            pause = checked + TimeUnit.MILLISECONDS.toNanos(SETTLE_MILLIS) - System.nanoTime();
+        }
+        woken.drainPermits();
     }
 
     private void reload(String cause) {
@@ -82,5 +103,8 @@ public final class ConfigWatcher implements AutoCloseable {
     public void close() {
         closed = true;
         woken.release();
+        if (events != null) {
+            events.close();
+        }
     }
 }

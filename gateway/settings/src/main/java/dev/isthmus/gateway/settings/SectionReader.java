@@ -6,6 +6,7 @@ import dev.isthmus.gateway.settings.ValueShape.Items;
 import dev.isthmus.gateway.settings.ValueShape.Names;
 import dev.isthmus.gateway.settings.ValueShape.Scalar;
 import dev.isthmus.gateway.settings.ValueShape.Section;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
@@ -26,6 +27,14 @@ import org.yaml.snakeyaml.nodes.Tag;
 
 /** Reads records from YAML nodes: one section for each record, one key for each component. */
 final class SectionReader {
+    /** Looking one up takes most of the time of a small section, of which a configuration may have thousands. */
+    private static final ClassValue<Constructor<?>> CONSTRUCTORS = new ClassValue<>() {
+        @Override
+        protected Constructor<?> computeValue(Class<?> type) {
+            return canonical(type);
+        }
+    };
+
     private final YamlReader yaml;
     private final SectionPositions positions;
     private final LayerJars layers;
@@ -143,16 +152,25 @@ final class SectionReader {
 
     /** The record of these values of its components. */
     static <R extends Record> R construct(Class<R> type, @Nullable Object[] values) {
-        Class<?>[] types = Arrays.stream(type.getRecordComponents())
-                .map(RecordComponent::getType)
-                .toArray(Class<?>[]::new);
+        Constructor<?> constructor = CONSTRUCTORS.get(type);
         try {
             // What is no key is null here: it is known when all has been read.
-            return type.getDeclaredConstructor(types).newInstance(Arrays.copyOf(values, types.length));
+            return type.cast(constructor.newInstance(Arrays.copyOf(values, constructor.getParameterCount())));
         } catch (InvocationTargetException e) {
             // The record of an added layer may check its values.
             throw e.getCause() instanceof RuntimeException refusal ? refusal : new IllegalStateException(e.getCause());
         } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("a section that cannot be constructed: " + type, e);
+        }
+    }
+
+    private static Constructor<?> canonical(Class<?> type) {
+        Class<?>[] types = Arrays.stream(type.getRecordComponents())
+                .map(RecordComponent::getType)
+                .toArray(Class<?>[]::new);
+        try {
+            return type.getDeclaredConstructor(types);
+        } catch (NoSuchMethodException e) {
             throw new IllegalStateException("a section that cannot be constructed: " + type, e);
         }
     }

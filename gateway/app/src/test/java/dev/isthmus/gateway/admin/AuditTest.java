@@ -126,7 +126,7 @@ class AuditTest {
 
         assertThat(admin("POST", "/reload", "only-looks").statusCode()).isEqualTo(403);
         assertThat(text(last(), "who", "action", "failure"))
-                .isEqualTo("dashboard|reload|the role operate is needed; the token 'dashboard' has the role read");
+                .isEqualTo("dashboard|reload|the role operate is needed; 'dashboard' has the role read");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.net.RequestTarget;
+import dev.isthmus.gateway.settings.OidcConfig;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
@@ -51,10 +52,13 @@ record AdminAccess(AdminHosts hosts) {
                         403, "header Sec-Fetch-Site: requests from other sites are rejected, got '" + site + "'");
     }
 
-    /** Other sites may link to the console; its page has no data, and no other page may frame it. */
+    /**
+     * Other sites may link to the console; its page has no data, and no other page may frame it. A provider sends a
+     * browser back that has logged in.
+     */
     private static boolean followsLink(HttpRequest request) {
         return request.method().equals(HttpMethod.GET)
-                && request.uri().equals("/")
+                && (request.uri().equals("/") || request.uri().startsWith(OidcConfig.CALLBACK + "?"))
                 && "navigate".equalsIgnoreCase(request.headers().get(FETCH_MODE));
     }
 

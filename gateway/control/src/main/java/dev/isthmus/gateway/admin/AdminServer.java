@@ -55,7 +55,7 @@ public final class AdminServer implements AutoCloseable {
     /**
      * Binds the port and accepts connections. Blocks until the port is bound.
      *
-     * @throws IllegalArgumentException if the address is not loopback and there is no token file
+     * @throws IllegalArgumentException if the address is not loopback and nobody could be authorized
      * @throws TlsFileException if a certificate cannot be used
      * @throws BindException if the port cannot be bound
      */
@@ -69,9 +69,9 @@ public final class AdminServer implements AutoCloseable {
             throws BindException, InterruptedException {
         ListenAddress listenAddress = address(config);
         InetSocketAddress address = listenAddress.resolve();
-        if (!address.getAddress().isLoopbackAddress() && !config.hasToken()) {
-            throw new IllegalArgumentException(
-                    "admin: host '" + config.host() + "' is not loopback and so requires 'token_file'");
+        if (!address.getAddress().isLoopbackAddress() && !config.hasLogin()) {
+            throw new IllegalArgumentException("admin: host '" + config.host()
+                    + "' is not loopback and so requires 'token_file', 'tokens' or 'oidc'");
         }
         try {
             boolean loopback = address.getAddress().isLoopbackAddress();

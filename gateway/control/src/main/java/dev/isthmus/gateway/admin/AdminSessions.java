@@ -6,12 +6,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.audit.AuditedChange;
 import dev.isthmus.gateway.identity.CredentialCheckLimit;
+import dev.isthmus.gateway.identity.OidcProvider;
 import dev.isthmus.gateway.net.RateBucket;
 import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Who is authorized on the admin address: requests with a token, and those of browsers with a session, which began with
- * a token. A session ends when it is too old or was not used for too long, when its browser ends it, and when the token
+ * a token or a login at a provider. A session ends when it is too old or was not used for too long, when its browser ends it, and when the token
  * is replaced. Thread-safe.
  */
 final class AdminSessions {
@@ -49,17 +51,21 @@ final class AdminSessions {
     private final SecureRandom random;
     private final LongSupplier nanoTime;
     private final CredentialCheckLimit failures;
+    /** Null without OpenID Connect. */
+    private final @Nullable OidcLogins logins;
+
     /** By id, the oldest first. Guarded by itself. */
     private final SequencedMap<String, BrowserSession> sessions = new LinkedHashMap<>();
 
     /**
      * A browser that has logged in.
      *
-     * @param token with which it did
+     * @param token with which it did; null if it has logged in at a provider
      * @param began on the scale of {@link System#nanoTime()}
      * @param used likewise, when the operator last used the console
      */
-    private record BrowserSession(Operator operator, String token, long began, long used) {
+    private record BrowserSession(
+            Operator operator, @Nullable String token, long began, long used) {
         BrowserSession usedAt(long now) {
             return new BrowserSession(operator, token, began, now);
         }
@@ -77,12 +83,23 @@ final class AdminSessions {
         this.random = random;
         this.nanoTime = nanoTime;
         this.failures = new CredentialCheckLimit(nanoTime);
+        this.logins = config.oidc() == null
+                ? null
+                : new OidcLogins(
+                        config.oidc(),
+                        new OidcProvider(config.oidc(), InstantSource.system(), nanoTime),
+                        random,
+                        nanoTime,
+                        (request, operator) -> begin(request, operator, null));
     }
 
     void addTo(AdminRoutes routes) {
         routes.route(AdminRoutes.GET, PATH, RouteAccess.OPEN, this::show)
                 .route(AdminRoutes.POST, PATH, RouteAccess.OPEN, this::begin)
                 .route(AdminRoutes.POST, END_PATH, RouteAccess.OPEN, this::end);
+        if (logins != null) {
+            logins.addTo(routes);
+        }
     }
 
     /** Whether a route needs a token, or a session. */
@@ -96,7 +113,7 @@ final class AdminSessions {
      * @throws OipException if the request is not authorized
      */
     Operator require(AdminRequest request, boolean changes) {
-        tokens.requireConfigured();
+        requireConfigured();
         String authorization = request.header().apply("authorization");
         BrowserSession session = authorization.isEmpty() ? session(request) : null;
         if (session == null) {
@@ -104,6 +121,12 @@ final class AdminSessions {
         }
         requireConsole(request, changes);
         return session.operator();
+    }
+
+    private void requireConfigured() {
+        if (logins == null) {
+            tokens.requireConfigured();
+        }
     }
 
     /**
@@ -115,8 +138,8 @@ final class AdminSessions {
         if (!operator.role().covers(access.role())) {
             throw new OipException(
                     ErrorCode.PERMISSION_DENIED,
-                    "the role " + access.role().label() + " is needed; the token '" + operator.name()
-                            + "' has the role " + operator.role().label());
+                    "the role " + access.role().label() + " is needed; '" + operator.name() + "' has the role "
+                            + operator.role().label());
         }
     }
 
@@ -171,7 +194,9 @@ final class AdminSessions {
                 sessions.replace(id, session);
             }
         }
-        return session != null && tokens.holds(session.operator(), session.token()) ? session : null;
+        return session != null && (session.token() == null || tokens.holds(session.operator(), session.token()))
+                ? session
+                : null;
     }
 
     private boolean ended(BrowserSession session, long now) {
@@ -180,27 +205,14 @@ final class AdminSessions {
     }
 
     private static @Nullable String id(AdminRequest request) {
-        String prefix = cookie(request) + "=";
-        for (String each : request.header().apply("cookie").split(";", -1)) {
-            String pair = each.strip();
-            if (pair.startsWith(prefix)) {
-                return pair.substring(prefix.length());
-            }
-        }
-        return null;
-    }
-
-    /** Browsers send cookies to all ports of a host, which may be several gateways: so the name has the port. */
-    private static String cookie(AdminRequest request) {
-        String host = request.header().apply("host");
-        String port = host.substring(host.lastIndexOf(':') + 1);
-        return port.matches("[0-9]{1,5}") ? COOKIE + "-" + port : COOKIE;
+        return BrowserCookie.get(COOKIE, request);
     }
 
     private AdminResponse show(AdminRequest request) {
-        BrowserSession session = tokens.areConfigured() ? session(request) : null;
+        BrowserSession session = session(request);
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("token_configured", tokens.areConfigured());
+        document.put("oidc", logins != null);
         document.put("reading_needs_token", !loopback);
         document.put("session", session != null);
         if (session != null) {
@@ -217,17 +229,6 @@ final class AdminSessions {
         requireConsole(request, true);
         String given = given(request.body());
         Operator operator = check(request, given, "the token is wrong");
-        byte[] bytes = new byte[ID_BYTES];
-        random.nextBytes(bytes);
-        String id = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
-        long now = nanoTime.getAsLong();
-        synchronized (sessions) {
-            if (sessions.size() >= MAX_SESSIONS) {
-                sessions.pollFirstEntry();
-            }
-            sessions.put(id, new BrowserSession(operator, given, now, now));
-        }
-        audit.record(operator.actor(request), AuditedChange.done("login", "", "", ""));
         return AdminResponse.json(
                         200,
                         Map.of(
@@ -237,7 +238,28 @@ final class AdminSessions {
                                 operator.name(),
                                 "role",
                                 operator.role().label()))
-                .with("set-cookie", setCookie(request, id, times.maxAge().toSeconds()));
+                .with("set-cookie", begin(request, operator, given));
+    }
+
+    /**
+     * Begins a session.
+     *
+     * @param token with which the operator has logged in; null for another way
+     * @return its cookie
+     */
+    private String begin(AdminRequest request, Operator operator, @Nullable String token) {
+        byte[] bytes = new byte[ID_BYTES];
+        random.nextBytes(bytes);
+        String id = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+        long now = nanoTime.getAsLong();
+        synchronized (sessions) {
+            if (sessions.size() >= MAX_SESSIONS) {
+                sessions.pollFirstEntry();
+            }
+            sessions.put(id, new BrowserSession(operator, token, now, now));
+        }
+        audit.record(operator.actor(request), AuditedChange.done("login", "", "", ""));
+        return setCookie(request, id, times.maxAge().toSeconds());
     }
 
     private static String given(String body) {
@@ -268,7 +290,6 @@ final class AdminSessions {
     }
 
     private static String setCookie(AdminRequest request, String id, long seconds) {
-        return cookie(request) + "=" + id + "; Path=/; Max-Age=" + seconds + "; HttpOnly; SameSite=Strict"
-                + (request.secure() ? "; Secure" : "");
+        return BrowserCookie.set(COOKIE, request, id, seconds, "/", "Strict");
     }
 }

@@ -153,7 +153,8 @@ export function confirmed(title, text, yes) {
 
 /** The last errors of each server, if the operator has logged in: {allowed, configured, servers}. */
 export async function lastErrors() {
-  const { session: loggedIn, token_configured: configured } = await session();
+  const { session: loggedIn, token_configured: token, oidc } = await session();
+  const configured = token || oidc;
   if (!loggedIn) {
     return { allowed: false, configured, servers: [] };
   }
@@ -168,7 +169,7 @@ export async function lastErrors() {
   }
 }
 
-/** The session: {token_configured, reading_needs_token, session, name, role}. */
+/** The session: {token_configured, oidc, reading_needs_token, session, name, role}. */
 export function session() {
   return request('GET', '/session');
 }

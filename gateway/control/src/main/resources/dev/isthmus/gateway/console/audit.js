@@ -46,7 +46,7 @@ export function mount(page) {
 
   async function load() {
     const session = await get('/session');
-    return session.session ? get(`/audit?limit=${MOST}`) : { configured: session.token_configured };
+    return session.session ? get(`/audit?limit=${MOST}`) : { configured: session.token_configured || session.oidc };
   }
 
   function show(document) {

@@ -47,7 +47,10 @@ async function show(focus) {
 async function showSession() {
   try {
     const session = await get('/session');
-    login.hidden = !session.token_configured;
+    login.hidden = !session.token_configured && !session.oidc;
+    document.getElementById('login-token').hidden = !session.token_configured;
+    document.getElementById('login-oidc').hidden = !session.oidc;
+    document.getElementById('login-submit').hidden = !session.token_configured;
     login.textContent = session.session ? 'Log out' : 'Log in';
     if (login.dataset.session === 'true' && !session.session) {
       notice('The session has ended.');

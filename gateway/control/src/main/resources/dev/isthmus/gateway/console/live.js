@@ -130,7 +130,7 @@ export function mount(page) {
     if (!allowed) {
       const session = await get('/session');
       if (!session.session) {
-        return { configured: session.token_configured };
+        return { configured: session.token_configured || session.oidc };
       }
       allowed = true;
     }

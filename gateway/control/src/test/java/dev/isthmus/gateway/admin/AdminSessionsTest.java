@@ -64,6 +64,7 @@ class AdminSessionsTest {
                                 "on-call",
                                 new AdminTokenConfig(write("on-call", "operates"), AdminRole.OPERATE)),
                         AdminSessionConfig.DEFAULT,
+                        null,
                         List.of(),
                         null),
                 false);
@@ -241,7 +242,7 @@ class AdminSessionsTest {
                 AdminSessions.requireRole(operator, access);
             } else {
                 assertThatThrownBy(() -> AdminSessions.requireRole(operator, access))
-                        .hasMessageContaining("the role " + access.role().label() + " is needed; the token '" + name
+                        .hasMessageContaining("the role " + access.role().label() + " is needed; '" + name
                                 + "' has the role " + operator.role().label());
             }
         }

@@ -3,8 +3,6 @@ package dev.isthmus.gateway.settings;
 import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import java.io.IOException;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -116,7 +114,7 @@ final class AccessChecks {
         String what = "authentication: jwt: ";
         if ((jwt.jwksFile() == null) == (jwt.jwksUrl() == null)) {
             yaml.problem(positions.of(jwt), what + "one of 'jwks_file' and 'jwks_url' is expected");
-        } else if (jwt.jwksUrl() != null && !secureUrl(jwt.jwksUrl())) {
+        } else if (jwt.jwksUrl() != null && !SecureUrl.isSecure(jwt.jwksUrl())) {
             yaml.problem(
                     positions.of(jwt, "jwks_url"),
                     what + "jwks_url: an https URL, or http on loopback, is expected, got '" + jwt.jwksUrl() + "'");
@@ -150,20 +148,6 @@ final class AccessChecks {
             }
         } catch (IOException e) {
             yaml.problem(positions.of(jwt, "jwks_file"), what + file + " cannot be read");
-        }
-    }
-
-    private static boolean secureUrl(String url) {
-        try {
-            URI uri = new URI(url);
-            String host = uri.getHost();
-            return host != null
-                    && uri.getUserInfo() == null
-                    && ("https".equals(uri.getScheme())
-                            || ("http".equals(uri.getScheme())
-                                    && ConfigChecks.isLoopback(host.replaceAll("[\\[\\]]", ""))));
-        } catch (URISyntaxException e) {
-            return false;
         }
     }
 

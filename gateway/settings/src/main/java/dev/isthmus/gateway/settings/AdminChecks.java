@@ -2,6 +2,8 @@ package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.AdminConfig.AdminTokenConfig;
 import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -11,8 +13,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.nodes.Node;
 
-/** Checks the admin address and its tokens. */
+/** Checks the admin address, its tokens and its login. */
 final class AdminChecks {
+    /** A scope-token (RFC 6749, 3.3). */
+    private static final Pattern SCOPE = Pattern.compile("[!#-\\[\\]-~]+");
+
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._@-]{1,64}");
 
     private final ConfigChecks checks;
@@ -38,13 +43,65 @@ final class AdminChecks {
         }
         tokens(admin);
         session(admin.session());
+        if (admin.oidc() != null) {
+            oidc(admin.oidc());
+        }
+    }
+
+    private void oidc(OidcConfig oidc) {
+        String what = "admin: oidc: ";
+        if (!SecureUrl.isSecure(oidc.issuer()) || oidc.issuer().contains("?")) {
+            yaml.problem(
+                    positions.of(oidc, "issuer"),
+                    what + "issuer: an https URL without a query, or http on loopback, is expected, got '"
+                            + oidc.issuer() + "'");
+        }
+        if (oidc.redirectUrl() != null && !callback(oidc.redirectUrl())) {
+            yaml.problem(
+                    positions.of(oidc, "redirect_url"),
+                    what + "redirect_url: an http or https URL with the path " + OidcConfig.CALLBACK
+                            + " is expected, got '" + oidc.redirectUrl() + "'");
+        }
+        if (oidc.roles().isEmpty()) {
+            yaml.problem(positions.of(oidc), what + "roles: at least one group is expected, or nobody could log in");
+        }
+        for (String scope : oidc.scopes()) {
+            if (!SCOPE.matcher(scope).matches()) {
+                yaml.problem(
+                        positions.of(oidc, "scopes"),
+                        what + "scopes: printable ASCII without spaces and quotes is expected, got '" + scope + "'");
+            }
+        }
+        if (oidc.clientSecretFile() != null) {
+            token(
+                    positions.of(oidc, "client_secret_file"),
+                    what + "client_secret_file: " + oidc.clientSecretFile(),
+                    oidc.clientSecretFile());
+        }
+        if (oidc.ca() != null && !Files.isReadable(oidc.ca())) {
+            yaml.problem(positions.of(oidc, "ca"), what + "ca: " + oidc.ca() + " cannot be read");
+        }
+    }
+
+    private static boolean callback(String url) {
+        try {
+            URI uri = new URI(url);
+            return uri.getHost() != null
+                    && ("https".equals(uri.getScheme()) || "http".equals(uri.getScheme()))
+                    && OidcConfig.CALLBACK.equals(uri.getPath())
+                    && uri.getQuery() == null
+                    && uri.getFragment() == null;
+        } catch (URISyntaxException e) {
+            return false;
+        }
     }
 
     private void tokens(AdminConfig admin) {
-        if (!admin.hasToken() && !ConfigChecks.isLoopback(admin.host())) {
+        if (!admin.hasLogin() && !ConfigChecks.isLoopback(admin.host())) {
             yaml.problem(
                     positions.of(admin, "host"),
-                    "admin: 'token_file' is required if the host is not loopback, got '" + admin.host() + "'");
+                    "admin: 'token_file', 'tokens' or 'oidc' is required if the host is not loopback, got '"
+                            + admin.host() + "'");
         }
         if (admin.tokenFile() != null) {
             token(positions.of(admin, "token_file"), "admin: token_file: " + admin.tokenFile(), admin.tokenFile());

@@ -29,6 +29,8 @@ public record AdminConfig(
         @Doc("When the session of a browser that has logged in ends.")
         AdminSessionConfig session,
 
+        @Nullable OidcConfig oidc,
+
         @Doc("Further values of 'Host' that are accepted; *.SUFFIX for a domain, * for any. 'host', "
                 + "localhost and loopback addresses are always accepted, and every IP "
                 + "address if 'host' is not "
@@ -43,7 +45,7 @@ public record AdminConfig(
 
     /** An address for plain text. */
     public AdminConfig(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
-        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, allowedHosts, null);
+        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, null, allowedHosts, null);
     }
 
     public AdminConfig {
@@ -51,9 +53,9 @@ public record AdminConfig(
         allowedHosts = List.copyOf(allowedHosts);
     }
 
-    /** Whether there is a token at all. */
-    public boolean hasToken() {
-        return tokenFile != null || !tokens.isEmpty();
+    /** Whether anybody can be authorized: by a token or a login. */
+    public boolean hasLogin() {
+        return tokenFile != null || !tokens.isEmpty() || oidc != null;
     }
 
     /** What the holder of a token may do; each role may do what the ones before it may. */

@@ -23,6 +23,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Problems between sections that are valid individually. */
 class ConfigChecksTest {
+    private static String oidc(String issuer, String more) {
+        String roles = more.startsWith("roles") ? "" : "roles: {a: read}";
+        return "{admin: {oidc: {issuer: '" + issuer + "', client_id: c, " + more + (more.isEmpty() ? "" : ", ") + roles
+                + "}}, " + LOCAL + "}";
+    }
+
     private static final String LOCAL = "local: {embedded_models: true}, default_upstream: local";
 
     private static List<String> problems(String yaml) {
@@ -118,7 +124,7 @@ class ConfigChecksTest {
         return Stream.of(
                 arguments(
                         "{admin: {host: 0.0.0.0}, " + LOCAL + "}",
-                        "admin: 'token_file' is required if the host is not loopback, got '0.0.0.0'"),
+                        "admin: 'token_file', 'tokens' or 'oidc' is required if the host is not loopback, got '0.0.0.0'"),
                 arguments(
                         "{listeners: [{proxy_protocol: true}], " + LOCAL + "}",
                         "listener 127.0.0.1:8080: proxy_protocol: 'trusted_proxies' is expected"),
@@ -146,6 +152,17 @@ class ConfigChecksTest {
                 arguments(
                         "{admin: {session: {idle: 30s}}, " + LOCAL + "}",
                         "admin: session: idle: at least 1m is expected, got '30s'"),
+                arguments(
+                        oidc("http://login.example", ""), "issuer: an https URL without a query, or http on loopback"),
+                arguments(oidc("https://a/?b", ""), "issuer: an https URL without a query"),
+                arguments(
+                        oidc("https://a", "redirect_url: 'https://b/callback'"),
+                        "redirect_url: an http or https URL with the path /session/oidc/callback"),
+                arguments(oidc("https://a", "scopes: ['a b']"), "scopes: printable ASCII without spaces and quotes"),
+                arguments(oidc("https://a", "client_secret_file: missing"), "client_secret_file: "),
+                arguments(oidc("https://a", "ca: missing"), "admin: oidc: ca: "),
+                arguments(oidc("https://a", "roles: {a: root}"), "read, operate, admin"),
+                arguments(oidc("https://a", "roles: {}"), "roles: at least one group is expected"),
                 arguments("{admin: {port: 8080}, " + LOCAL + "}", "admin: 127.0.0.1:8080 is a listener already"),
                 arguments("{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}", "nothing to serve: 'models'"),
                 arguments("{limits: {}}", "nothing to serve: 'upstreams', 'local' or 'discover' is expected"),

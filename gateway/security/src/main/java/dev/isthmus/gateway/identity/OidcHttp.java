@@ -1,0 +1,80 @@
+package dev.isthmus.gateway.identity;
+
+import dev.isthmus.gateway.net.FailureReason;
+import dev.isthmus.gateway.net.LimitedExchange;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.TlsFiles;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Requests to a provider of OpenID Connect. They block, at most for {@link #TIMEOUT}. */
+final class OidcHttp {
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    private static final long MAX_SIZE = 1 << 20;
+    private static final int OK = 200;
+
+    private final @Nullable Path ca;
+
+    /** A response, whatever its status. */
+    record OidcResponse(String url, int status, String body) {
+        boolean isOk() {
+            return status == OK;
+        }
+
+        /** The body, if the status is 200. */
+        String requireOk() {
+            if (!isOk()) {
+                throw unavailable(url + ": status 200 is expected, got " + status);
+            }
+            return body;
+        }
+    }
+
+    /** @param ca file with the trusted authorities; null for those of the Java runtime */
+    OidcHttp(@Nullable Path ca) {
+        this.ca = ca;
+    }
+
+    OidcResponse get(String url) {
+        return send(HttpRequest.newBuilder(URI.create(url)));
+    }
+
+    OidcResponse send(HttpRequest.Builder builder) {
+        HttpRequest request =
+                builder.timeout(TIMEOUT).header("accept", "application/json").build();
+        String url = request.uri().toString();
+        try (HttpClient client = client()) {
+            HttpResponse<byte[]> response =
+                    LimitedExchange.send(client, request, HttpResponse.BodyHandlers.ofByteArray(), MAX_SIZE, TIMEOUT);
+            return new OidcResponse(url, response.statusCode(), new String(response.body(), StandardCharsets.UTF_8));
+        } catch (TlsFileException e) {
+            throw unavailable("admin.oidc.ca: " + e.getMessage());
+        } catch (IOException e) {
+            throw unavailable(url + " does not respond: " + FailureReason.of(e));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw unavailable("the gateway is ending");
+        }
+    }
+
+    private HttpClient client() throws TlsFileException {
+        HttpClient.Builder builder = HttpClient.newBuilder()
+                .connectTimeout(TIMEOUT)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .version(HttpClient.Version.HTTP_1_1);
+        return (ca == null ? builder : builder.sslContext(TlsFiles.trusting(ca))).build();
+    }
+
+    static OipException unavailable(String why) {
+        return new OipException(ErrorCode.UNAVAILABLE, "the provider of OpenID Connect: " + why);
+    }
+}

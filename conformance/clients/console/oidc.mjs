@@ -22,6 +22,7 @@ const server = provider.listen(Number(port), '127.0.0.1');
 /** A browser that has followed the link and logged in as somebody; it is back at the gateway. */
 async function logIn(name) {
   const page = await newPage();
+  await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
   await page.route(/fonts\.googleapis/, (route) => route.abort());
   await page.goto(`${admin}/#/overview`);
   await page.click('#login');
@@ -59,6 +60,7 @@ await check('an operator without a role is refused', async () => {
 
 await check('a browser that has not begun a login cannot end one', async () => {
   const page = await newPage();
+  await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
   await page.goto(`${admin}/session/oidc/callback?state=x&code=y`);
   expect('refusal', await page.locator('body').innerText(), /not begun by this browser/);
 });

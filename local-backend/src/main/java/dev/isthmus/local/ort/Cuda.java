@@ -2,10 +2,11 @@ package dev.isthmus.local.ort;
 
 import ai.djl.util.cuda.CudaUtils;
 import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtException.OrtErrorCode;
 import ai.onnxruntime.OrtProvider;
 import java.lang.foreign.Arena;
 import java.lang.foreign.SymbolLookup;
-import java.util.List;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -22,11 +23,10 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
     /** For sessions that run on the CPU anyway; CUDA is not probed. */
     static final Cuda NOT_PROBED = new Cuda(false, 0, library -> false);
 
-    /** The system libraries that the provider's library needs, by their Linux names: the driver and CUDA 12. */
-    private static final List<String> NEEDED =
-            List.of("libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libcurand.so.10");
-
-    private static final String NOT_LOADED = "Failed to load shared library";
+    private static final String CUDNN = "libcudnn.so.9";
+    private static final String NO_CUDNN = "cuDNN is not there";
+    private static final Pattern NOT_LOADED =
+            Pattern.compile("Failed to load library .* with error: (?:(\\S+): cannot open shared object file)?");
     private static final Pattern FAILURE = Pattern.compile("CUDA failure [0-9]+: [\\w ,.'-]+");
     private static final Pattern CUDAS = Pattern.compile("cuda|cublas|cudnn|curand|cufft", Pattern.CASE_INSENSITIVE);
 
@@ -45,6 +45,17 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
         }
     }
 
+    /**
+     * Requires cuDNN. Sessions open without it, but then runs fail in convolutions, pooling and others.
+     *
+     * @throws OrtException if it is not there; {@link #unavailableReason} has the library's name
+     */
+    void requireCudnn() throws OrtException {
+        if (!loads.test(CUDNN)) {
+            throw new OrtException(OrtErrorCode.ORT_EP_FAIL, NO_CUDNN);
+        }
+    }
+
     /** Whether a session failed because of CUDA, not because of the model. */
     static boolean isCudaFailure(String failure) {
         return CUDAS.matcher(failure).find();
@@ -60,9 +71,12 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
             return "this ONNX Runtime is built without CUDA; use the Maven profile gpu";
         }
         String message = failure == null ? "" : failure;
-        if (message.contains(NOT_LOADED)) {
-            List<String> absent = NEEDED.stream().filter(loads.negate()).toList();
-            return absent.isEmpty() ? "the libraries of CUDA do not load" : "libraries are missing: " + absent;
+        if (message.equals(NO_CUDNN)) {
+            return missing(CUDNN);
+        }
+        Matcher library = NOT_LOADED.matcher(message);
+        if (library.find()) {
+            return library.group(1) == null ? "the libraries of CUDA do not load" : missing(library.group(1));
         }
         if (devices > 0 && gpu >= devices) {
             return devices == 1 ? "the only GPU is gpu:0" : "the GPUs are gpu:0 to gpu:" + (devices - 1);
@@ -72,5 +86,9 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
             return cause.group().strip();
         }
         return devices == 0 ? "CUDA finds no GPU" : "CUDA does not start";
+    }
+
+    private static String missing(String library) {
+        return "the library " + library + " is missing";
     }
 }

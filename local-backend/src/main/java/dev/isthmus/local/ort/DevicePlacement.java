@@ -4,6 +4,7 @@ import ai.djl.Device;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtProvider;
 import ai.onnxruntime.OrtSession;
+import ai.onnxruntime.providers.OrtCUDAProviderOptions;
 import dev.isthmus.oip.Parameter;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -20,10 +21,16 @@ record DevicePlacement(Device device) {
         return device.isGpu() ? OrtProvider.CUDA : OrtProvider.CPU;
     }
 
-    /** Adds the device to a session's options; the CPU is the default. */
+    /**
+     * Adds the device to a session's options; the CPU is the default. ONNX Runtime selects an algorithm for each
+     * convolution whenever the input's shape changes: by cuDNN's heuristics, because measuring all of them takes longer.
+     */
     void addTo(OrtSession.SessionOptions options) throws OrtException {
         if (device.isGpu()) {
-            options.addCUDA(device.getDeviceId());
+            try (OrtCUDAProviderOptions cuda = new OrtCUDAProviderOptions(device.getDeviceId())) {
+                cuda.add("cudnn_conv_algo_search", "HEURISTIC");
+                options.addCUDA(cuda);
+            }
         }
     }
 

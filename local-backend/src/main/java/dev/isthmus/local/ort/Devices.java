@@ -65,12 +65,23 @@ final class Devices {
         return new PlacedSession(opener.open(placement), placement);
     }
 
+    private static PlacedSession openOnGpu(int number, Cuda cuda, Opener opener) throws OrtException {
+        PlacedSession placed = open(DevicePlacement.gpu(number), opener);
+        try {
+            cuda.requireCudnn();
+            return placed;
+        } catch (OrtException e) {
+            placed.session().close();
+            throw e;
+        }
+    }
+
     private static PlacedSession onGpu(int number, Cuda cuda, Opener opener) throws OrtException {
         if (!cuda.built()) {
             throw unavailable(number, cuda, null);
         }
         try {
-            return open(DevicePlacement.gpu(number), opener);
+            return openOnGpu(number, cuda, opener);
         } catch (OrtException e) {
             if (Cuda.isCudaFailure(text(e))) {
                 throw unavailable(number, cuda, e);
@@ -91,7 +102,7 @@ final class Devices {
             return open(DevicePlacement.CPU, opener);
         }
         try {
-            PlacedSession placed = open(DevicePlacement.gpu(0), opener);
+            PlacedSession placed = openOnGpu(0, cuda, opener);
             LOG.info("model {} runs on {}", model, placed.placement());
             return placed;
         } catch (OrtException failure) {

@@ -116,15 +116,27 @@ class DevicesTest {
     }
 
     @Test
-    void gpu_whoseLibrariesAreMissing_namesThem() {
-        String failure = "OrtSessionOptionsAppendExecutionProvider_Cuda: Failed to load shared library";
-        OipException refusal = refusal("gpu:0", new Cuda(true, 1, name -> !name.startsWith("libcublas")), failure);
+    void gpu_whoseLibrariesAreMissing_namesTheFirst() {
+        String failure = "/src/provider_bridge_ort.cc:1988 onnxruntime::Provider& onnxruntime::ProviderLibrary::Get()"
+                + " [ONNXRuntimeError] : 1 : FAIL : Failed to load library /opt/libonnxruntime_providers_cuda.so"
+                + " with error: ";
+        OipException refusal =
+                refusal("gpu:0", cuda(1), failure + "libcublasLt.so.13: cannot open shared object file: No such file");
         assertThat(refusal.code()).isEqualTo(ErrorCode.FAILED_PRECONDITION);
         assertThat(refusal.message())
-                .isEqualTo(
-                        "device gpu:0 is not available: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
-        assertThat(refusal("gpu:0", cuda(1), failure).message())
+                .isEqualTo("device gpu:0 is not available: the library libcublasLt.so.13 is missing");
+        assertThat(refusal("gpu:0", cuda(1), failure + "undefined symbol: cudaMalloc").message())
                 .isEqualTo("device gpu:0 is not available: the libraries of CUDA do not load");
+    }
+
+    @Test
+    void gpu_withoutCudnn_isRefused_andFollowedByTheCpuWithAuto() throws OrtException {
+        Cuda noCudnn = new Cuda(true, 1, library -> !library.equals("libcudnn.so.9"));
+        assertThat(refusal("gpu:0", noCudnn, "").message())
+                .isEqualTo("device gpu:0 is not available: the library libcudnn.so.9 is missing");
+        Attempts tries = new Attempts(onnx, "");
+        Devices.place(MODEL, "auto", noCudnn, tries).session().close();
+        assertThat(tries.places).containsExactly("gpu:0", "cpu");
     }
 
     @Test

@@ -23,7 +23,11 @@ public final class FairQueue<T> {
     private int size;
     private long orders;
 
-    /** @param shares of models; all others have one of 1 together */
+    /**
+     * An empty queue.
+     *
+     * @param shares of models; all others have one of 1 together
+     */
     public FairQueue(Map<String, Integer> shares) {
         this.shares = Map.copyOf(shares);
     }

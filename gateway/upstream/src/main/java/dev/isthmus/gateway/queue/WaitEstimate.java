@@ -19,7 +19,7 @@ public final class WaitEstimate {
 
     /** A call was taken. */
     public void taken(long now) {
-        double seen = Math.max(0, now - last);
+        double seen = (double) Math.max(0, now - last);
         last = now;
         interval = measured == 0 ? seen : interval + (seen - interval) * NEWEST;
         measured = Math.min(measured + 1, ENOUGH);

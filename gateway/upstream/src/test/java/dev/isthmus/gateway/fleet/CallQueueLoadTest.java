@@ -8,6 +8,7 @@ import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeUpstream.ReceivedRequest;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -70,13 +71,14 @@ class CallQueueLoadTest {
                 bench.advance(1);
             }
             assertThat(latencies).hasSize(sent);
-            latencies.sort(null);
+            Collections.sort(latencies);
             return latencies.get(latencies.size() * 99 / 100);
         }
 
         private void answer() {
-            while (!working.isEmpty() && working.peek().end() <= now) {
-                ReceivedRequest request = working.remove().request();
+            for (Work next = working.peek(); next != null && next.end() <= now; next = working.peek()) {
+                working.remove();
+                ReceivedRequest request = next.request();
                 Long began = quiet.remove(request.call.context());
                 if (began != null) {
                     latencies.add(now - began);

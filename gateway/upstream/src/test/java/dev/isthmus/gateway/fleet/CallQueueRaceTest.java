@@ -32,8 +32,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -84,6 +86,7 @@ class CallQueueRaceTest {
         private final EventLoop loop;
         private final boolean leaves;
         private boolean ended;
+        private @Nullable Future<?> leaving;
         private Subscription subscription = Subscription.NONE;
 
         RacingCall(EventLoop loop, boolean leaves) {
@@ -109,7 +112,7 @@ class CallQueueRaceTest {
             subscription = cluster.send(
                     call, new UpstreamRequest.InferenceRequest(ModelRef.of("m" + number % 2), message), this);
             if (leaves) {
-                loop.schedule(this::leave, leavesAfterMicros, TimeUnit.MICROSECONDS);
+                leaving = loop.schedule(this::leave, leavesAfterMicros, TimeUnit.MICROSECONDS);
             }
         }
 
@@ -141,6 +144,9 @@ class CallQueueRaceTest {
                 misplaced.incrementAndGet();
             }
             ended = true;
+            if (leaving != null) {
+                leaving.cancel(false);
+            }
             how.incrementAndGet();
         }
     }
@@ -206,9 +212,6 @@ class CallQueueRaceTest {
             Cluster cluster = cluster(UpstreamProtocol.GRPC, Map.of("queue", queue(40)), server.endpoint());
             race(cluster, true);
             assertThat(answered.get()).isPositive();
-
-            int before = answered.get() + refused.get() + left.get();
-            assertThat(before).isEqualTo(CALLS);
         }
     }
 

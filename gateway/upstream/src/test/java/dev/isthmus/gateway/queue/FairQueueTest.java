@@ -94,8 +94,7 @@ class FairQueueTest {
         Map<String, Integer> served = new HashMap<>();
         int rounds = 50 * total;
         for (int i = 0; i < rounds; i++) {
-            Item next = queue.poll(any -> true);
-            assertThat(next).isNotNull();
+            Item next = next(queue);
             served.merge(next.caller(), 1, Integer::sum);
             int caller = Integer.parseInt(next.caller().substring(1));
             // Comes back after it has left, or before.

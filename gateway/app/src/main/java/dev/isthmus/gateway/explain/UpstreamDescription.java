@@ -5,13 +5,16 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Hedging;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelControl;
+import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
@@ -65,9 +68,42 @@ final class UpstreamDescription {
             lines.add("  adaptive concurrency: from " + adaptive.min() + " to " + adaptive.max()
                     + " concurrent calls of each server, as many as its latency allows");
         }
+        QueueConfig queue = upstream.queue();
+        if (queue != null) {
+            lines.add("  queue: " + queue(queue));
+        }
         lines.add("  known only at run time: its addresses" + sources(upstream) + ", their health, its model versions"
                 + (adaptive == null ? "" : ", the limits of its servers"));
         return lines;
+    }
+
+    private static String queue(QueueConfig queue) {
+        StringBuilder text = new StringBuilder("at these limits up to " + queue.maxWaiting() + " calls wait, "
+                + queue.maxWaitingPerCaller() + " of one caller, for at most " + Units.written(queue.maxWait())
+                + "; callers take turns");
+        Map<String, Integer> weights = new TreeMap<>(queue.weights());
+        queue.groupWeights().forEach((group, weight) -> weights.put("group " + group, weight));
+        if (!weights.isEmpty()) {
+            text.append(" by their weights ").append(list(weights));
+        }
+        if (!queue.shares().isEmpty()) {
+            text.append(", models by their shares ").append(list(new TreeMap<>(queue.shares())));
+        }
+        if (queue.priorityLevels() > 0) {
+            text.append(", a caller's calls by priority, ")
+                    .append(queue.priorityLevels())
+                    .append(" levels");
+        }
+        if (queue.reserved() > 0) {
+            text.append("; ").append(Units.share(queue.reserved())).append(" is kept for callers with few calls");
+        }
+        return text.toString();
+    }
+
+    private static String list(Map<String, Integer> numbers) {
+        return numbers.entrySet().stream()
+                .map(entry -> entry.getKey() + "=" + entry.getValue())
+                .collect(Collectors.joining(", ", "(", ")"));
     }
 
     private static String outliers(UpstreamConfig.Outliers outliers) {

@@ -21,7 +21,8 @@ class ConfigCommandsTest {
     private static final String FLEET = """
             upstreams:
               t: {protocol: grpc, endpoints: ["a:1"], try_timeout: 2s}
-              m: {protocol: rest, endpoints: ["10.0.0.1:1"], adaptive_concurrency: {max: 64}, hedging: {}}
+              m: {protocol: rest, endpoints: ["10.0.0.1:1"], adaptive_concurrency: {max: 64}, hedging: {},
+                queue: {weights: {alice: 4}, group_weights: {batch: 2}, shares: {bert: 3}, priority_levels: 3}}
             local: {embedded_models: true}
             models:
               resnet:
@@ -166,6 +167,9 @@ class ConfigCommandsTest {
                                 + " calls",
                         "  adaptive concurrency: from 1 to 64 concurrent calls of each server, as many as its latency"
                                 + " allows",
+                        "  queue: at these limits up to 100 calls wait, 50 of one caller, for at most 1s; callers take"
+                                + " turns by their weights (alice=4, group batch=2), models by their shares (bert=3), a"
+                                + " caller's calls by priority, 3 levels; 10% is kept for callers with few calls",
                         "  known only at run time: its addresses, their health, its model versions, the limits of its"
                                 + " servers",
                         "upstream 'local': in-process, one thread per core, 256 calls may wait, all models loaded,"

@@ -59,7 +59,7 @@ public final class MonitoredGateway implements AutoCloseable {
             tracing: {endpoint: "http://127.0.0.1:%5$d/v1/traces", sample: 100%%}
             upstreams:
               grpc: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"], balance: {policy: queue_aware}}
-              rest: {protocol: rest, endpoints: ["127.0.0.1:%1$d"], adaptive_concurrency: {}, hedging: {}}
+              rest: {protocol: rest, endpoints: ["127.0.0.1:%1$d"], adaptive_concurrency: {}, hedging: {}, queue: {}}
               named: {protocol: grpc, endpoints: ["localhost:%1$d"]}
               partly: {protocol: rest, endpoints: ["127.0.0.1:%4$d", "127.0.0.1:1"]}
               odd: {protocol: rest, endpoints: ["127.0.0.1:%5$d"]}

@@ -44,6 +44,7 @@ public final class ServerFigures {
         private long limit;
         private double hedged = Double.NaN;
         private long hedgesWon;
+        private double waiting = Double.NaN;
     }
 
     /** Goes once through all meters. */
@@ -66,6 +67,10 @@ public final class ServerFigures {
         // Only with hedging.
         if (Double.isFinite(counts.hedged)) {
             upstream.put("hedged", (long) counts.hedged).put("hedges_won", counts.hedgesWon);
+        }
+        // Only with a queue.
+        if (Double.isFinite(counts.waiting)) {
+            upstream.put("waiting", (long) counts.waiting);
         }
     }
 
@@ -128,6 +133,7 @@ public final class ServerFigures {
             case "isthmus.endpoint.pending" -> server(gauge).queue = gauge.value();
             case "isthmus.upstream.breaker.state" -> upstream(gauge).breaker = (int) gauge.value();
             case "isthmus.upstream.under.way" -> upstream(gauge).inFlight = (long) gauge.value();
+            case "isthmus.upstream.queue.waiting" -> upstream(gauge).waiting = gauge.value();
             case "isthmus.upstream.requests.limit" -> upstream(gauge).limit = (long) gauge.value();
             default -> {}
         }

@@ -23,6 +23,11 @@ function hedges(upstream) {
   return upstream.hedged === undefined ? '' : `, ${number(upstream.hedged)} hedged, ${number(upstream.hedges_won)} of them answered by the second server`;
 }
 
+/** Only upstreams with a queue have it. */
+function waiting(upstream) {
+  return upstream.waiting === undefined ? '' : `, ${number(upstream.waiting)} waiting`;
+}
+
 function details(server) {
   return h('div', null,
     server.models.length
@@ -92,7 +97,7 @@ export function mount(page) {
     const last = new Map(failed.servers.map((each) => [`${each.upstream} ${each.server}`, each.last]));
     setText(summary, document.ready ? 'Clients are told that the fleet is ready.' : `Clients are told that the fleet is not ready: ${document.reason}.`);
     replaceIfChanged(upstreams, document.upstreams, () => document.upstreams.map((each) => h('span', { class: 'upstream' },
-      `${each.upstream}: ${number(each.in_flight)} of ${number(each.limit)} calls${hedges(each)}, breaker `, badge(BREAKER[each.breaker], each.breaker.replace('_', ' ')))));
+      `${each.upstream}: ${number(each.in_flight)} of ${number(each.limit)} calls${waiting(each)}${hedges(each)}, breaker `, badge(BREAKER[each.breaker], each.breaker.replace('_', ' ')))));
     setText(hint, failed.allowed ? ' ' : failed.configured ? 'Log in to see the last errors of each server.' : 'Set admin.token_file to see recent errors.');
     servers.update(withRates(document).map((each) => ({ ...each, errors: last.get(`${each.upstream} ${each.server}`) ?? [] })));
   });

@@ -44,6 +44,7 @@ public final class CallContext {
     private String server = "";
     private int attempts;
     private List<String> retries = List.of();
+    private long priority;
 
     private long requestBytes;
     private long responseBytes;
@@ -244,6 +245,16 @@ public final class CallContext {
     /** The model as the upstream knows it; null if the call was sent to none. */
     public @Nullable ModelRef served() {
         return served;
+    }
+
+    /** The priority that the request asks for was read: 1 is the highest, 0 none in particular. */
+    public void prioritized(long asked) {
+        priority = asked;
+    }
+
+    /** The priority that the request asks for, if its upstream reads it: 1 is the highest, 0 none in particular. */
+    public long priority() {
+        return priority;
     }
 
     /** The request is sent to a server, as a first attempt or a retry. */

@@ -87,6 +87,9 @@ final class RoutedCall {
     TargetSelection selectTarget(RequestAttributes attributes, @Nullable StreamSelections stream) {
         TargetSelection selection = route.pick(model, attributes, stream);
         target = selection.target();
+        if (selection.target().upstream().readsPriority()) {
+            exchange.context().prioritized(attributes.priority());
+        }
         exchange.targeted();
         sentTo(selection.target());
         return selection;

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import io.netty.util.NetUtil;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -12,6 +13,9 @@ import org.yaml.snakeyaml.nodes.Node;
 
 /** Checks of one upstream. */
 final class UpstreamChecks {
+    private static final double MAX_RESERVED = 0.5;
+    private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
+
     private final ConfigChecks checks;
     private final TlsChecks tls;
     private final YamlReader yaml;
@@ -53,6 +57,7 @@ final class UpstreamChecks {
         }
         adaptiveConcurrency(what, upstream.adaptiveConcurrency());
         hedging(what, upstream.hedging());
+        queue(what, upstream.queue());
     }
 
     private void endpoints(String what, UpstreamConfig upstream) {
@@ -115,6 +120,31 @@ final class UpstreamChecks {
             yaml.problem(
                     positions.of(hedging, "budget"),
                     what + ": hedging: budget: more than 0% is expected; without the section nothing is hedged");
+        }
+    }
+
+    private void queue(String what, @Nullable QueueConfig queue) {
+        if (queue == null) {
+            return;
+        }
+        if (checks.valid(queue, "max_waiting", "max_waiting_per_caller")
+                && queue.maxWaitingPerCaller() > queue.maxWaiting()) {
+            yaml.problem(
+                    positions.of(queue, "max_waiting_per_caller"),
+                    what + ": queue: max_waiting_per_caller: at most max_waiting, " + queue.maxWaiting()
+                            + ", is expected, got '" + queue.maxWaitingPerCaller() + "'");
+        }
+        if (checks.valid(queue, "reserved") && queue.reserved() > MAX_RESERVED) {
+            yaml.problem(
+                    positions.of(queue, "reserved"),
+                    what + ": queue: reserved: at most " + Units.share(MAX_RESERVED) + " is expected, got '"
+                            + Units.share(queue.reserved()) + "'");
+        }
+        if (checks.valid(queue, "max_wait") && queue.maxWait().compareTo(LONGEST_WAIT) > 0) {
+            yaml.problem(
+                    positions.of(queue, "max_wait"),
+                    what + ": queue: max_wait: at most " + Units.written(LONGEST_WAIT) + " is expected, got '"
+                            + Units.written(queue.maxWait()) + "'");
         }
     }
 

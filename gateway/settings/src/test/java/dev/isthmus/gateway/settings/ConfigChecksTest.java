@@ -193,6 +193,20 @@ class ConfigChecksTest {
                         "hedging: quantile: more than 0% and less than 100% is expected, got '100%'"),
                 arguments(upstream("hedging: {budget: 0%}"), "hedging: budget: more than 0% is expected"),
                 arguments(
+                        upstream("queue: {max_waiting: 5, max_waiting_per_caller: 6}"),
+                        "queue: max_waiting_per_caller: at most max_waiting, 5, is expected, got '6'"),
+                arguments(upstream("queue: {reserved: 51%}"), "queue: reserved: at most 50% is expected, got '51%'"),
+                arguments(upstream("queue: {max_wait: 61s}"), "queue: max_wait: at most 60s is expected, got '61s'"),
+                arguments(
+                        upstream("queue: {weights: {alice: 0}}"),
+                        "queue: weight 'alice': a whole number from 1 to 1000 is expected, got '0'"),
+                arguments(
+                        upstream("queue: {shares: {bert: half}}"),
+                        "queue: share 'bert': a whole number from 1 to 1000 is expected, got 'half'"),
+                arguments(
+                        upstream("queue: {max_waiting: 0}"),
+                        "queue: max_waiting: a whole number from 1 to 100000 is expected, got '0'"),
+                arguments(
                         upstream("adaptive_concurrency: {min: 5, max: 4}"),
                         "adaptive_concurrency: min: at most max, 4, is expected, got '5'"),
                 arguments(

@@ -426,6 +426,15 @@ class ConfigLoaderTest {
                         null,
                         new AdaptiveConcurrency(2, 60, 0.5, Duration.ofMinutes(1)),
                         new Hedging(0.9, 0.1, Duration.ofMillis(2)),
+                        new QueueConfig(
+                                30,
+                                20,
+                                Duration.ofMillis(500),
+                                0.05,
+                                Map.of("alice", 4),
+                                Map.of("batch", 2),
+                                Map.of("bert", 3),
+                                5),
                         new Balance(BalancePolicy.QUEUE_AWARE, Duration.ofSeconds(30), 8003),
                         new Checks(Duration.ofSeconds(2), Duration.ofSeconds(3), 4, 5),
                         new Outliers(

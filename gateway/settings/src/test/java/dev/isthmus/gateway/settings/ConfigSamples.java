@@ -56,6 +56,8 @@ final class ConfigSamples {
                 discover: true
                 adaptive_concurrency: {min: 2, max: 60, tolerance: 50%, measure_interval: 1m}
                 hedging: {quantile: 90%, budget: 10%, min_delay: 2ms}
+                queue: {max_waiting: 30, max_waiting_per_caller: 20, max_wait: 500ms, reserved: 5%, weights: {alice: 4},
+                  group_weights: {batch: 2}, shares: {bert: 3}, priority_levels: 5}
                 balance: {policy: queue_aware, slow_start: 30s, metrics_port: 8003}
                 checks: {interval: 2s, timeout: 3s, unhealthy_after: 4, healthy_after: 5}
                 outliers:

@@ -18,6 +18,16 @@ public record RequestAttributes(HeaderFields headers, Map<String, Parameter> par
     /** No attributes. */
     public static final RequestAttributes NONE = new RequestAttributes(HeaderFields.NONE, Map.of(), "");
 
+    /** The protocol's {@code priority}: 1 is the highest, 0 none in particular, also for what is no such number. */
+    public long priority() {
+        long priority = switch (parameters.get("priority")) {
+            case Parameter.Int64 number -> number.value();
+            case Parameter.Uint64 number -> number.value() < 0 ? Long.MAX_VALUE : number.value();
+            case null, default -> 0;
+        };
+        return Math.max(0, priority);
+    }
+
     @Nullable
     String header(String name) {
         return headers.value(name);

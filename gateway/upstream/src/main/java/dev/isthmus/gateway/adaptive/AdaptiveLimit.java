@@ -93,6 +93,11 @@ public final class AdaptiveLimit {
         return inFlight.get() < limit;
     }
 
+    /** How many more calls the server may have; 0 if it has as many as it may, or more. */
+    public int room() {
+        return Math.max(0, limit - inFlight.get());
+    }
+
     /** A call is sent to the server; {@link #ended} follows exactly once. */
     public void started() {
         int calls = inFlight.incrementAndGet();

@@ -39,6 +39,8 @@ final class CircuitBreakers {
     private final ClusterMetrics metrics;
     /** When the breaker last opened, on the clock's scale. */
     private volatile long openedMillis;
+    /** Runs after a place has become free. */
+    private Runnable released = () -> {};
 
     CircuitBreakers(String upstream, UpstreamConfig config, LongSupplier nanoTime, ClusterMetrics metrics) {
         this.upstream = upstream;
@@ -104,12 +106,44 @@ final class CircuitBreakers {
      * @throws OipException if the call is rejected
      */
     CallPermit acquire(boolean endless) {
-        if (!free.tryAcquire()) {
+        if (!takePlace()) {
             metrics.rejected(ClusterMetrics.Rejection.BULKHEAD);
             throw refused("has too many concurrent calls (limit " + maxRequests + ")", RETRY_AFTER);
         }
+        return admit(endless, () -> {});
+    }
+
+    /** Takes one of the places for concurrent calls if there is one; {@link #admit} or {@link #giveBack} follows. */
+    boolean takePlace() {
+        return free.tryAcquire();
+    }
+
+    /** Gives back a place that was taken and not used; nobody is notified. */
+    void giveBack() {
+        free.release();
+    }
+
+    /** Has this run whenever a call has ended. To be set before the first call. */
+    void whenReleased(Runnable task) {
+        released = task;
+    }
+
+    private void release(Runnable ended) {
+        free.release();
+        ended.run();
+        released.run();
+    }
+
+    /**
+     * Admits a call that has a place.
+     *
+     * @param endless as for {@link #acquire}
+     * @param ended runs when the call has ended, or is rejected
+     * @throws OipException if the call is rejected: it no longer has its place
+     */
+    CallPermit admit(boolean endless, Runnable ended) {
         if (breaking() && !breaker.tryAcquirePermission()) {
-            free.release();
+            release(ended);
             metrics.rejected(ClusterMetrics.Rejection.BREAKER);
             Duration wait = untilTrial();
             throw refused("rejects calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)", wait);
@@ -118,7 +152,7 @@ final class CircuitBreakers {
         if (halfOpen && endless) {
             breaker.releasePermission();
         }
-        return new CallPermit(halfOpen && !endless);
+        return new CallPermit(halfOpen && !endless, ended);
     }
 
     /** The breaker counts failures and does not inspect them. */
@@ -165,11 +199,13 @@ final class CircuitBreakers {
     /** The permit of an admitted call; used on its event loop. Released once. */
     final class CallPermit {
         private final boolean halfOpen;
+        private final Runnable ended;
         private boolean counted;
         private boolean released;
 
-        private CallPermit(boolean halfOpen) {
+        private CallPermit(boolean halfOpen, Runnable ended) {
             this.halfOpen = halfOpen;
+            this.ended = ended;
         }
 
         /** The first response message has arrived, which the breaker counts as success. */
@@ -186,11 +222,11 @@ final class CircuitBreakers {
                 return;
             }
             released = true;
-            free.release();
             if (breaking() && !counted) {
                 counted = true;
                 count(outcome);
             }
+            CircuitBreakers.this.release(ended);
         }
 
         private void count(CallOutcome outcome) {

@@ -17,6 +17,7 @@ import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The servers of one configured upstream behind one interface: a call that fails on one server may be retried on
@@ -30,6 +31,7 @@ public final class Cluster implements Upstream {
     private final ClusterMetrics metrics;
     private final CircuitBreakers breakers;
     private final AttemptResources shared;
+    private final @Nullable CallQueue queue;
     private final Runnable closed;
 
     /**
@@ -66,6 +68,7 @@ public final class Cluster implements Upstream {
                 metrics,
                 resources.nanoTime(),
                 resources.random());
+        this.queue = config.queue() == null ? null : new CallQueue(config.queue(), breakers, shared);
     }
 
     /** Completes when each host name among the endpoints has been resolved or has failed to resolve once. */
@@ -102,14 +105,23 @@ public final class Cluster implements Upstream {
     }
 
     @Override
+    public boolean readsPriority() {
+        return queue != null && queue.byPriority();
+    }
+
+    @Override
     public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        boolean limited = limited(request);
+        if (queue != null && limited && !request.endless()) {
+            return queue.send(call, request, reply);
+        }
         CircuitBreakers.CallPermit permit;
         try {
-            permit = limited(request) ? breakers.acquire(request.endless()) : null;
+            permit = limited ? breakers.acquire(request.endless()) : null;
         } catch (OipException refused) {
             return Upstream.refuse(request, refused, reply);
         }
-        return UpstreamCall.start(shared, call, request, permit, reply);
+        return UpstreamCall.start(shared, call, request, permit, null, reply);
     }
 
     /**
@@ -159,6 +171,9 @@ public final class Cluster implements Upstream {
 
     @Override
     public void close() {
+        if (queue != null) {
+            queue.close();
+        }
         replicas.close();
         metrics.close();
         closed.run();

@@ -120,6 +120,11 @@ final class ClusterMetrics implements AutoCloseable {
         return new HedgePolicy(settings, retry.maxBody(), nanoTime, new HedgeMeters(upstream, meters));
     }
 
+    /** The meters of a queue. */
+    QueueMeters of(CallQueue queue) {
+        return new QueueMeters(upstream, meters, queue);
+    }
+
     void breakerChanged(BreakerState state) {
         increment(transitions.get(state));
     }

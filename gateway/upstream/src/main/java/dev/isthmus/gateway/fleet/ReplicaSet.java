@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
@@ -17,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /** The servers of a cluster, and the choice among them. Thread-safe. */
@@ -151,6 +153,25 @@ public final class ReplicaSet implements AutoCloseable {
         }
         Replica chosen = pick(call, model, tried, !call.sequence());
         return chosen != null && chosen.hasRoom() ? chosen : null;
+    }
+
+    /** How many calls all servers may have at once; {@link Integer#MAX_VALUE} without adaptive limits. */
+    int concurrencyLimit() {
+        return adaptive ? sum(AdaptiveLimit::limit) : Integer.MAX_VALUE;
+    }
+
+    /** How many more calls the servers may have; {@link Integer#MAX_VALUE} without adaptive limits. */
+    int room() {
+        return adaptive ? sum(AdaptiveLimit::room) : Integer.MAX_VALUE;
+    }
+
+    private int sum(ToIntFunction<AdaptiveLimit> of) {
+        int sum = 0;
+        for (Replica replica : all()) {
+            AdaptiveLimit limit = replica.adaptiveLimit();
+            sum += limit == null ? 0 : of.applyAsInt(limit);
+        }
+        return sum;
     }
 
     private @Nullable Replica pick(Call call, ModelRef model, Collection<Replica> tried, boolean withRoom) {

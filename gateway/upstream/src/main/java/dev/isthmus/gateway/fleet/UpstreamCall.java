@@ -81,19 +81,21 @@ final class UpstreamCall implements Subscription {
      *
      * @param request taken
      * @param permit null if the call is not subject to the circuit breaker
+     * @param picked the first server; null if it is not chosen yet
      */
     static UpstreamCall start(
             AttemptResources shared,
             Call call,
             UpstreamRequest request,
             CircuitBreakers.@Nullable CallPermit permit,
+            @Nullable Replica picked,
             Reply client) {
         long now = shared.nanoTime().getAsLong();
         UpstreamCall upstreamCall = new UpstreamCall(shared, call, request, permit, client, now);
         if (request instanceof UpstreamRequest.InferenceInParts parts) {
             parts.beforeEnd(upstreamCall::sent);
         }
-        Replica first = upstreamCall.pick();
+        Replica first = picked == null ? upstreamCall.pick() : picked;
         if (first == null) {
             boolean none = shared.replicas().all().isEmpty();
             upstreamCall.failed(none ? shared.noServer() : shared.noRoom(), CallOutcome.CANCELLED);
@@ -367,7 +369,7 @@ final class UpstreamCall implements Subscription {
         if (ended) {
             return;
         }
-        end(CallOutcome.CANCELLED);
+        ended = true;
         if (pause != null) {
             pause.cancel(false);
         }
@@ -377,6 +379,8 @@ final class UpstreamCall implements Subscription {
         if (hedged != null) {
             hedged.cancel();
         }
+        // Last, when the servers have room again.
+        end(CallOutcome.CANCELLED);
     }
 
     @Override

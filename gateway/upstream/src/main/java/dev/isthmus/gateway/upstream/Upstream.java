@@ -59,6 +59,11 @@ public interface Upstream extends AutoCloseable {
         return new UnaryStream(this, call, reply);
     }
 
+    /** Whether the order of waiting calls depends on the priority that a call's context has. */
+    default boolean readsPriority() {
+        return false;
+    }
+
     /** The connections to the server; null if it needs none. */
     default @Nullable ConnectionCounts connections() {
         return null;

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.settings.AccessConfig.IdentifiedBy;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -47,6 +49,7 @@ final class FleetBench implements AutoCloseable {
     private final UpstreamConfig config;
     private final Cluster cluster;
     private long now = 1_000;
+    private boolean closed;
 
     /** What a client receives. */
     static final class ClientReply implements Reply {
@@ -173,6 +176,11 @@ final class FleetBench implements AutoCloseable {
                 UnpooledByteBufAllocator.DEFAULT);
     }
 
+    /** On the scale of deadlines. */
+    long now() {
+        return now;
+    }
+
     Call callWithin(long millis) {
         return call().withDeadline(now + TimeUnit.MILLISECONDS.toNanos(millis));
     }
@@ -192,13 +200,24 @@ final class FleetBench implements AutoCloseable {
         return bodies.getLast().refCnt();
     }
 
+    /** A call of an identified client. */
+    Call callOf(String caller, String... groups) {
+        Call call = call();
+        call.context().authenticated(new Principal(caller, Set.of(groups), Map.of(), IdentifiedBy.API_KEY));
+        return call;
+    }
+
     ClientReply infer() {
         return infer(call(), 10);
     }
 
     ClientReply infer(Call call, int size) {
+        return infer(call, MODEL, size);
+    }
+
+    ClientReply infer(Call call, ModelRef model, int size) {
         ClientReply seen = new ClientReply();
-        seen.cancellation = cluster.send(call, new UpstreamRequest.InferenceRequest(MODEL, message(size)), seen);
+        seen.cancellation = cluster.send(call, new UpstreamRequest.InferenceRequest(model, message(size)), seen);
         return seen;
     }
 
@@ -206,6 +225,11 @@ final class FleetBench implements AutoCloseable {
         ClientReply seen = new ClientReply();
         seen.cancellation = cluster.send(call, new UpstreamRequest.InferenceRequest(MODEL, message(10), true), seen);
         return seen;
+    }
+
+    /** Runs what the event loop was given. */
+    void run() {
+        channel.runPendingTasks();
     }
 
     void advance(long millis) {
@@ -241,12 +265,20 @@ final class FleetBench implements AutoCloseable {
         return config.maxRequests();
     }
 
+    /** Closes the cluster before the bench. */
+    void closeCluster() {
+        closed = true;
+        cluster.close();
+        assertThat(meters.getMeters()).isEmpty();
+    }
+
     @Override
     public void close() {
         assertThat(bodies).allSatisfy(body -> assertThat(body.refCnt()).isZero());
-        assertThat(gauge("isthmus.upstream.under.way")).isZero();
-        cluster.close();
-        assertThat(meters.getMeters()).isEmpty();
+        if (!closed) {
+            assertThat(gauge("isthmus.upstream.under.way")).isZero();
+            closeCluster();
+        }
         channel.finishAndReleaseAll();
     }
 }

@@ -1,0 +1,354 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.fleet.QueueMeters.QueueRefusal;
+import dev.isthmus.gateway.queue.CallerCounts;
+import dev.isthmus.gateway.queue.FairQueue;
+import dev.isthmus.gateway.queue.WaitEstimate;
+import dev.isthmus.gateway.settings.QueueConfig;
+import dev.isthmus.gateway.settings.Units;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Admits the calls of a cluster: as long as there are places and servers with room, at once; otherwise they wait, and
+ * whenever a call has ended, the next one by {@link FairQueue} is sent on its own event loop. While nothing waits, the
+ * lock is not taken.
+ *
+ * <p>No wake-up is lost: a call is put into the queue before it is asked once more whether one can be sent, and a place
+ * is free before it is asked whether calls wait.
+ */
+final class CallQueue {
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+    /** The caller of calls that the gateway makes itself, or whose client is not known. */
+    private static final Object NOBODY = new Object();
+
+    private final QueueConfig settings;
+    private final CircuitBreakers places;
+    private final AttemptResources shared;
+    private final QueueMeters meters;
+    private final CallerCounts underWay = new CallerCounts();
+    /** The changes of what follows are guarded by this object. */
+    private final FairQueue<WaitingCall> waiting;
+
+    private final WaitEstimate estimate = new WaitEstimate();
+    private volatile int size;
+    /** Calls that were taken from the queue and do not count on a server yet. */
+    private int starting;
+
+    private boolean closed;
+
+    CallQueue(QueueConfig settings, CircuitBreakers places, AttemptResources shared) {
+        this.settings = settings;
+        this.places = places;
+        this.shared = shared;
+        this.waiting = new FairQueue<>(settings.shares());
+        this.meters = shared.metrics().of(this);
+        places.whenReleased(this::released);
+    }
+
+    /** How many calls wait. */
+    int size() {
+        return size;
+    }
+
+    /** Whether a caller's calls are in the order of their priorities. */
+    boolean byPriority() {
+        return settings.priorityLevels() > 0;
+    }
+
+    /** @param request taken; not endless */
+    Subscription send(Call call, UpstreamRequest request, Reply client) {
+        Object caller = caller(call.context());
+        if (size == 0) {
+            Replica first = shared.replicas().pickWithRoom(call, request.model(), List.of());
+            if ((first != null || noServer()) && take(caller)) {
+                return begin(call, request, client, caller, first);
+            }
+        }
+        return await(call, request, client, caller);
+    }
+
+    private static Object caller(CallContext context) {
+        String name = context.principal().name();
+        if (!name.isEmpty()) {
+            return name;
+        }
+        return context.peer() instanceof InetSocketAddress client && client.getAddress() != null
+                ? client.getAddress()
+                : NOBODY;
+    }
+
+    private boolean noServer() {
+        return shared.replicas().all().isEmpty();
+    }
+
+    private boolean take(Object caller) {
+        if (!mayTake(caller, freePlaces(), shared.replicas().room()) || !places.takePlace()) {
+            return false;
+        }
+        began(caller);
+        return true;
+    }
+
+    private int freePlaces() {
+        return places.maxCalls() - places.activeCalls();
+    }
+
+    /**
+     * Whether more is free than is reserved, or the caller has so few calls that it may use that.
+     *
+     * @param free places
+     * @param room of the servers
+     */
+    private boolean mayTake(Object caller, int free, int room) {
+        int limit = Math.min(places.maxCalls(), shared.replicas().concurrencyLimit());
+        int reserved = (int) (settings.reserved() * limit);
+        return reserved == 0 || Math.min(free, room) > reserved || underWay.of(caller) < reserved;
+    }
+
+    private void began(Object caller) {
+        if (settings.reserved() > 0) {
+            underWay.began(caller);
+        }
+    }
+
+    private void ended(Object caller) {
+        if (settings.reserved() > 0) {
+            underWay.ended(caller);
+        }
+    }
+
+    /** Sends a call that has a place. */
+    private Subscription begin(
+            Call call, UpstreamRequest request, Reply client, Object caller, @Nullable Replica first) {
+        CircuitBreakers.CallPermit permit;
+        try {
+            permit = places.admit(false, () -> ended(caller));
+        } catch (OipException refused) {
+            return Upstream.refuse(request, refused, client);
+        }
+        return UpstreamCall.start(shared, call, request, permit, first, client);
+    }
+
+    private Subscription await(Call call, UpstreamRequest request, Reply client, Object caller) {
+        long now = shared.nanoTime().getAsLong();
+        long nanos = settings.maxWait().toNanos();
+        if (call.hasDeadline()) {
+            nanos = Math.min(nanos, call.deadlineNanos() - now);
+        }
+        WaitingCall waiter = new WaitingCall(this, call, request, caller, client, now, rank(call.context(), now));
+        OipException refused = add(waiter, nanos);
+        if (refused != null) {
+            return Upstream.refuse(request, refused, client);
+        }
+        waiter.await(nanos);
+        startNext();
+        return waiter;
+    }
+
+    /** A call of the next lower level is overtaken by calls that come within a part of {@code max_wait}. */
+    private long rank(CallContext context, long now) {
+        int levels = settings.priorityLevels();
+        if (levels == 0) {
+            return now;
+        }
+        long asked = context.priority();
+        long level = asked == 0 || asked > levels ? levels / 2 + 1 : asked;
+        return now + (level - 1) * (settings.maxWait().toNanos() / levels);
+    }
+
+    private int weight(Call call) {
+        Principal principal = call.context().principal();
+        Integer own = settings.weights().get(principal.name());
+        if (own != null) {
+            return own;
+        }
+        int highest = 0;
+        for (String group : principal.groups()) {
+            highest = Math.max(highest, settings.groupWeights().getOrDefault(group, 0));
+        }
+        return Math.max(1, highest);
+    }
+
+    /** @return why it is refused; null if it waits */
+    private synchronized @Nullable OipException add(WaitingCall waiter, long nanos) {
+        if (closed) {
+            return shared.failures().closed();
+        }
+        Object caller = waiter.caller();
+        int weight = weight(waiter.call());
+        long expected =
+                estimate.nanos(waiting.ahead(caller, weight, waiter.model().name()));
+        if (nanos <= 0 || (!waiting.isEmpty() && expected > nanos)) {
+            return refused(
+                    QueueRefusal.TOO_LATE,
+                    "would start the call after its deadline or max_wait",
+                    Duration.ofNanos(Math.max(expected, RETRY_AFTER.toNanos())));
+        }
+        if (waiting.waitingOf(caller) >= settings.maxWaitingPerCaller()) {
+            return refused(
+                    QueueRefusal.CALLER_FULL,
+                    "has too many waiting calls of this caller (limit " + settings.maxWaitingPerCaller() + ")",
+                    RETRY_AFTER);
+        }
+        if (waiting.size() >= settings.maxWaiting()) {
+            WaitingCall displaced = waiting.displaceFor(caller, weight);
+            if (displaced == null) {
+                return refused(QueueRefusal.FULL, tooMany(), RETRY_AFTER);
+            }
+            displaced.entry(null);
+            displaced.refuse(refused(QueueRefusal.DISPLACED, tooMany(), RETRY_AFTER));
+        }
+        enter(waiter, weight);
+        return null;
+    }
+
+    private String tooMany() {
+        return "has too many waiting calls (limit " + settings.maxWaiting() + ")";
+    }
+
+    private OipException refused(QueueRefusal reason, String what, Duration retryAfter) {
+        meters.refused(reason);
+        String upstream = "upstream '" + shared.failures().upstream() + "' ";
+        return OipException.refused(ErrorCode.UNAVAILABLE, upstream + what, retryAfter)
+                .confidential();
+    }
+
+    private void enter(WaitingCall waiter, int weight) {
+        if (waiting.isEmpty()) {
+            estimate.began(shared.nanoTime().getAsLong());
+        }
+        waiter.entry(waiting.add(waiter, waiter.caller(), weight, waiter.model().name(), waiter.rank()));
+        size = waiting.size();
+    }
+
+    /** A call has ended. */
+    private void released() {
+        if (size > 0) {
+            startNext();
+        }
+    }
+
+    private void startNext() {
+        for (WaitingCall next = next(); next != null; next = next()) {
+            next.start();
+        }
+    }
+
+    private synchronized @Nullable WaitingCall next() {
+        if (waiting.isEmpty() || !hasRoom() || !places.takePlace()) {
+            return null;
+        }
+        WaitingCall next = waiting.poll(this::startable);
+        if (next == null) {
+            places.giveBack();
+            return null;
+        }
+        next.entry(null);
+        size = waiting.size();
+        starting++;
+        began(next.caller());
+        estimate.taken(shared.nanoTime().getAsLong());
+        return next;
+    }
+
+    /** Whether the servers have room besides for the calls that are starting. */
+    private boolean hasRoom() {
+        return noServer() || shared.replicas().room() > starting;
+    }
+
+    private boolean startable(WaitingCall next) {
+        // It has a place already.
+        return mayTake(next.caller(), freePlaces() + 1, shared.replicas().room() - starting)
+                && (noServer() || shared.replicas().pickWithRoom(next.call(), next.model(), List.of()) != null);
+    }
+
+    /**
+     * Sends a call that was taken from the queue.
+     *
+     * @return null if it waits again: others were faster
+     */
+    @Nullable
+    Subscription send(WaitingCall next) {
+        Replica first = shared.replicas().pickWithRoom(next.call(), next.model(), List.of());
+        if (first == null && !noServer()) {
+            giveBack(next, true);
+            return null;
+        }
+        meters.waited(shared.nanoTime().getAsLong() - next.since());
+        try {
+            return begin(next.call(), next.request(), next.client(), next.caller(), first);
+        } finally {
+            started();
+        }
+    }
+
+    private void started() {
+        synchronized (this) {
+            starting--;
+        }
+        released();
+    }
+
+    /** A call that was taken from the queue is not sent. */
+    void giveBack(WaitingCall next, boolean waits) {
+        synchronized (this) {
+            starting--;
+            ended(next.caller());
+            places.giveBack();
+            if (waits && closed) {
+                next.refuse(shared.failures().closed());
+            } else if (waits) {
+                enter(next, weight(next.call()));
+            }
+        }
+        released();
+    }
+
+    /** Removes a call; false if it was taken. */
+    synchronized boolean remove(WaitingCall waiter) {
+        boolean removed = waiter.entry() != null && waiting.remove(waiter.entry());
+        waiter.entry(null);
+        size = waiting.size();
+        return removed;
+    }
+
+    /** The failure of a call that has waited as long as it may. */
+    OipException expired(WaitingCall waiter) {
+        Call call = waiter.call();
+        if (call.hasDeadline() && call.deadlineNanos() - shared.nanoTime().getAsLong() <= 0) {
+            meters.refused(QueueRefusal.TIMEOUT);
+            String what =
+                    "upstream '" + shared.failures().upstream() + "' had no place for the call before its deadline";
+            return new OipException(ErrorCode.DEADLINE_EXCEEDED, what, null, Processed.NO).confidential();
+        }
+        return refused(
+                QueueRefusal.TIMEOUT,
+                "had no place for the call within " + Units.written(settings.maxWait()),
+                RETRY_AFTER);
+    }
+
+    /** Fails all waiting calls, and those that come. */
+    void close() {
+        List<WaitingCall> all;
+        synchronized (this) {
+            closed = true;
+            all = waiting.drain();
+            all.forEach(waiter -> waiter.entry(null));
+            size = 0;
+        }
+        all.forEach(waiter -> waiter.refuse(shared.failures().closed()));
+    }
+}

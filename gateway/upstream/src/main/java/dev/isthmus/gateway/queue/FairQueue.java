@@ -1,0 +1,183 @@
+package dev.isthmus.gateway.queue;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Calls in a fair order: models take turns by their shares, within a share callers by their weights, and within a caller
+ * the call with the lowest rank is next. A caller that has just come is behind at most the calls that were there, so
+ * nobody starves, however many callers come. Not thread-safe, and not bounded.
+ */
+public final class FairQueue<T> {
+    /** Stands for all models without a share of their own; no model has an empty name. */
+    private static final String OTHERS = "";
+
+    private final Map<String, Integer> shares;
+    private final Map<String, ModelFlows<T>> models = new HashMap<>();
+    private final WeightedTurns<ModelFlows<T>> turns = new WeightedTurns<>();
+    private int size;
+    private long orders;
+
+    /**
+     * An empty queue.
+     *
+     * @param shares of models; all others have one of 1 together
+     */
+    public FairQueue(Map<String, Integer> shares) {
+        this.shares = Map.copyOf(shares);
+    }
+
+    public int size() {
+        return size;
+    }
+
+    public boolean isEmpty() {
+        return size == 0;
+    }
+
+    /** How many calls of a caller wait. */
+    public int waitingOf(Object caller) {
+        int waiting = 0;
+        for (ModelFlows<T> each : models.values()) {
+            CallerFlow<T> flow = each.of(caller);
+            waiting += flow == null ? 0 : flow.size();
+        }
+        return waiting;
+    }
+
+    /**
+     * Adds a call.
+     *
+     * @param caller with {@code equals}
+     * @param weight of the caller, which does not change while calls of it wait
+     * @param rank among calls of the caller; may wrap around
+     */
+    public QueuedEntry<T> add(T value, Object caller, int weight, String model, long rank) {
+        String share = shares.containsKey(model) ? model : OTHERS;
+        ModelFlows<T> flows = models.get(share);
+        boolean joins = flows == null;
+        if (flows == null) {
+            flows = new ModelFlows<>(share, shares.getOrDefault(share, 1));
+            models.put(share, flows);
+        }
+        CallerFlow<T> flow = flows.of(caller);
+        QueuedEntry<T> entry =
+                new QueuedEntry<>(value, flow == null ? new CallerFlow<>(caller, weight, flows) : flow, rank, orders++);
+        flows.add(entry);
+        size++;
+        if (joins) {
+            turns.join(flows);
+        }
+        return entry;
+    }
+
+    /**
+     * Takes the next call.
+     *
+     * @param startable whether a call can be taken; otherwise the next caller has its turn
+     * @return null if there is none
+     */
+    public @Nullable T poll(Predicate<T> startable) {
+        QueuedEntry<T> entry = next(startable);
+        if (entry == null) {
+            return null;
+        }
+        ModelFlows<T> flows = entry.flow().models();
+        flows.serve(entry);
+        size--;
+        if (flows.size() == 0) {
+            models.remove(flows.share());
+            turns.servedLast(flows);
+        } else {
+            turns.served(flows);
+        }
+        return entry.value();
+    }
+
+    private @Nullable QueuedEntry<T> next(Predicate<T> startable) {
+        for (ModelFlows<T> flows : turns.inOrder()) {
+            for (CallerFlow<T> flow : flows.inOrder()) {
+                if (startable.test(flow.first().value())) {
+                    return flow.first();
+                }
+            }
+        }
+        return null;
+    }
+
+    /** Removes a call that has not been taken; false if it was. */
+    public boolean remove(QueuedEntry<T> entry) {
+        ModelFlows<T> flows = entry.flow().models();
+        if (!flows.remove(entry)) {
+            return false;
+        }
+        size--;
+        if (flows.size() == 0) {
+            models.remove(flows.share());
+            turns.leave(flows);
+        }
+        return true;
+    }
+
+    /**
+     * Removes a call of the caller with the most calls for its weight, the last one of that caller, if it has more than
+     * another caller would with one more call.
+     *
+     * @return null if it has not
+     */
+    public @Nullable T displaceFor(Object caller, int weight) {
+        CallerFlow<T> longest = null;
+        for (ModelFlows<T> each : models.values()) {
+            for (CallerFlow<T> flow : each.inOrder()) {
+                longest = longest == null || flow.load() > longest.load() ? flow : longest;
+            }
+        }
+        if (longest == null || longest.load() <= (waitingOf(caller) + 1.0) / weight) {
+            return null;
+        }
+        QueuedEntry<T> last = longest.last();
+        remove(last);
+        return last.value();
+    }
+
+    /** How many calls would be taken before one more of this caller; an estimate, for calls of the same rank. */
+    public long ahead(Object caller, int weight, String model) {
+        String share = shares.containsKey(model) ? model : OTHERS;
+        ModelFlows<T> own = models.get(share);
+        long before = own == null ? 0 : before(own, caller, weight);
+        long total = before;
+        int ownShare = shares.getOrDefault(share, 1);
+        for (ModelFlows<T> each : models.values()) {
+            if (!Objects.equals(each.share(), share)) {
+                total += Math.min(each.size(), (before + 1) * each.weight() / ownShare);
+            }
+        }
+        return total;
+    }
+
+    private static <T> long before(ModelFlows<T> flows, Object caller, int weight) {
+        CallerFlow<T> own = flows.of(caller);
+        long before = own == null ? 0 : own.size();
+        long total = before;
+        for (CallerFlow<T> flow : flows.inOrder()) {
+            if (flow != own) {
+                total += Math.min(flow.size(), (before + 1) * flow.weight() / weight);
+            }
+        }
+        return total;
+    }
+
+    /** Removes everything. */
+    public List<T> drain() {
+        List<T> all = new ArrayList<>(size);
+        for (T next = poll(any -> true); next != null; next = poll(any -> true)) {
+            all.add(next);
+        }
+        return all;
+    }
+}

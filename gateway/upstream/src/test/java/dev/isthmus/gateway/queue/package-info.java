@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.queue;
+
+import org.jspecify.annotations.NullMarked;

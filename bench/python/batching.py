@@ -119,7 +119,8 @@ def main():
             for path, results in rows.items():
                 ratio = statistics.median(r[0] / g[0] for r, g in zip(results, rows["gateway"]))
                 rate, latency, own, gateway = (statistics.median(each[i] for each in results) for i in range(4))
-                print(f"| {server} | {path} | {rate:.0f} | {ratio:.2f} | {latency * 1000:.2f} | {own:.0f} | {gateway:.0f} |", flush=True)
+                of_gateway = "" if path == "directly" else f"{gateway:.0f}"
+                print(f"| {server} | {path} | {rate:.0f} | {ratio:.2f} | {latency * 1000:.1f} | {own:.0f} | {of_gateway} |", flush=True)
 
 
 if __name__ == "__main__":

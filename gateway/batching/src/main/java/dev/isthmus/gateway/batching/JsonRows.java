@@ -37,7 +37,7 @@ final class JsonRows {
         record FirstExtent(int from, int to) implements ReplacedText {}
 
         /** The elements of an output: where each row starts and ends. */
-        record Elements(int[] starts, int[] ends) implements ReplacedText {
+        record RowElements(int[] starts, int[] ends) implements ReplacedText {
             @Override
             public int from() {
                 return starts[0];
@@ -87,7 +87,7 @@ final class JsonRows {
             switch (each) {
                 case ReplacedText.Id _ -> id(allocator, part, DecodedParts.id("given", id));
                 case ReplacedText.FirstExtent _ -> ByteBufUtil.writeAscii(part, Integer.toString(count));
-                case ReplacedText.Elements elements -> {
+                case ReplacedText.RowElements elements -> {
                     int from = elements.starts()[firstRow];
                     part.writeBytes(text, from, elements.ends()[firstRow + count - 1] - from);
                 }
@@ -183,13 +183,13 @@ final class JsonRows {
             throw unexpected();
         }
         at = begin;
-        var found = new ReplacedText.Elements(new int[rows], new int[rows]);
+        var found = new ReplacedText.RowElements(new int[rows], new int[rows]);
         elements(found, count / rows);
         replaced.add(found);
     }
 
     /** Skips the elements of an array up to its end, and notes where rows of so many begin and end. */
-    private int elements(ReplacedText.@Nullable Elements found, int perRow) {
+    private int elements(ReplacedText.@Nullable RowElements found, int perRow) {
         int count = 0;
         while (next(']')) {
             space();

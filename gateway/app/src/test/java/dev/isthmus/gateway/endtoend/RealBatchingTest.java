@@ -28,6 +28,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class RealBatchingTest {
     private static final int AT_ONCE = 16;
     private static final Duration PATIENCE = Duration.ofMinutes(2);
+
+    @SuppressWarnings("InlineFormatString") // is read more easily on its own
     private static final String CONFIG = """
             listeners: [{port: 0}]
             upstreams:

@@ -24,13 +24,9 @@ interface JoinCodec {
      * @param ids empty strings for requests without one
      * @param rows of each request
      */
-    record RowOwners(List<String> ids, int[] rows) {
+    record RowOwners(List<String> ids, List<Integer> rows) {
         int total() {
-            int total = 0;
-            for (int each : rows) {
-                total += each;
-            }
-            return total;
+            return rows.stream().mapToInt(Integer::intValue).sum();
         }
     }
 

@@ -265,7 +265,7 @@ final class JoinedBatch {
     private RowOwners owners() {
         return new RowOwners(
                 waiting.stream().map(each -> each.request().request().id()).toList(),
-                waiting.stream().mapToInt(each -> each.request().rows()).toArray());
+                waiting.stream().map(each -> each.request().rows()).toList());
     }
 
     /** The call has failed: for all of them, or perhaps for one, so that each is tried alone. */

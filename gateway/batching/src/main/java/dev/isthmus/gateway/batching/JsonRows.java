@@ -37,15 +37,15 @@ final class JsonRows {
         record FirstExtent(int from, int to) implements ReplacedText {}
 
         /** The elements of an output: where each row starts and ends. */
-        record RowElements(int[] starts, int[] ends) implements ReplacedText {
+        record RowElements(List<Integer> starts, List<Integer> ends) implements ReplacedText {
             @Override
             public int from() {
-                return starts[0];
+                return starts.getFirst();
             }
 
             @Override
             public int to() {
-                return ends[ends.length - 1];
+                return ends.getLast();
             }
         }
     }
@@ -70,8 +70,8 @@ final class JsonRows {
         }
         List<InferMessage> parts = new ArrayList<>();
         int first = 0;
-        for (int i = 0; i < owners.rows().length; i++) {
-            int count = owners.rows()[i];
+        for (int i = 0; i < owners.rows().size(); i++) {
+            int count = owners.rows().get(i);
             ByteBuf part = rows.part(allocator, owners.ids().get(i), first, count);
             parts.add(new InferMessage.RestMessage(new RestBody(part, RestBody.ALL_JSON)));
             first += count;
@@ -88,8 +88,8 @@ final class JsonRows {
                 case ReplacedText.Id _ -> id(allocator, part, DecodedParts.id("given", id));
                 case ReplacedText.FirstExtent _ -> ByteBufUtil.writeAscii(part, Integer.toString(count));
                 case ReplacedText.RowElements elements -> {
-                    int from = elements.starts()[firstRow];
-                    part.writeBytes(text, from, elements.ends()[firstRow + count - 1] - from);
+                    int from = elements.starts().get(firstRow);
+                    part.writeBytes(text, from, elements.ends().get(firstRow + count - 1) - from);
                 }
             }
             copied = each.to();
@@ -183,7 +183,7 @@ final class JsonRows {
             throw unexpected();
         }
         at = begin;
-        var found = new ReplacedText.RowElements(new int[rows], new int[rows]);
+        var found = new ReplacedText.RowElements(new ArrayList<>(rows), new ArrayList<>(rows));
         elements(found, count / rows);
         replaced.add(found);
     }
@@ -195,12 +195,13 @@ final class JsonRows {
             space();
             int from = at;
             skipValue();
-            if (found != null) {
-                int row = count / perRow;
-                found.starts()[row] = count % perRow == 0 ? from : found.starts()[row];
-                found.ends()[row] = at;
+            if (found != null && count % perRow == 0) {
+                found.starts().add(from);
             }
             count++;
+            if (found != null && count % perRow == 0) {
+                found.ends().add(at);
+            }
         }
         return count;
     }

@@ -55,8 +55,8 @@ final class RowTensors {
      * @param tensor borrowed; its first dimension is the sum of the rows
      * @param rows of each part
      */
-    static List<Tensor> split(Tensor tensor, int[] rows) {
-        List<Tensor> parts = new ArrayList<>(rows.length);
+    static List<Tensor> split(Tensor tensor, List<Integer> rows) {
+        List<Tensor> parts = new ArrayList<>(rows.size());
         ByteBuf data = tensor.data();
         long total = tensor.shape().extent(0);
         int at = data.readerIndex();

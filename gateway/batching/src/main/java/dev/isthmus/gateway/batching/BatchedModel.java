@@ -150,6 +150,11 @@ final class BatchedModel {
         return refused ? 1 : limit.requests();
     }
 
+    /** Whether no call is under way; nothing waits then. */
+    synchronized boolean isIdle() {
+        return calls == 0;
+    }
+
     BatchBounds bounds() {
         return bounds;
     }

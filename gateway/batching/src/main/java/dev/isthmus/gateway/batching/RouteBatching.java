@@ -104,10 +104,16 @@ public final class RouteBatching implements AutoCloseable {
     private @Nullable BatchedModel model(Upstream upstream, ModelRef ref) {
         ServedModel key = new ServedModel(upstream, ref);
         BatchedModel known = models.get(key);
-        if (known != null || models.size() >= MAX_MODELS) {
+        if (known != null) {
             return known;
         }
-        return models.computeIfAbsent(key, absent -> new BatchedModel(bounds, nanoTime));
+        if (models.size() >= MAX_MODELS) {
+            // Clients choose the versions.
+            models.values().removeIf(BatchedModel::isIdle);
+        }
+        return models.size() >= MAX_MODELS
+                ? null
+                : models.computeIfAbsent(key, absent -> new BatchedModel(bounds, nanoTime));
     }
 
     /** Why a request is sent as it is, as far as is known before it is read; null if it may be joined. */

@@ -44,6 +44,11 @@ public final class Transcoder {
         this.limits = limits;
     }
 
+    /** The limits of the messages that it reads. */
+    public WireLimits limits() {
+        return limits;
+    }
+
     /**
      * Converts a request to an upstream's wire.
      *

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -197,9 +198,20 @@ public final class RouteExplanation {
         }
         fallback(model, decision);
         model.rates().forEach(rate -> lines.add(rate(rate)));
+        if (model.batching() != null) {
+            lines.add(batching(model.batching()));
+        }
         lines.add("timeout: "
                 + (model.timeout() == null ? "the upstream's" : Units.written(model.timeout()))
                 + ", unless the client sets a deadline");
+    }
+
+    private static String batching(BatchingConfig batching) {
+        return "batching: requests are joined while others are under way, for at most "
+                + batching.maxQueueDelayMicroseconds() + " microseconds, up to " + batching.maxBatchSize()
+                + " rows and "
+                + Units.size(batching.maxBytes())
+                + "; known only at run time: whether the server answers a row for each row, and what it gains";
     }
 
     private ModelConfig model(String key) {

@@ -40,6 +40,7 @@ class ConfigCommandsTest {
                 ramp: {target: canary}
                 fallback: {upstream: local, model: digits}
                 rates: [{header: x-api-key, requests_per_second: 100, bytes_per_second: 10MiB}]
+                batching: {max_batch_size: 8}
                 timeout: 10s
               "llm-*": {upstream: t}
             default_upstream: m
@@ -146,6 +147,9 @@ class ConfigCommandsTest {
                         "fallback: if the upstream fails -> upstream 'local', model 'digits', version 3",
                         "rate: 100 requests and 10MiB per second for each value of header x-api-key, in bursts of up to"
                                 + " 1s; more are rejected with 429",
+                        "batching: requests are joined while others are under way, for at most 1000 microseconds, up to"
+                                + " 8 rows and 1MiB; known only at run time: whether the server answers a row for each"
+                                + " row, and what it gains",
                         "timeout: 10s, unless the client sets a deadline",
                         "upstream 't': grpc, least_request over a:1",
                         "  timeout: 60s in total, 2s per attempt",

@@ -67,7 +67,9 @@ final class MetricsReference {
         sections.put("Callers", List.of("isthmus_access_refused", "isthmus_principal", "isthmus_credential"));
         sections.put(
                 "Client connections", List.of("isthmus_connections", "isthmus_cors", "isthmus_http2", "isthmus_tls"));
-        sections.put("Targets and upstreams", List.of("isthmus_target", "isthmus_upstream", "isthmus_dns"));
+        sections.put(
+                "Targets and upstreams",
+                List.of("isthmus_target", "isthmus_upstream", "isthmus_batching", "isthmus_dns"));
         sections.put("Servers", List.of("isthmus_endpoint"));
         sections.put("Models", List.of("isthmus_model", "isthmus_catalogue"));
         sections.put("Shadows and ramps", List.of("isthmus_shadow", "isthmus_ramp"));

@@ -77,7 +77,7 @@ public final class MonitoredGateway implements AutoCloseable {
                 rates:
                   - {requests_per_second: 1000, bytes_per_second: 1GiB}
               named: {upstream: named, model: digits}
-              overgrpc: {upstream: grpc, model: digits}
+              overgrpc: {upstream: grpc, model: digits, batching: {}}
               overrest: {upstream: rest, model: digits}
               flaky: {upstream: partly}
               texts:

@@ -112,7 +112,7 @@ final class IncomingRequest implements RequestSink {
     private static long smallest(RoutedCall routed) {
         long smallest = Long.MAX_VALUE;
         for (Upstream upstream : routed.route().upstreams()) {
-            smallest = Math.min(smallest, upstream.passesFrom());
+            smallest = Math.min(smallest, routed.passesFrom(upstream));
         }
         return smallest;
     }
@@ -121,7 +121,7 @@ final class IncomingRequest implements RequestSink {
     private static long largest(RoutedCall routed) {
         long largest = 0;
         for (Upstream upstream : routed.route().upstreams()) {
-            largest = Math.max(largest, upstream.passesFrom());
+            largest = Math.max(largest, routed.passesFrom(upstream));
         }
         return largest;
     }
@@ -134,7 +134,7 @@ final class IncomingRequest implements RequestSink {
         }
         TargetSelection selected = select();
         selection = selected;
-        if (streamed.length() > selected.target().upstream().passesFrom()) {
+        if (streamed.length() > routed.passesFrom(selected.target().upstream())) {
             upload = flow.startUpload(selected, streamed);
         }
     }

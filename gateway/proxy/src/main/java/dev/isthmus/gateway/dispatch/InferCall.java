@@ -133,9 +133,8 @@ final class InferCall implements Reply {
             UpstreamMessage prepared = prepare(routed.features(upstream), target.model(), show());
             response.form(prepared.form());
             exchange.sending();
-            UpstreamRequest request =
-                    new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
-            inferStarted(upstream.send(call, request, this), first);
+            var request = new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
+            inferStarted(routed.send(upstream, call, request, this), first);
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(CallLog.failureOf(e, call.context()));
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.batching.RouteBatching;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.limit.RateLimits;
@@ -10,6 +11,7 @@ import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.ramp.TargetWeights;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.shadow.Shadows;
@@ -25,7 +27,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The policies of each route beside its targets: rate limits, shadows, ramps; and the limit on concurrent calls.
+ * The policies of each route beside its targets: rate limits, shadows, ramps, batching; and the limit on concurrent calls.
  * Thread-safe.
  */
 public final class RoutePolicyTable implements AutoCloseable {
@@ -57,8 +59,10 @@ public final class RoutePolicyTable implements AutoCloseable {
             @Nullable RateLimits limits,
             Shadows shadows,
             boolean ramped,
-            @Nullable TargetMeters targets) {
-        static final RoutePolicies NOTHING = new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null);
+            @Nullable TargetMeters targets,
+            @Nullable RouteBatching batching) {
+        static final RoutePolicies NOTHING =
+                new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null, null);
     }
 
     /**
@@ -82,7 +86,13 @@ public final class RoutePolicyTable implements AutoCloseable {
             boolean ramped = config.ramp() != null;
             byRoute.put(
                     route.key(),
-                    new RoutePolicies(config, limits(route, previous), shadows, ramped, targets(route, previous)));
+                    new RoutePolicies(
+                            config,
+                            limits(route, previous),
+                            shadows,
+                            ramped,
+                            targets(route, previous),
+                            batching(route, transcoder)));
             plan(route);
         }
     }
@@ -98,6 +108,19 @@ public final class RoutePolicyTable implements AutoCloseable {
         return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
                 : new RateLimits(route.key(), rates, resources.counters(), resources.nanoTime(), resources.meters());
+    }
+
+    private @Nullable RouteBatching batching(Route route, Transcoder transcoder) {
+        BatchingConfig config = route.config().batching();
+        return config == null
+                ? null
+                : new RouteBatching(
+                        route.key(),
+                        config,
+                        transcoder.limits(),
+                        resources.memory(),
+                        resources.meters(),
+                        resources.nanoTime());
     }
 
     /** Counters continue if a reload leaves the targets unchanged. */
@@ -132,7 +155,7 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     /** The policies of the default upstream's route, and of routes to upstreams that discover their models. */
     private RoutePolicies unconfigured(Route route) {
-        return new RoutePolicies(route.config(), null, Shadows.NONE, false, targets(route, null));
+        return new RoutePolicies(route.config(), null, Shadows.NONE, false, targets(route, null), null);
     }
 
     /** Activates the ramps of this table. Called just before its routes become active. */
@@ -174,6 +197,9 @@ public final class RoutePolicyTable implements AutoCloseable {
             }
             if (each.targets != null && kept.targets != each.targets) {
                 each.targets.close();
+            }
+            if (each.batching != null) {
+                each.batching.close();
             }
         });
         unconfigured

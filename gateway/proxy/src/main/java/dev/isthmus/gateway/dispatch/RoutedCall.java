@@ -1,9 +1,12 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.batching.RouteBatching;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.RoutePolicies;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
@@ -14,6 +17,7 @@ import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.gateway.shadow.ShadowCopies;
 import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -93,6 +97,22 @@ final class RoutedCall {
         exchange.targeted();
         sentTo(selection.target());
         return selection;
+    }
+
+    /**
+     * Sends the request, joined with others if the route has batching.
+     *
+     * @param request taken
+     */
+    Subscription send(Upstream upstream, Call call, UpstreamRequest.InferenceRequest request, Reply reply) {
+        RouteBatching batching = policies.batching();
+        return batching == null ? upstream.send(call, request, reply) : batching.send(upstream, call, request, reply);
+    }
+
+    /** Requests whose encoded message is larger than this may be sent to an upstream in parts. */
+    long passesFrom(Upstream upstream) {
+        RouteBatching batching = policies.batching();
+        return batching == null ? upstream.passesFrom() : batching.passesFrom(upstream.passesFrom());
     }
 
     /** The target has failed, and the fallback takes over. */

@@ -55,7 +55,9 @@ public record ModelConfig(
         ReadyPolicy ready,
 
         @Doc("Comparison of requests with the model's metadata; default: validate.") @Nullable
-        RequestValidation validate) {
+        RequestValidation validate,
+
+        @Nullable BatchingConfig batching) {
 
     /** All defaults. */
     public static final ModelConfig DEFAULT = DefaultValues.of(ModelConfig.class);
@@ -95,6 +97,7 @@ public record ModelConfig(
                 null,
                 null,
                 List.of(),
+                null,
                 null,
                 null,
                 null);

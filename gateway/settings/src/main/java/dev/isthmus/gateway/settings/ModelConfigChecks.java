@@ -66,6 +66,9 @@ final class ModelConfigChecks {
             fallback(what + ": fallback", model, model.fallback());
         }
         rates(what, model);
+        if (model.batching() != null) {
+            new BatchingChecks(checks, yaml, positions, config).run(what + ": batching", model, model.batching());
+        }
     }
 
     /** Checks the names of models and versions sent to upstreams. */

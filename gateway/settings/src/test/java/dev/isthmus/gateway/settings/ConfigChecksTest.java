@@ -269,6 +269,27 @@ class ConfigChecksTest {
                 arguments(
                         split("rules: [{headers: {x: 'a*b'}, target: b}]"),
                         "rule: header 'x': a value, or a prefix followed by *, is expected, got 'a*b'"),
+                arguments(
+                        model("batching: {max_batch_size: 1}"),
+                        "batching: max_batch_size: a whole number from 2 to 65536 is expected, got '1'"),
+                arguments(
+                        model("batching: {max_batch_size: 0}"),
+                        "batching: max_batch_size: a whole number from 2 to 65536 is expected, got '0'"),
+                arguments(
+                        model("batching: {max_queue_delay_microseconds: 5000}, timeout: 5ms"),
+                        "batching: max_queue_delay_microseconds: less than the timeout of the model, 5ms, is expected, got"
+                                + " '5000'"),
+                arguments(
+                        model("batching: {max_queue_delay_microseconds: 6000}")
+                                .replace("{protocol: grpc,", "{protocol: grpc, timeout: 5ms,"),
+                        "batching: max_queue_delay_microseconds: less than the timeout of upstream 't', 5ms, is expected,"
+                                + " got '6000'"),
+                arguments(
+                        model("batching: {max_bytes: 65MiB}"),
+                        "batching: max_bytes: at most limits.max_body_size, 67108864 bytes, is expected, got '68157440'"),
+                arguments(
+                        "{local: {embedded_models: true}, models: {m: {upstream: local, batching: {}}}}",
+                        "model 'm': batching: a target other than 'local' is expected"),
                 arguments(model("sticky: {}"), "sticky: either 'header' or 'parameter' is expected"),
                 arguments(model("sticky: {header: a, parameter: b}"), "sticky: either 'header' or 'parameter'"),
                 arguments(

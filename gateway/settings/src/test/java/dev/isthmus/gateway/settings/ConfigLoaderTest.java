@@ -381,7 +381,8 @@ class ConfigLoaderTest {
                         List.of(new Rate("x-api-key", 100, 10 << 20, Duration.ofSeconds(2))),
                         Duration.ofSeconds(10),
                         ModelConfig.ReadyPolicy.QUORUM,
-                        RequestValidation.STRICT));
+                        RequestValidation.STRICT,
+                        new BatchingConfig(16, 500, 2 << 20)));
     }
 
     @Test

@@ -42,6 +42,7 @@ final class ConfigSamples {
                 timeout: 10s
                 ready: quorum
                 validate: strict
+                batching: {max_batch_size: 16, max_queue_delay_microseconds: 500, max_bytes: 2MiB}
             """;
 
     static final String FULL_UPSTREAM = """

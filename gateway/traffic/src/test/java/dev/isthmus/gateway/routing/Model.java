@@ -111,6 +111,7 @@ final class Model {
                 rates,
                 null,
                 null,
+                null,
                 null);
     }
 }

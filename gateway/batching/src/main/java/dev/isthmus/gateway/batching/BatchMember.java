@@ -1,0 +1,268 @@
+package dev.isthmus.gateway.batching;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.message.Wire;
+import io.netty.util.AsciiString;
+import java.util.Map;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client's request: sent alone, or waiting to be joined. Used on the event loop of its call, except that a {@link
+ * JoinedBatch} has its message while it waits, and hands over answers from another loop.
+ */
+final class BatchMember implements Reply, Subscription {
+    private final BatchedModel model;
+    private final BatchingResources resources;
+    private final Upstream upstream;
+    private final Call call;
+    private final UpstreamRequest.InferenceRequest request;
+    private final Reply client;
+    private final long startNanos = System.nanoTime();
+
+    private @Nullable JoinedBatch batch;
+    private @Nullable Future<?> deadline;
+    /** Its own call at the server; null while there is none. */
+    private @Nullable SentCall sent;
+
+    private @Nullable SingleRequests singles;
+    private Subscription inFlight = Subscription.NONE;
+    private volatile boolean ended;
+
+    /** @param request taken */
+    BatchMember(
+            BatchedModel model,
+            BatchingResources resources,
+            Upstream upstream,
+            Call call,
+            UpstreamRequest.InferenceRequest request,
+            Reply client) {
+        this.model = model;
+        this.resources = resources;
+        this.upstream = upstream;
+        this.call = call;
+        this.request = request;
+        this.client = client;
+    }
+
+    Call call() {
+        return call;
+    }
+
+    Upstream upstream() {
+        return upstream;
+    }
+
+    BatchingResources resources() {
+        return resources;
+    }
+
+    JoinCodec codec() {
+        return upstream.peer().wire() == Wire.REST ? resources.rest() : resources.protobuf();
+    }
+
+    boolean hasEnded() {
+        return ended;
+    }
+
+    /** Releases its message. */
+    void release() {
+        request.release();
+    }
+
+    /** Sends it at once and alone, as this call. */
+    void send(SentCall own) {
+        sent = own;
+        inFlight = upstream.send(call, request, this).cancelIf(ended);
+    }
+
+    /** Waits for others, until its deadline. */
+    void await(JoinableRequest joinable) {
+        if (call.hasDeadline()) {
+            long left = call.deadlineNanos() - startNanos;
+            deadline = call.loop().schedule(this::expired, left, TimeUnit.NANOSECONDS);
+        }
+        model.join(this, joinable).forEach(JoinedBatch::start);
+    }
+
+    /** It waits in this batch, under the lock of its model. */
+    void waits(JoinedBatch chosen) {
+        batch = chosen;
+    }
+
+    private void expired() {
+        if (!ended) {
+            OipException failure = new UpstreamFailures(upstream.name(), () -> false)
+                    .timedOut(call.deadlineNanos() - startNanos, null);
+            cancel();
+            client.fail(failure);
+        }
+    }
+
+    @Override
+    public void cancel() {
+        if (ended) {
+            return;
+        }
+        end();
+        JoinedBatch waiting = batch;
+        if (sent != null) {
+            endSent(false);
+            inFlight.cancel();
+        } else if (waiting != null && model.leave(waiting, this)) {
+            release();
+        } else if (waiting != null) {
+            waiting.left();
+        }
+    }
+
+    private void end() {
+        ended = true;
+        if (deadline != null) {
+            deadline.cancel(false);
+        }
+    }
+
+    private void endSent(boolean answered) {
+        if (sent != null) {
+            model.end(sent, answered && singles == null);
+        }
+        if (singles != null) {
+            singles.ended(answered);
+            singles = null;
+        }
+    }
+
+    /** Nobody came to be joined with it. */
+    void sendAlone() {
+        onLoop(() -> {
+            if (ended) {
+                release();
+            } else {
+                send(model.begin(1));
+            }
+        });
+    }
+
+    /** The joined call has failed, perhaps because of another request: this one is tried alone. */
+    void sendSingly(SingleRequests tried) {
+        onLoop(() -> {
+            if (ended) {
+                release();
+                tried.ended(false);
+            } else {
+                singles = tried;
+                send(model.begin(1));
+            }
+        });
+    }
+
+    /**
+     * Its part of the response to a joined call has arrived.
+     *
+     * @param part taken
+     * @param server the address of the server that answered
+     */
+    void answer(InferMessage part, Map<String, String> headers, String server) {
+        try {
+            call.loop().execute(() -> answered(part, headers, server));
+        } catch (RejectedExecutionException stopped) {
+            part.release();
+        }
+    }
+
+    private void answered(InferMessage part, Map<String, String> headers, String server) {
+        if (ended) {
+            part.release();
+            return;
+        }
+        end();
+        call.context().attempted(server);
+        try {
+            call.memory().response(part.bytes());
+        } catch (OipException noMemory) {
+            part.release();
+            client.fail(noMemory);
+            return;
+        }
+        if (!headers.isEmpty()) {
+            client.headers(headers);
+        }
+        client.only(new ReplyMessage.Inference(part));
+    }
+
+    /** The joined call has failed for all its requests. */
+    void failJoined(OipException failure) {
+        onLoop(() -> {
+            if (!ended) {
+                end();
+                client.fail(failure);
+            }
+        });
+    }
+
+    /** If the event loop has ended, so has the client's connection. */
+    private void onLoop(Runnable task) {
+        if (!call.loop().isShutdown()) {
+            call.loop().execute(task);
+        }
+    }
+
+    @Override
+    public void headers(Map<String, String> headers) {
+        client.headers(headers);
+    }
+
+    @Override
+    public void identified(AsciiString id) {
+        client.identified(id);
+    }
+
+    @Override
+    public void message(ReplyMessage message) {
+        client.message(message);
+    }
+
+    @Override
+    public void complete() {
+        if (!ended) {
+            end();
+            endSent(true);
+            client.complete();
+        }
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        if (!ended) {
+            end();
+            endSent(false);
+            client.fail(failure);
+        }
+    }
+
+    @Override
+    public boolean isReady() {
+        return client.isReady();
+    }
+
+    @Override
+    public boolean acceptsParts(Wire wire, long length) {
+        return client.acceptsParts(wire, length);
+    }
+
+    @Override
+    public void onReady() {
+        inFlight.onReady();
+    }
+}

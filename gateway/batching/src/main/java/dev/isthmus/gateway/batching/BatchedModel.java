@@ -1,0 +1,161 @@
+package dev.isthmus.gateway.batching;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One model of one upstream: the requests that wait to be joined, and how many calls are under way. A request is sent at
+ * once if no other one is; those that come meanwhile wait until the last call has ended, the batch is full, or they have
+ * waited long enough. Thread-safe; holds its lock for a few instructions only.
+ */
+final class BatchedModel {
+    private final BatchBounds bounds;
+    private final LongSupplier nanoTime;
+    private final Map<JoinKey, JoinedBatch> open = new HashMap<>();
+    private final BatchLimit limit;
+    private int calls;
+    private int requests;
+    private volatile boolean refused;
+
+    BatchedModel(BatchBounds bounds, LongSupplier nanoTime) {
+        this.bounds = bounds;
+        this.nanoTime = nanoTime;
+        this.limit = new BatchLimit(bounds.rows(), nanoTime.getAsLong());
+    }
+
+    /** Begins a call of one request that need not wait; null if others are under way. */
+    synchronized @Nullable SentCall beginAlone() {
+        return calls == 0 || refused || limit.requests() == 1 ? begin(1) : null;
+    }
+
+    /** Begins a call with this many requests. */
+    synchronized SentCall begin(int joined) {
+        calls++;
+        requests += joined;
+        return new SentCall(joined, nanoTime.getAsLong(), requests);
+    }
+
+    /**
+     * Adds a request to the batch of its kind, or opens one on the request's event loop.
+     *
+     * @param member what it waits for is taken
+     * @return the batches that are complete thereby
+     */
+    synchronized List<JoinedBatch> join(BatchMember member, JoinableRequest request) {
+        List<JoinedBatch> complete = new ArrayList<>(1);
+        JoinedBatch batch = open.get(request.key());
+        if (batch != null && !batch.fits(request, bounds)) {
+            close(batch, complete);
+            batch = null;
+        }
+        if (batch == null) {
+            batch = new JoinedBatch(this, request.key(), member);
+            open.put(request.key(), batch);
+        }
+        batch.add(member, request);
+        if (batch.size() >= limit.requests() || batch.isFull(bounds)) {
+            close(batch, complete);
+        }
+        return complete;
+    }
+
+    /** The batch has waited long enough. Returns whether it is to be sent. */
+    synchronized boolean close(JoinedBatch batch) {
+        List<JoinedBatch> complete = new ArrayList<>(1);
+        close(batch, complete);
+        return !complete.isEmpty();
+    }
+
+    private void close(JoinedBatch batch, List<JoinedBatch> complete) {
+        if (open.remove(batch.key(), batch)) {
+            batch.closed(begin(batch.size()));
+            complete.add(batch);
+        }
+    }
+
+    /**
+     * The client of a request has gone, or its deadline has passed.
+     *
+     * @return whether it was waiting; it is then not in the batch any more
+     */
+    synchronized boolean leave(JoinedBatch batch, BatchMember member) {
+        if (open.get(batch.key()) != batch) {
+            return false;
+        }
+        batch.remove(member);
+        if (batch.size() == 0) {
+            open.remove(batch.key());
+        }
+        return true;
+    }
+
+    /**
+     * A call has ended.
+     *
+     * @param answered whether its time counts
+     */
+    void end(SentCall call, boolean answered) {
+        ended(call, answered).forEach(JoinedBatch::start);
+    }
+
+    private synchronized List<JoinedBatch> ended(SentCall call, boolean answered) {
+        if (call.ended) {
+            return List.of();
+        }
+        call.ended = true;
+        if (answered) {
+            long now = nanoTime.getAsLong();
+            limit.answered(call.requests, (call.atServer + requests) / 2.0, now - call.startNanos, now);
+        }
+        calls--;
+        requests -= call.requests;
+        List<JoinedBatch> complete = new ArrayList<>();
+        if (calls == 0) {
+            List.copyOf(open.values()).forEach(each -> close(each, complete));
+        }
+        return complete;
+    }
+
+    /** Whether requests are not joined any more. */
+    boolean isRefused() {
+        return refused;
+    }
+
+    /**
+     * Requests are not joined any more: a response did not have a row for each row.
+     *
+     * @return whether they were until now
+     */
+    synchronized boolean refuse() {
+        boolean first = !refused;
+        refused = true;
+        return first;
+    }
+
+    /**
+     * A call with this many requests failed, and each of them succeeded alone.
+     *
+     * @return whether none are joined any more as of now
+     */
+    synchronized boolean failedJoined(int joined) {
+        return limit.failed(joined) && refuse();
+    }
+
+    /** How many requests are joined at most now. */
+    synchronized int limit() {
+        return refused ? 1 : limit.requests();
+    }
+
+    /** Whether no call is under way; nothing waits then. */
+    synchronized boolean isIdle() {
+        return calls == 0;
+    }
+
+    BatchBounds bounds() {
+        return bounds;
+    }
+}

@@ -1,0 +1,307 @@
+package dev.isthmus.gateway.batching;
+
+import dev.isthmus.gateway.batching.JoinCodec.RowOwners;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
+import dev.isthmus.gateway.call.HeaderFields;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.memory.MemoryBudget.MemoryReservation;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Requests that become one call, on the event loop of the first one. Until it is closed it belongs to its model's lock,
+ * then to that event loop; each request's answer is handed to the request's own loop. A request whose client has gone is
+ * left out, or its part of the response is dropped; the call is cancelled with the last of them.
+ */
+final class JoinedBatch {
+    private final BatchedModel model;
+    private final JoinKey key;
+    private final EventLoop owner;
+    private final BatchingResources resources;
+    private final List<WaitingRequest> waiting = new ArrayList<>();
+    private final AtomicInteger wanted = new AtomicInteger();
+    private long rows;
+    private long bytes;
+    private @Nullable SentCall sent;
+    private @Nullable Future<?> timer;
+
+    private Subscription inFlight = Subscription.NONE;
+    private @Nullable JoinedReply reply;
+    private MemoryReservation memory = MemoryReservation.UNCOUNTED;
+    private boolean ended;
+
+    /** A client's request, and its decoded form, which is taken when it is joined. */
+    private record WaitingRequest(BatchMember member, JoinableRequest request) {}
+
+    /** @param first the request on whose event loop it is sent */
+    JoinedBatch(BatchedModel model, JoinKey key, BatchMember first) {
+        this.model = model;
+        this.key = key;
+        this.owner = first.call().loop();
+        this.resources = first.resources();
+        this.timer = owner.schedule(this::waited, model.bounds().delayNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    JoinKey key() {
+        return key;
+    }
+
+    int size() {
+        return waiting.size();
+    }
+
+    boolean fits(JoinableRequest request, BatchBounds bounds) {
+        return rows + request.rows() <= bounds.rows() && bytes + request.bytes() <= bounds.bytes();
+    }
+
+    boolean isFull(BatchBounds bounds) {
+        return rows >= bounds.rows() || bytes >= bounds.bytes();
+    }
+
+    /** @param request taken, as is what the member sends */
+    void add(BatchMember member, JoinableRequest request) {
+        waiting.add(new WaitingRequest(member, request));
+        member.waits(this);
+        rows += request.rows();
+        bytes += request.bytes();
+    }
+
+    /** Gives the request back to the member, which has ended. */
+    void remove(BatchMember member) {
+        for (WaitingRequest each : waiting) {
+            if (each.member() == member) {
+                waiting.remove(each);
+                rows -= each.request().rows();
+                bytes -= each.request().bytes();
+                each.request().release();
+                return;
+            }
+        }
+    }
+
+    /** Nothing is added any more, and it counts as this call. */
+    void closed(SentCall call) {
+        sent = call;
+        wanted.set(waiting.size());
+    }
+
+    private void waited() {
+        if (model.close(this)) {
+            send();
+        }
+    }
+
+    /** Sends it on its event loop. */
+    void start() {
+        if (owner.inEventLoop()) {
+            send();
+            return;
+        }
+        try {
+            owner.execute(this::send);
+        } catch (RejectedExecutionException stopped) {
+            // The gateway has ended.
+            end(false);
+            waiting.forEach(each -> {
+                each.request().release();
+                each.member().release();
+            });
+        }
+    }
+
+    private SentCall call() {
+        return Objects.requireNonNull(sent);
+    }
+
+    private void send() {
+        if (timer != null) {
+            timer.cancel(false);
+            timer = null;
+        }
+        waiting.removeIf(this::hasGone);
+        if (waiting.isEmpty()) {
+            end(false);
+        } else if (waiting.size() == 1) {
+            end(false);
+            WaitingRequest only = waiting.getFirst();
+            only.request().release();
+            resources.meters().alone();
+            only.member().sendAlone();
+        } else {
+            sendJoined();
+        }
+    }
+
+    private boolean hasGone(WaitingRequest each) {
+        if (each.member().hasEnded()) {
+            each.request().release();
+            each.member().release();
+            return true;
+        }
+        return false;
+    }
+
+    private void sendJoined() {
+        resources.meters().joined(waiting.size());
+        BatchMember first = waiting.getFirst().member();
+        memory = resources.memory().reserve();
+        Call joined = joinedCall(first);
+        InferMessage message;
+        try {
+            InferRequest request = RowTensors.join(
+                    joined.allocator(),
+                    waiting.stream().map(WaitingRequest::request).toList());
+            message = first.codec()
+                    .write(
+                            joined.allocator(),
+                            request,
+                            key.form(),
+                            first.upstream().peer());
+        } catch (RuntimeException | OutOfMemoryError e) {
+            failed(CallLog.failureOf(e, joined.context()));
+            return;
+        }
+        JoinedReply receiver = new JoinedReply(this, joined.context());
+        reply = receiver;
+        inFlight = first.upstream()
+                .send(joined, new UpstreamRequest.InferenceRequest(key.model(), message), receiver)
+                .cancelIf(ended);
+    }
+
+    /** The call has the deadline of the request that may wait longest; the others end by their own. */
+    private Call joinedCall(BatchMember first) {
+        long deadline = waiting.stream()
+                .mapToLong(each -> each.member().call().deadlineNanos())
+                .reduce((one, other) -> one - other > 0 ? one : other)
+                .orElse(Call.NO_DEADLINE);
+        boolean unlimited =
+                waiting.stream().anyMatch(each -> !each.member().call().hasDeadline());
+        CallContext context = new CallContext(
+                null, null, HeaderFields.NONE, owner, first.call().allocator(), memory, System.nanoTime());
+        return new Call(first.call().operation(), unlimited ? Call.NO_DEADLINE : deadline, key.headers(), context);
+    }
+
+    /** A client does not want its part any more. */
+    void left() {
+        if (wanted.decrementAndGet() == 0 && !owner.isShuttingDown()) {
+            owner.execute(this::cancel);
+        }
+    }
+
+    private void cancel() {
+        if (!ended && inFlight != Subscription.NONE) {
+            end(false);
+            inFlight.cancel();
+            if (reply != null) {
+                reply.discard();
+            }
+            releaseRequests();
+        }
+    }
+
+    /** The call has ended, for the model and for the memory. */
+    private void end(boolean answered) {
+        ended = true;
+        model.end(call(), answered);
+        memory.release();
+    }
+
+    private void releaseRequests() {
+        waiting.forEach(each -> each.member().release());
+    }
+
+    boolean hasEnded() {
+        return ended;
+    }
+
+    /**
+     * The server has answered.
+     *
+     * @param response taken
+     * @param context of the call
+     */
+    void answered(InferMessage response, Map<String, String> headers, CallContext context) {
+        List<InferMessage> parts;
+        try {
+            BatchMember first = waiting.getFirst().member();
+            parts = first.codec()
+                    .split(
+                            context.allocator(),
+                            response,
+                            key.form(),
+                            first.upstream().peer(),
+                            owners());
+        } catch (RuntimeException | OutOfMemoryError e) {
+            failed(CallLog.failureOf(e, context));
+            return;
+        }
+        if (parts == null) {
+            end(false);
+            resources.withoutRows(model, key.model());
+            singly();
+            return;
+        }
+        end(true);
+        releaseRequests();
+        for (int i = 0; i < parts.size(); i++) {
+            waiting.get(i).member().answer(parts.get(i), headers, context.server());
+        }
+    }
+
+    private RowOwners owners() {
+        return new RowOwners(
+                waiting.stream().map(each -> each.request().request().id()).toList(),
+                waiting.stream().map(each -> each.request().rows()).toList());
+    }
+
+    /** The call has failed: for all of them, or perhaps for one, so that each is tried alone. */
+    void failed(OipException failure) {
+        end(false);
+        if (concernsAll(failure)) {
+            releaseRequests();
+            waiting.forEach(each -> each.member().failJoined(failure));
+            return;
+        }
+        resources.meters().failed();
+        singly();
+    }
+
+    private void singly() {
+        SingleRequests singles = new SingleRequests(model, key.model(), waiting.size(), resources);
+        waiting.forEach(each -> each.member().sendSingly(singles));
+    }
+
+    /**
+     * Whether the server, or the way to it, is the cause: more calls would not help, and add load to a server that has
+     * too much.
+     */
+    private static boolean concernsAll(OipException failure) {
+        return switch (failure.code()) {
+            case UNAVAILABLE,
+                    OVERLOADED,
+                    RESOURCE_EXHAUSTED,
+                    DEADLINE_EXCEEDED,
+                    CANCELLED,
+                    UNAUTHENTICATED,
+                    PERMISSION_DENIED,
+                    NOT_FOUND,
+                    UNIMPLEMENTED,
+                    LOOP_DETECTED -> true;
+            default -> failure.retryAfter().isPresent();
+        };
+    }
+}

@@ -1,0 +1,31 @@
+package dev.isthmus.gateway.batching;
+
+import java.util.Locale;
+
+/** Why a request is sent as if requests were not joined. */
+enum PlainReason {
+    /** A sticky key or a sequence chooses its server. */
+    AFFINITY,
+    /** Its deadline is too near to wait. */
+    DEADLINE,
+    /** It may have several responses, or the upstream is the local backend. */
+    KIND,
+    /** Its inputs have no common first dimension, or none at all. */
+    SHAPE,
+    /** It has too many rows or bytes for one call with another one. */
+    SIZE,
+    /** A tensor of it is in shared memory. */
+    SHARED_MEMORY,
+    /** Its JSON may mean another thing if it is written again. */
+    JSON,
+    /** It is invalid; the server says so. */
+    INVALID,
+    /** Calls of the model do not return one row for each row, or fail if they are joined. */
+    REFUSED,
+    /** The route has too many models. */
+    MODELS;
+
+    String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

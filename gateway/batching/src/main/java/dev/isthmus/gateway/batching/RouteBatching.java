@@ -1,0 +1,199 @@
+package dev.isthmus.gateway.batching;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.settings.BatchingConfig;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.message.WireLimits;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Micro-batching of one route: requests to a model that arrive while others of it are under way are joined along the
+ * first dimension into one call, and each gets its rows of the response. A request that cannot be joined is sent as it
+ * is. Thread-safe.
+ */
+public final class RouteBatching implements AutoCloseable {
+    private static final int MAX_MODELS = 1024;
+    private static final int MAX_ROWS_PER_REQUEST = 65_536;
+    /** Headers that name a single request: requests that differ in them can be joined, and the call has none. */
+    private static final Set<String> OF_ONE_REQUEST = Set.of("x-request-id", "traceparent", "tracestate", "baggage");
+
+    private final BatchBounds bounds;
+    private final BatchingResources resources;
+    private final LongSupplier nanoTime;
+    private final Map<ServedModel, BatchedModel> models = new ConcurrentHashMap<>();
+
+    private record ServedModel(Upstream upstream, ModelRef model) {}
+
+    /**
+     * Starts with what is known of no model.
+     *
+     * @param route its key, for metrics
+     * @param limits of the messages
+     * @param memory counts the responses of joined calls
+     */
+    public RouteBatching(
+            String route,
+            BatchingConfig config,
+            WireLimits limits,
+            MemoryBudget memory,
+            MeterRegistry registry,
+            LongSupplier nanoTime) {
+        this.bounds = BatchBounds.of(config);
+        this.nanoTime = nanoTime;
+        this.resources = new BatchingResources(
+                route,
+                new ProtobufJoin(limits),
+                new RestJoin(limits),
+                memory,
+                new BatchingMeters(registry, route, this::limit));
+    }
+
+    private int limit() {
+        return models.values().stream().mapToInt(BatchedModel::limit).max().orElse(1);
+    }
+
+    /** Requests whose encoded message is larger than this need not be complete before they are sent. */
+    public long passesFrom(long otherwise) {
+        return Math.max(otherwise, bounds.bytes());
+    }
+
+    /**
+     * Sends a request to an upstream, alone or joined with others; the reply receives what it would receive alone.
+     *
+     * @param request taken
+     */
+    public Subscription send(Upstream upstream, Call call, InferenceRequest request, Reply client) {
+        BatchedModel model = model(upstream, request.model());
+        PlainReason plain = plain(model, upstream, call, request);
+        if (plain != null || model == null) {
+            resources.meters().plain(plain == null ? PlainReason.MODELS : plain);
+            return upstream.send(call, request, client);
+        }
+        BatchMember member = new BatchMember(model, resources, upstream, call, request, client);
+        SentCall alone = model.beginAlone();
+        if (alone != null) {
+            resources.meters().alone();
+            member.send(alone);
+            return member;
+        }
+        JoinableRequest joinable = read(member, request);
+        if (joinable == null) {
+            member.send(model.begin(1));
+        } else {
+            member.await(joinable);
+        }
+        return member;
+    }
+
+    private @Nullable BatchedModel model(Upstream upstream, ModelRef ref) {
+        ServedModel key = new ServedModel(upstream, ref);
+        BatchedModel known = models.get(key);
+        if (known != null) {
+            return known;
+        }
+        if (models.size() >= MAX_MODELS) {
+            // Clients choose the versions.
+            models.values().removeIf(BatchedModel::isIdle);
+        }
+        return models.size() >= MAX_MODELS
+                ? null
+                : models.computeIfAbsent(key, absent -> new BatchedModel(bounds, nanoTime));
+    }
+
+    /** Why a request is sent as it is, as far as is known before it is read; null if it may be joined. */
+    private @Nullable PlainReason plain(
+            @Nullable BatchedModel model, Upstream upstream, Call call, InferenceRequest request) {
+        if (request.events() || upstream.peer().wire() == Wire.DECODED) {
+            return PlainReason.KIND;
+        }
+        if (call.affinity() != Call.NO_AFFINITY || call.sequence()) {
+            return PlainReason.AFFINITY;
+        }
+        if (model != null && model.isRefused()) {
+            return PlainReason.REFUSED;
+        }
+        if (call.hasDeadline() && call.deadlineNanos() - System.nanoTime() <= 2 * bounds.delayNanos()) {
+            return PlainReason.DEADLINE;
+        }
+        return request.bytes() > bounds.bytes() ? PlainReason.SIZE : null;
+    }
+
+    /** Reads a request that is to wait; null, and counted, if it cannot be joined. */
+    private @Nullable JoinableRequest read(BatchMember member, InferenceRequest request) {
+        Call call = member.call();
+        ServerFeatures peer = member.upstream().peer();
+        JoinCodec.ReadRequest read;
+        try {
+            read = member.codec().read(call.allocator(), request.model(), request.message(), peer);
+        } catch (OipException invalid) {
+            resources.meters().plain(PlainReason.INVALID);
+            return null;
+        }
+        PlainReason plain = read == null ? PlainReason.JSON : plain(read.request());
+        if (read == null || plain != null) {
+            resources.meters().plain(plain == null ? PlainReason.JSON : plain);
+            if (read != null) {
+                read.request().release();
+            }
+            return null;
+        }
+        InferRequest decoded = read.request();
+        long bytes = decoded.inputs().stream()
+                .mapToLong(input -> input.data().readableBytes())
+                .sum();
+        int rows = (int) decoded.inputs().getFirst().shape().extent(0);
+        return new JoinableRequest(decoded, JoinKey.of(decoded, headers(call), read.form()), rows, bytes);
+    }
+
+    private @Nullable PlainReason plain(InferRequest request) {
+        if (request.inputs().isEmpty()) {
+            return PlainReason.SHAPE;
+        }
+        long rows = -1;
+        for (Tensor input : request.inputs()) {
+            if (input.shared()) {
+                return PlainReason.SHARED_MEMORY;
+            }
+            long extent = input.shape().rank() == 0 ? 0 : input.shape().extent(0);
+            if (extent < 1 || (rows >= 0 && extent != rows)) {
+                return PlainReason.SHAPE;
+            }
+            rows = extent;
+        }
+        if (request.outputs().stream().anyMatch(output -> output.shared())) {
+            return PlainReason.SHARED_MEMORY;
+        }
+        return rows >= Math.min(bounds.rows(), MAX_ROWS_PER_REQUEST) ? PlainReason.SIZE : null;
+    }
+
+    private static Map<String, String> headers(Call call) {
+        Map<String, String> headers = call.headers();
+        return headers.isEmpty() || OF_ONE_REQUEST.stream().noneMatch(headers::containsKey)
+                ? headers
+                : headers.entrySet().stream()
+                        .filter(each -> !OF_ONE_REQUEST.contains(each.getKey()))
+                        .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
+    }
+
+    /** Removes its meters; calls under way continue. */
+    @Override
+    public void close() {
+        resources.meters().close();
+    }
+}

@@ -1,0 +1,92 @@
+package dev.isthmus.gateway.batching;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.buffer.SmallParts;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Tensors joined and split along their first dimension, without copying all but small ones. */
+final class RowTensors {
+    private static final int LENGTH_PREFIX = 4;
+
+    private RowTensors() {}
+
+    /**
+     * One request with the rows of all, in their order, and the id of the first.
+     *
+     * @param requests with equal keys; taken
+     */
+    static InferRequest join(ByteBufAllocator allocator, List<JoinableRequest> requests) {
+        InferRequest first = requests.getFirst().request();
+        long rows = requests.stream().mapToLong(JoinableRequest::rows).sum();
+        List<Tensor> inputs = new ArrayList<>();
+        for (int i = 0; i < first.inputs().size(); i++) {
+            Tensor input = first.inputs().get(i);
+            CompositeByteBuf data = allocator.compositeBuffer(Integer.MAX_VALUE);
+            for (JoinableRequest each : requests) {
+                SmallParts.append(data, each.request().inputs().get(i).data());
+            }
+            inputs.add(new Tensor(
+                    input.name(),
+                    input.dataType(),
+                    withRows(input.shape(), rows),
+                    input.parameters(),
+                    SmallParts.complete(data)));
+        }
+        ModelRef model = first.model();
+        return new InferRequest(model, first.id(), first.parameters(), inputs, first.outputs());
+    }
+
+    /** Whether the first dimension of a tensor is this number of rows. */
+    static boolean hasRows(Tensor tensor, long rows) {
+        return !tensor.shared() && tensor.shape().rank() > 0 && tensor.shape().extent(0) == rows;
+    }
+
+    /**
+     * The tensor's rows in parts, which share its memory.
+     *
+     * @param tensor borrowed; its first dimension is the sum of the rows
+     * @param rows of each part
+     */
+    static List<Tensor> split(Tensor tensor, List<Integer> rows) {
+        List<Tensor> parts = new ArrayList<>(rows.size());
+        ByteBuf data = tensor.data();
+        long total = tensor.shape().extent(0);
+        int at = data.readerIndex();
+        for (int count : rows) {
+            int end = tensor.dataType() == DataType.BYTES
+                    ? endOfElements(data, at, tensor.shape().elementCount() / total * count)
+                    : at + Math.toIntExact(data.readableBytes() / total * count);
+            parts.add(new Tensor(
+                    tensor.name(),
+                    tensor.dataType(),
+                    withRows(tensor.shape(), count),
+                    tensor.parameters(),
+                    data.retainedSlice(at, end - at)));
+            at = end;
+        }
+        return parts;
+    }
+
+    /** The position behind this many BYTES elements, which were checked to be complete. */
+    private static int endOfElements(ByteBuf data, int from, long elements) {
+        int at = from;
+        for (long i = 0; i < elements; i++) {
+            at += LENGTH_PREFIX + Math.toIntExact(data.getUnsignedIntLE(at));
+        }
+        return at;
+    }
+
+    private static Shape withRows(Shape shape, long rows) {
+        long[] extents = shape.toArray();
+        extents[0] = rows;
+        return Shape.of(extents);
+    }
+}

@@ -75,6 +75,14 @@ await check('servers: one is down, and why', async () => {
   await picture(page, 'servers');
 });
 
+await check('traffic: of the busiest model', async () => {
+  await visit(page, 'traffic');
+  await until('subject', () => page.getByLabel('Which').locator('option:checked').innerText(), /^score$/);
+  await until('line', () => page.locator('.chart path.line0').first().getAttribute('d'), /^M.*L/);
+  expect('address', page.url(), /#\/traffic$/);
+  await picture(page, 'traffic');
+});
+
 await check('canary: login, then pause, resume and roll back with confirmation', async () => {
   await visit(page, 'canary');
   const ramp = page.locator('.ramp', { hasText: 'score' });

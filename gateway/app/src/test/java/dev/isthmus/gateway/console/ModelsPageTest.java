@@ -97,12 +97,30 @@ class ModelsPageTest {
     }
 
     private static JsonNode page(String query) throws Exception {
+        return get("/console/models" + query);
+    }
+
+    private static JsonNode get(String path) throws Exception {
         int port = gateway.adminAddress().orElseThrow().getPort();
-        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/console/models" + query))
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
                 .build();
         String body = http.send(request, BodyHandlers.ofString()).body();
         assertThat(body).hasSizeLessThan(SHOWN * 2000);
         return JSON.readTree(body);
+    }
+
+    @Test
+    void traffic_isOfOneSubject() throws Exception {
+        JsonNode others = get("/console/traffic");
+        assertThat(others.path("kind").asText()).isEqualTo("model");
+        assertThat(others.path("found").asBoolean()).isTrue();
+        assertThat(others.path("subjects").size()).isLessThanOrEqualTo(50);
+        JsonNode unknown = get("/console/traffic?kind=server&of=u&name=nowhere:1&minutes=60");
+        assertThat(unknown.path("found").asBoolean()).isFalse();
+        assertThat(unknown.path("mean").isEmpty()).isTrue();
+        assertThat(get("/console/traffic?kind=upstream").path("error").asText())
+                .contains("one of model, target, server, caller is expected, got 'upstream'");
+        assertThat(get("/console/traffic?minutes=361").path("error").asText()).contains("from 15 to 360 is expected");
     }
 
     @Test

@@ -38,7 +38,7 @@ class ConsoleProblemsTest {
               - port: 0
               - port: 0
                 tls: {certificates: [{certificate: CERTIFICATE, key: KEY}]}
-            admin: {host: 127.0.0.1, port: 0, token_file: FOLDER/token}
+            admin: {host: 127.0.0.1, port: 0, token_file: FOLDER/token, dashboards: "https://grafana.example/d/isthmus"}
             authentication: {api_keys: {file: FOLDER/keys}}
             health: {warm_up: 0s}
             upstreams:

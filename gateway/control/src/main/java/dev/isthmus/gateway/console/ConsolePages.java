@@ -7,8 +7,10 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.settings.AdminConfig;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +50,14 @@ public final class ConsolePages {
     }
 
     private AdminResponse overview(AdminRequest request) {
-        return AdminResponse.json(200, overview.of(running.get(), minutes(AdminQuery.of(request, "minutes"))));
+        return charts(overview.of(running.get(), minutes(AdminQuery.of(request, "minutes"))));
+    }
+
+    /** A document with charts, and where there are longer ones. */
+    private AdminResponse charts(Map<String, @Nullable Object> document) {
+        AdminConfig admin = running.get().config().admin();
+        document.put("dashboards", admin == null ? null : admin.dashboards());
+        return AdminResponse.json(200, document);
     }
 
     private static int minutes(AdminQuery query) {
@@ -64,7 +73,7 @@ public final class ConsolePages {
         SubjectKind kind = SubjectKind.valueOf(label.toUpperCase(Locale.ROOT));
         String name = query.text("name", "");
         SubjectKey subject = name.isEmpty() ? null : new SubjectKey(query.text("of", ""), name);
-        return AdminResponse.json(200, history.document(kind, subject, minutes(query)));
+        return charts(history.document(kind, subject, minutes(query)));
     }
 
     private AdminResponse models(AdminRequest request) {

@@ -67,13 +67,13 @@ final class SubjectHistory {
      * @param subject null for all that have no figures of their own, together
      * @param length of the range, in minutes
      */
-    Map<String, Object> document(SubjectKind kind, @Nullable SubjectKey subject, int length) {
+    Map<String, @Nullable Object> document(SubjectKind kind, @Nullable SubjectKey subject, int length) {
         boolean ofMinutes = length > TrafficHistory.MINUTES;
         SubjectSlots range = ofMinutes ? minutes : recent;
         int[] places = range.last(ofMinutes ? length : length * SLOTS_OF_MINUTE);
         SubjectGroup group = groups.get(kind);
         SubjectSeries series = group == null ? null : group.find(subject);
-        Map<String, Object> document = new LinkedHashMap<>();
+        Map<String, @Nullable Object> document = new LinkedHashMap<>();
         document.put("kind", kind.label());
         document.put("found", series != null);
         document.put("interval_seconds", ofMinutes ? 60 : SECONDS);

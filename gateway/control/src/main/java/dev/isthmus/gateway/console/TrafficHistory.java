@@ -161,7 +161,7 @@ public final class TrafficHistory {
     }
 
     /** The figures of a subject in a range, as {@link SubjectHistory#document}. */
-    synchronized Map<String, Object> document(SubjectKind kind, @Nullable SubjectKey subject, int length) {
+    synchronized Map<String, @Nullable Object> document(SubjectKind kind, @Nullable SubjectKey subject, int length) {
         return subjects.document(kind, subject, length);
     }
 

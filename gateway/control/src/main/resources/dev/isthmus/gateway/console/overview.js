@@ -59,7 +59,7 @@ export function mount(page) {
   const contents = [
     problems.element,
     h('div', { class: 'cards' }, Object.values(cards).map((each) => each.element)),
-    h('p', { class: 'filter' }, h('label', null, 'Last ', range.element), h('span', null, 'of all calls; ', h('a', { href: '#/traffic' }, 'of one model, server or caller'))),
+    h('p', { class: 'filter' }, range.element, h('span', null, 'of all calls; ', h('a', { href: '#/traffic' }, 'of one model, server or caller'))),
     h('div', { class: 'charts' }, Object.values(charts).map((each) => each.element)),
     events.element,
     state,
@@ -71,6 +71,7 @@ export function mount(page) {
       loading.replaceWith(...contents);
     }
     problems.update(found, errors);
+    range.link(document.dashboards);
     const { traffic, memory } = document;
     const now = traffic.now;
     setText(cards.rate.figure, rate(now.rate));

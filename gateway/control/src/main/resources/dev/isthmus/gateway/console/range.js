@@ -6,7 +6,10 @@ import { setState, state } from './state.js';
 /** Ranges of charts, in minutes. */
 const RANGES = { 15: '15 minutes', 60: '1 hour', 180: '3 hours', 360: '6 hours' };
 
-/** A field for the range, which is in the address. Returns {element, minutes()}. */
+/**
+ * A field for the range, which is in the address, and a link to dashboards, which have longer ones. Returns {element,
+ * minutes(), link(url)}.
+ */
 export function rangeField(changed) {
   const field = h('select', { 'aria-label': 'Range of the charts', onchange: change },
     Object.entries(RANGES).map(([minutes, text]) => h('option', { value: minutes, selected: minutes === state().get('minutes') }, text)));
@@ -16,7 +19,12 @@ export function rangeField(changed) {
     changed();
   }
 
-  return { element: field, minutes: () => Number(field.value) };
+  const dashboards = h('span');
+  return {
+    element: h('span', null, h('label', null, 'Last ', field), dashboards),
+    minutes: () => Number(field.value),
+    link: (url) => replaceIfChanged(dashboards, url ?? '', () => (/^https?:/.test(url ?? '') ? [' ', h('a', { href: url }, 'Dashboards')] : [])),
+  };
 }
 
 /** A list of events: reloads, ramps, servers. Returns {element, update(document, minutes)}; update returns those of the range. */

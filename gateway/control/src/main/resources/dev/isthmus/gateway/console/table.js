@@ -84,10 +84,14 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
     render();
   }
 
-  function byBadness(a, b) {
-    const [one, two] = [worst(a), worst(b)];
-    const index = one.findIndex((value, each) => value !== two[each]);
-    return index < 0 ? 0 : two[index] - one[index];
+  /** The rows, the worst first. */
+  function byBadness(all) {
+    return all.map((row) => ({ row, badness: worst(row) }))
+      .sort((a, b) => {
+        const index = a.badness.findIndex((value, each) => value !== b.badness[each]);
+        return index < 0 ? 0 : b.badness[index] - a.badness[index];
+      })
+      .map(({ row }) => row);
   }
 
   function compare(a, b) {
@@ -181,11 +185,11 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
   }
 
   function render() {
-    const visible = rows.filter(matches);
+    let visible = rows.filter(matches);
     if (sorted >= 0) {
       visible.sort(compare);
     } else if (worst) {
-      visible.sort(byBadness);
+      visible = byBadness(visible);
     }
     first = Math.max(0, Math.min(first, ROWS * (Math.ceil(visible.length / ROWS) - 1)));
     const lines = [];

@@ -59,7 +59,7 @@ export function mount(page) {
   const events = eventList();
   const about = h('p', { class: 'quiet', role: 'status' }, ' ');
   const area = h('div', { class: 'charts' });
-  page.append(h('p', { class: 'filter subject' }, kind, subject, h('label', null, 'Last ', range.element)), about, area, events.element);
+  page.append(h('p', { class: 'filter subject' }, kind, subject, range.element), about, area, events.element);
   let wanted = given.has('name') ? { of: given.get('of') ?? '', name: given.get('name') } : undefined;
   let charts = [];
   makeCharts();
@@ -132,6 +132,7 @@ export function mount(page) {
       return;
     }
     options(document, chosen);
+    range.link(document.dashboards);
     replaceIfChanged(about, [kind.value, chosen, document.found, document.subjects.length, document.interval_seconds],
       () => describe(document, chosen).filter(Boolean));
     const marks = events.update(found, range.minutes());

@@ -65,6 +65,7 @@ class AdminSessionsTest {
                                 new AdminTokenConfig(write("on-call", "operates"), AdminRole.OPERATE)),
                         AdminSessionConfig.DEFAULT,
                         List.of(),
+                        null,
                         null),
                 false);
         sessions.addTo(routes);

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.AdminConfig.AdminTokenConfig;
 import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,6 +40,7 @@ final class AdminChecks {
         }
         tokens(admin);
         session(admin.session());
+        dashboards(admin);
     }
 
     private void tokens(AdminConfig admin) {
@@ -90,6 +93,26 @@ final class AdminChecks {
     private void session(AdminConfig.AdminSessionConfig session) {
         positive(session, "idle", session.idle());
         positive(session, "max_age", session.maxAge());
+    }
+
+    private void dashboards(AdminConfig admin) {
+        if (admin.dashboards() != null && !isWebAddress(admin.dashboards())) {
+            yaml.problem(
+                    positions.of(admin, "dashboards"),
+                    "admin: dashboards: a URL as https://grafana.example/d/isthmus is expected, http or https, without"
+                            + " credentials, got '" + admin.dashboards() + "'");
+        }
+    }
+
+    private static boolean isWebAddress(String text) {
+        try {
+            URI url = new URI(text);
+            return ("http".equals(url.getScheme()) || "https".equals(url.getScheme()))
+                    && url.getHost() != null
+                    && url.getUserInfo() == null;
+        } catch (URISyntaxException e) {
+            return false;
+        }
     }
 
     private void positive(AdminConfig.AdminSessionConfig session, String key, Duration time) {

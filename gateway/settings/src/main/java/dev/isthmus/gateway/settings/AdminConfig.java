@@ -36,6 +36,9 @@ public record AdminConfig(
         @HostPattern
         List<String> allowedHosts,
 
+        @Doc("URL of dashboards, http or https: the console's charts, which have 6 hours, link to it.") @Nullable
+        String dashboards,
+
         @Nullable ListenerTls tls) {
     public static final AdminConfig DEFAULT = DefaultValues.of(AdminConfig.class);
     /** The name of the token of {@link #tokenFile}. */
@@ -43,7 +46,7 @@ public record AdminConfig(
 
     /** An address for plain text. */
     public AdminConfig(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
-        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, allowedHosts, null);
+        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, allowedHosts, null, null);
     }
 
     public AdminConfig {

@@ -12,7 +12,7 @@ const REST = '';
 
 const durations = { title: 'Duration of successful calls', format: duration, series: ['p50', 'p95', 'p99'], of: (d) => [d.p50, d.p95, d.p99] };
 const callErrors = {
-  title: 'Errors, share of calls', format: percent, series: ['by servers', 'by clients'], of: (d) => [shares(d.server_errors, d.rate), shares(d.client_errors, d.rate)],
+  title: 'Errors, share of calls', format: percent, series: ['by servers', 'by clients'], lines: [1, 2], of: (d) => [shares(d.server_errors, d.rate), shares(d.client_errors, d.rate)],
 };
 const calls = { title: 'Calls and errors per second', format: rate, series: ['calls', 'server errors', 'client errors'], of: (d) => [d.rate, d.server_errors, d.client_errors] };
 
@@ -27,15 +27,15 @@ const KINDS = {
     title: 'Server', owner: 'of upstream', link: (name, of) => `#/servers?${query({ search: `${of} ${name}` })}`,
     charts: [
       { title: 'Attempts and errors per second', format: rate, series: ['attempts', '5xx', 'no response'], of: (d) => [d.rate, d.server_errors, d.no_response] },
-      { title: 'Errors, share of attempts', format: percent, series: ['no response', '5xx'], of: (d) => [shares(d.no_response, d.rate), shares(d.server_errors, d.rate)] },
+      { title: 'Errors, share of attempts', format: percent, series: ['5xx', 'no response'], lines: [1, 2], of: (d) => [shares(d.server_errors, d.rate), shares(d.no_response, d.rate)] },
       { title: 'Mean time to the first response', format: duration, series: ['mean'], of: (d) => [d.mean] },
     ],
   },
   caller: {
     title: 'Caller',
     charts: [
-      { title: 'Calls and errors per second', format: rate, series: ['calls', 'errors', 'over a limit'], of: (d) => [d.rate, d.errors, d.limited] },
-      { title: 'Errors, share of calls', format: percent, series: ['over a limit', 'all errors'], of: (d) => [shares(d.limited, d.rate), shares(d.errors, d.rate)] },
+      { title: 'Calls and errors per second', format: rate, series: ['calls', 'all errors', 'over a limit'], of: (d) => [d.rate, d.errors, d.limited] },
+      { title: 'Errors, share of calls', format: percent, series: ['all errors', 'over a limit'], lines: [1, 2], of: (d) => [shares(d.errors, d.rate), shares(d.limited, d.rate)] },
     ],
     hint: 'Only authenticated callers are known. Of them calls are counted, and no durations.',
   },
@@ -122,7 +122,7 @@ export function mount(page) {
       return [`${named(chosen)} is not among the ${document.most_subjects} with the most calls: it is a part of all others. `, hint];
     }
     const more = link && chosen.name !== REST ? [h('a', { href: link(chosen.name, chosen.of) }, 'Details'), '. '] : [];
-    return [...more, `A value is of ${duration(document.interval_seconds)}. `, hint];
+    return [...more, `Each value is that of ${duration(document.interval_seconds)}. `, hint];
   }
 
   function show({ asked, chosen, document, found }) {

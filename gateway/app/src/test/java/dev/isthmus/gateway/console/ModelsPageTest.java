@@ -42,13 +42,14 @@ class ModelsPageTest {
     @BeforeAll
     static void start() throws Exception {
         String models = IntStream.range(0, MODELS)
-                .mapToObj(i -> "  m%04d: {upstream: local, model: simple, aliases: [other-%d]}%n".formatted(i, i))
+                .mapToObj(i -> "  m%05d: {upstream: local, model: simple, aliases: [other-%05d]}%n".formatted(i, i))
                 .collect(Collectors.joining());
         gateway = Gateway.start(ConfigLoader.parse("test.yaml", """
                 listeners: [{port: 0}]
                 admin: {port: 0}
                 local: {embedded_models: true}
                 health: {warm_up: 0s}
+                metrics: {max_series: 1000000}
                 models:
                 """ + models, folder));
         http = HttpClient.newHttpClient();
@@ -77,13 +78,13 @@ class ModelsPageTest {
     @Test
     void theBusiest_comeFirst() throws Exception {
         for (int i = 0; i < MODELS; i++) {
-            call("m%04d".formatted(i));
+            call("m%05d".formatted(i));
         }
         for (int i = 0; i < 20; i++) {
-            call("m1234");
+            call("m01234");
         }
         assertThat(page("?limit=1").path("models").path(0).path("name").asText())
-                .isEqualTo("m1234");
+                .isEqualTo("m01234");
         for (int i = 0; i < READINGS; i++) {
             page("");
         }
@@ -135,18 +136,18 @@ class ModelsPageTest {
 
     @Test
     void search_findsModelsByAllTheirWords() throws Exception {
-        JsonNode found = page("?search=M1999").path("models");
+        JsonNode found = page("?search=M01999").path("models");
         assertThat(found).hasSize(1);
-        assertThat(found.path(0).path("name").asText()).isEqualTo("m1999");
+        assertThat(found.path(0).path("name").asText()).isEqualTo("m01999");
         assertThat(found.path(0).path("targets").path(0).path("upstream").asText())
                 .isEqualTo("local");
         assertThat(found.path(0).path("versions").isArray()).isTrue();
         assertThat(found.path(0).path("drift").isArray()).isTrue();
         assertThat(found.path(0).path("validation").path("mode").asText()).isEqualTo("report");
         assertThat(found.path(0).path("validation").path("invalid").isEmpty()).isTrue();
-        assertThat(page("?search=other-1999+simple+model").path("models")).hasSize(1);
-        assertThat(page("?search=in-process+m1999").path("models"))
-                .isEqualTo(page("?search=m1999+in-process").path("models"));
+        assertThat(page("?search=other-01999+simple+model").path("models")).hasSize(1);
+        assertThat(page("?search=in-process+m01999").path("models"))
+                .isEqualTo(page("?search=m01999+in-process").path("models"));
         assertThat(page("?search=nothing").path("matching").asInt()).isZero();
     }
 }

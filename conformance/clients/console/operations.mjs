@@ -128,6 +128,19 @@ await check('audit: who has changed what, hostile names as text, a change that w
   await picture('audit');
 });
 
+await check("audit: operators' changes first; those of others by choice, in the address", async () => {
+  await page.getByPlaceholder('Filter by operator').fill('');
+  const rows = page.locator('.page.audit tbody tr');
+  expect('whose', await page.getByLabel('Whose changes').inputValue(), 'operator');
+  await page.getByLabel('Whose changes').selectOption('caller');
+  await until('callers', () => page.locator('.page.audit tbody').innerText(), /No such change/);
+  expect('address', await page.evaluate(() => location.hash), /[?&]by=caller/);
+  await page.getByLabel('Whose changes').selectOption('operator');
+  await page.getByLabel('Outcome').selectOption('not_done');
+  await until('not done', () => rows.first().innerText(), /not done/);
+  await page.getByLabel('Outcome').selectOption('all');
+});
+
 await check('roles: what the role does not allow is disabled, says why, and is refused', async () => {
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.getByRole('button', { name: 'Log in' }).click();

@@ -3,13 +3,16 @@
 // Usage: problems.mjs ADMIN_URL TOKEN [SCREENSHOTS]; ConsoleProblemsTest starts the gateway. Of it
 //   model 'replicas' has two servers, one of which answers 500; model 'stuck' has one that does not answer;
 //   model 'ranker' has a canary that fails, and was rolled back; a listener's certificate has expired;
-//   caller 'batch' calls model 'limited' too often; a model's name is HTML.
+//   caller 'batch' calls model 'limited' too often; a model's name is HTML, and that of a caller.
 import { join } from 'node:path';
 import { accessible, check, expect, finish, newPage, until } from './checks.mjs';
 
 const [admin, token, screenshots] = process.argv.slice(2);
 const MOST_CLICKS = 3;
+/** What a path may take; it is printed and not checked, as a busy machine takes longer. */
+const MOST_SECONDS = 10;
 const HOSTILE = '<img src=x onerror=alert(1)>';
+const HOSTILE_CALLER = '<img/src=x/onerror=alert(1)>';
 
 const session = await newPage({ colorScheme: 'light' });
 await session.goto(admin);
@@ -30,7 +33,8 @@ async function path(name, walk) {
     };
     await page.goto(admin);
     await walk(page, click);
-    console.log(`      ${clicks} clicks, ${((Date.now() - begun) / 1000).toFixed(1)} s`);
+    const seconds = (Date.now() - begun) / 1000;
+    console.log(`      ${clicks} clicks, ${seconds.toFixed(1)} s${seconds > MOST_SECONDS ? `, more than ${MOST_SECONDS} s` : ''}`);
     expect('clicks', clicks <= MOST_CLICKS ? 'few' : String(clicks), 'few');
     await page.close();
   });
@@ -72,7 +76,7 @@ await path('a replica that answers 500: model, server, cause, error', async (pag
   await until('model', () => model.innerText(), /critical[\s\S]*Server \S+ of upstream 'pair' answers with 5xx: 100 % of [\d,]+ attempts; 1 of 2 servers\.[\s\S]*INTERNAL/);
   const [, server] = /Server (\S+) of/.exec(await model.innerText());
   await until('error', () => model.innerText(), /Last error,[\s\S]*ago: INTERNAL: [\s\S]*cannot allocate memory/);
-  await click(problem(page, `Server ${server} of upstream 'pair' fails 100 %`).getByRole('link'));
+  await click(problem(page, `Server ${server} of upstream 'pair' fails 100 %`).getByRole('link', { name: 'Servers' }));
   const row = page.locator('.page.servers tbody tr').first();
   await until('row', () => row.innerText(), new RegExp(`pair[\\s\\S]*${server.replaceAll('.', '\\.')}[\\s\\S]*INTERNAL`));
   expect('rows', await page.locator('.count').innerText(), /^1 of/);
@@ -81,14 +85,14 @@ await path('a replica that answers 500: model, server, cause, error', async (pag
 await path('a server that does not answer: server, cause, models', async (page, click) => {
   const server = problem(page, "the only one of upstream 'hung'");
   await until('cause', () => server.innerText(), /critical[\s\S]*did not respond within[\s\S]*'stuck'/);
-  await click(server.getByRole('link'));
+  await click(server.getByRole('link', { name: 'Servers' }));
   await until('row', () => page.locator('.page.servers tbody tr').first().innerText(), /hung[\s\S]*not ready[\s\S]*did not respond/);
 });
 
 await path('a canary that was rolled back: model, target, reason, button', async (page, click) => {
   const ramp = await listed(page, click, "The ramp of model 'ranker' was rolled back");
   await until('reason', () => ramp.innerText(), /target 'canary' gets no calls[\s\S]*Reason: [\s\S]*%/);
-  await click(ramp.getByRole('link'));
+  await click(ramp.getByRole('link', { name: 'Canary' }));
   await page.waitForFunction(() => document.activeElement?.dataset.action === 'restart');
   expect('ramp', await page.locator('.ramp', { hasText: 'ranker' }).innerText(), /rolled back/);
 });
@@ -101,13 +105,13 @@ await path('an expired certificate: file, since when, what to do', async (page, 
 await path('a caller over its limit: caller, model, limit', async (page, click) => {
   const limit = await listed(page, click, "Caller 'batch' is over the rate limit of model 'limited'");
   await until('limit', () => limit.innerText(), /warning[\s\S]*5 requests per second for each caller[\s\S]*'batch' \(\d+ of/);
-  await click(limit.getByRole('link'));
+  await click(limit.getByRole('link', { name: 'Failed calls' }));
   await until('calls', () => page.locator('.page.live tbody tr').first().innerText(), /429 RESOURCE_EXHAUSTED[\s\S]*limited/);
   expect('address', page.url(), /#\/live\?model=limited&outcome=failed$/);
 });
 
 await check('names of models are text, whatever they are', async () => {
-  for (const page of ['overview', 'models', 'servers', 'live']) {
+  for (const page of ['overview', 'models', 'servers', 'traffic', 'live']) {
     await session.goto(`${admin}/#/${page}`);
     await session.waitForSelector(`.page.${page} h1`);
     if (page !== 'servers') {
@@ -115,6 +119,10 @@ await check('names of models are text, whatever they are', async () => {
     }
     expect(`elements on ${page}`, await session.locator('main img').count(), 0);
   }
+  await session.goto(`${admin}/#/traffic?${new URLSearchParams({ kind: 'caller', name: HOSTILE_CALLER })}`);
+  await until('caller', () => session.locator('.chart').first().locator('.legend').innerText(), /calls [1-9\d.]+\/s/);
+  expect('option', await session.getByLabel('Which').locator('option:checked').innerText(), HOSTILE_CALLER);
+  expect('elements', await session.locator('main img').count(), 0);
 });
 
 await check('tables: worst first; filter, order and open rows are in the address', async () => {
@@ -143,11 +151,11 @@ await check('keyboard: / goes to the filter, g and a letter to a page', async ()
 
 await check('390 pixels: rows are cards, readiness and errors first', async () => {
   await session.setViewportSize({ width: 390, height: 900 });
-  for (const page of ['overview', 'servers', 'models']) {
+  for (const page of ['overview', 'servers', 'models', 'traffic']) {
     await session.goto(`${admin}/#/${page}`);
-    await session.waitForSelector(`.page.${page} ${page === 'overview' ? '.problem' : 'tbody .opener'}`);
+    await session.waitForSelector(`.page.${page} ${{ overview: '.problem', traffic: '.chart' }[page] ?? 'tbody .opener'}`);
     expect(`width of ${page}`, await session.evaluate(() => document.documentElement.scrollWidth <= 390), true);
-    if (page !== 'overview') {
+    if (page === 'servers' || page === 'models') {
       const [lead, other] = await session.evaluate(() => ['td.lead[data-title]', 'td:not(.lead)']
         .map((each) => document.querySelector(`tbody tr ${each}`).getBoundingClientRect().top));
       expect(`first on ${page}`, lead < other, true);
@@ -192,6 +200,84 @@ await check('charts: labels from zero, one crosshair, events, the range in the a
   }
 });
 
+/** The page Traffic of what an address names; its charts have values. */
+async function traffic(fields, chart) {
+  await session.goto(`${admin}/#/traffic?${new URLSearchParams(fields)}`);
+  await until(`charts of ${fields.name}`, () => session.locator('.chart', { hasText: chart }).locator('.legend').innerText(), /\d/);
+}
+
+await check('traffic: of a model, a target, a server and a caller; range, crosshair, events', async () => {
+  await session.goto(admin);
+  const links = () => session.getByRole('link', { name: 'Traffic', exact: true });
+  await problem(session, "Model 'replicas' fails").getByRole('link', { name: 'Traffic' }).click();
+  await until('rate', () => session.locator('.chart').first().locator('.legend').innerText(), /calls [1-9\d.]+\/s/);
+  expect('address', session.url(), /#\/traffic\?kind=model&name=replicas$/);
+  await until('share', () => session.locator('.chart', { hasText: 'share of calls' }).locator('.legend').innerText(), /by servers [1-9]\d[.\d]* %/);
+  await until('line', () => session.locator('.chart path.line0').first().getAttribute('d'), /^M.*L/);
+  const charts = session.locator('.chart:not(.flat)');
+  await charts.first().locator('.plot svg').hover({ position: { x: 100, y: 50 } });
+  expect('crosshair', new Set(await charts.locator('.at').allInnerTexts()).size, 1);
+  await accessible(session, 'traffic, light');
+  await session.emulateMedia({ colorScheme: 'dark' });
+  await accessible(session, 'traffic, dark');
+  await session.emulateMedia({ colorScheme: 'light' });
+  await traffic({ kind: 'target', of: 'ranker', name: 'canary' }, 'Calls and errors per second');
+  const pair = problem(session, "of upstream 'pair' fails 100 %");
+  await session.goto(admin);
+  await pair.getByRole('link', { name: 'Traffic' }).click();
+  await until('server', () => session.locator('.chart', { hasText: 'share of attempts' }).locator('.legend').innerText(), /5xx 100 %/);
+  await traffic({ kind: 'caller', name: 'batch' }, 'Calls and errors per second');
+  await until('limited', () => session.locator('.chart', { hasText: 'share of calls' }).locator('.legend').innerText(), /over a limit [1-9]/);
+  await session.getByLabel('Which').selectOption({ label: 'web' });
+  await until('address', async () => session.url(), /kind=caller&name=web$/);
+  await session.getByLabel('Range of the charts').selectOption('60');
+  await session.waitForResponse((response) => response.url().endsWith('kind=caller&of=&name=web&minutes=60'));
+  expect('range', session.url(), /minutes=60$/);
+  await session.getByLabel('What', { exact: true }).selectOption('server');
+  await until('first', async () => session.url(), /kind=server/);
+  await until('options', async () => String(await session.getByLabel('Which').locator('option').count()), /^[3-9]/);
+  await traffic({ kind: 'model', name: 'replicas' }, 'Calls and errors per second');
+  await session.goto(`${admin}/#/traffic?kind=model&name=nowhere`);
+  await until('unknown', () => session.locator('.page.traffic [role=status]').innerText(), /nowhere is not among the 50 with the most calls/);
+  expect('links', await links().count() >= 1, true);
+  expect('dashboards', await session.getByRole('link', { name: 'Dashboards' }).getAttribute('href'), 'https://grafana.example/d/isthmus');
+});
+
+/** Fields of documents that have names and texts of clients, servers and operators. */
+const TEXTS = new Set(['server', 'upstream', 'name', 'caller', 'principal', 'reason', 'text', 'cause', 'next_step', 'command', 'model', 'served_model',
+  'route', 'target', 'who', 'subject', 'before', 'after', 'failure', 'request_id', 'said', 'merged', 'label', 'of']);
+
+/** The document with a hostile text in each of these fields. */
+function hostile(document, field) {
+  if (Array.isArray(document)) {
+    return document.map((each) => hostile(each, field));
+  }
+  if (document !== null && typeof document === 'object') {
+    return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, hostile(value, name)]));
+  }
+  return typeof document === 'string' && TEXTS.has(field) ? `${HOSTILE}${document}` : document;
+}
+
+await check('texts of servers, callers, upstreams and operators are text on each page', async () => {
+  const page = await session.context().newPage();
+  const broken = [];
+  page.on('pageerror', (error) => broken.push(String(error)));
+  page.on('dialog', (dialog) => broken.push(dialog.message()));
+  await page.route(/\/(problems|servers\?.*|console\/models.*|console\/overview.*|console\/traffic.*|debug\/(errors|calls)\?.*|audit\?.*|ramps|shadows)$/, async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: hostile(await response.json(), '') });
+  });
+  for (const name of ['overview', 'models', 'servers', 'traffic', 'canary', 'live', 'audit']) {
+    await page.goto(`${admin}/#/${name}`);
+    await until(name, () => page.locator('main').innerHTML(), /&lt;img src=x onerror=alert\(1\)&gt;/);
+    // At once: rows of the page Live move every second.
+    await page.evaluate(() => [...document.querySelectorAll('.opener')].slice(0, 3).forEach((opener) => opener.click()));
+    expect(`elements on ${name}`, await page.locator('main img').count(), 0);
+  }
+  expect('faults', broken.join('; '), '');
+  await page.close();
+});
+
 /** What a gateway with 20,000 models and 200 servers answers: the page shows at most 500 models. */
 function largeFleet() {
   const number = (index) => String(index).padStart(5, '0');
@@ -204,7 +290,7 @@ function largeFleet() {
   const servers = Array.from({ length: 200 }, (_, index) => ({
     upstream: `u${index % 20}`, server: `10.0.${index % 20}.${index}:8000`, ready: index % 10 > 0, reason: index % 10 ? '' : 'is not reachable', ejected: false,
     in_flight: index, ejections: 0, calls: Math.floor(Math.random() * 1e6), failed: index, server_errors: 0, seconds: Math.random() * 1e4,
-    models: Array.from({ length: 200 }, (__, model) => ({ name: `model-${number(model)}`, version: '', ready: true })),
+    models_all: 400, models_ready: 390, models: Array.from({ length: 10 }, (__, model) => ({ name: `model-${number(model)}`, version: '', ready: false })),
   }));
   const upstreams = Array.from({ length: 20 }, (_, index) => ({ upstream: `u${index}`, breaker: 'closed', in_flight: 1, limit: 1000 }));
   return {
@@ -222,9 +308,9 @@ async function busy(devtools) {
 await check('20,000 models and 200 servers: the page scrolls; the CPU time of a reading is printed', async () => {
   const page = await session.context().newPage();
   const devtools = await page.context().newCDPSession(page);
-  await devtools.send('Performance.enable');
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
   let readings = 0;
-  await page.route(/\/console\/models|\/servers$/, (route) => {
+  await page.route(/\/console\/models|\/servers\?/, (route) => {
     readings++;
     return route.fulfill({ json: largeFleet()[new URL(route.request().url()).pathname] });
   });
@@ -236,6 +322,12 @@ await check('20,000 models and 200 servers: the page scrolls; the CPU time of a 
     await page.mouse.wheel(0, 5_000);
     await page.waitForFunction(() => window.scrollY > 1_000);
     console.log(`      ${name}: ${((await busy(devtools) - before) / (readings - from)).toFixed(0)} ms of CPU a reading`);
+    expect('lines', await page.locator('tbody tr').count(), 100);
+    await page.getByRole('button', { name: 'Next rows' }).click();
+    await until('next rows', () => page.locator('.pages .quiet').innerText(), new RegExp(`^101 to 200 of ${rows}$`));
+    await page.fill('input[type=search]', name === 'models' ? 'model-00499' : '10.0.19.199');
+    await until('found', async () => String(await page.locator('tbody tr').count()), /^1$/);
+    expect('pages', await page.getByRole('button', { name: 'Next rows' }).isVisible(), false);
   }
   await page.close();
 });

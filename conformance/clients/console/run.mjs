@@ -75,6 +75,14 @@ await check('servers: one is down, and why', async () => {
   await picture(page, 'servers');
 });
 
+await check('traffic: of the busiest model', async () => {
+  await visit(page, 'traffic');
+  await until('subject', () => page.getByLabel('Which').locator('option:checked').innerText(), /^score$/);
+  await until('line', () => page.locator('.chart path.line0').first().getAttribute('d'), /^M.*L/);
+  expect('address', page.url(), /#\/traffic$/);
+  await picture(page, 'traffic');
+});
+
 await check('canary: login, then pause, resume and roll back with confirmation', async () => {
   await visit(page, 'canary');
   const ramp = page.locator('.ramp', { hasText: 'score' });
@@ -186,7 +194,7 @@ await check('layout: nothing moves once it is there', async () => {
 await check('requests: at most one round a second, none of a page that is not visible', async () => {
   const each = await open(`${admin}/#/servers`);
   const rounds = () => each.evaluate(() =>
-    performance.getEntriesByType('resource').filter((entry) => entry.name.endsWith('/servers')).map((entry) => entry.startTime));
+    performance.getEntriesByType('resource').filter((entry) => entry.name.includes('/servers?')).map((entry) => entry.startTime));
   await until('rounds', async () => String((await rounds()).length), /^[3-9]/);
   const times = await rounds();
   expect('pause', times.slice(1).every((time, index) => time - times[index] >= 1_000) ? 'a second' : String(times), 'a second');

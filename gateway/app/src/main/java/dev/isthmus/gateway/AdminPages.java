@@ -1,6 +1,7 @@
 package dev.isthmus.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
@@ -100,7 +101,7 @@ final class AdminPages {
                 .route("GET", "/live", RouteAccess.OPEN, request -> live())
                 .route("GET", "/ready", RouteAccess.OPEN, request -> ready())
                 .route("GET", "/config", request -> config())
-                .route("GET", "/servers", request -> servers())
+                .route("GET", "/servers", this::servers)
                 .route("GET", "/index", request -> json(gateway.catalogue().indexDocument()))
                 .route("GET", "/drift", request -> json(gateway.catalogue().driftDocument()))
                 .route("GET", "/shadows", request -> json(gateway.shadows().document()))
@@ -138,8 +139,11 @@ final class AdminPages {
                 reloads.last());
     }
 
-    private AdminResponse servers() {
-        return json(ServerFigures.addTo(gateway.catalogue().membersDocument(), metrics.registry()));
+    private AdminResponse servers(AdminRequest request) {
+        boolean readyModels = AdminQuery.of(request, "models")
+                .oneOf("models", "all", "all", "not_ready")
+                .equals("all");
+        return json(ServerFigures.addTo(gateway.catalogue().membersDocument(readyModels), metrics.registry()));
     }
 
     private AdminResponse metrics(AdminRequest request) {

@@ -4,13 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.sun.management.OperatingSystemMXBean;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -18,9 +22,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The document of the page Models, with more models than it has at once. */
+/**
+ * The document of the page Models, with more models than it has at once. It prints the CPU time of the process for each
+ * reading; {@code -Disthmus.models=20000} makes the fleet larger.
+ */
 class ModelsPageTest {
-    private static final int MODELS = 2000;
+    private static final int MODELS = Integer.getInteger("isthmus.models", 2000);
+    private static final int READINGS = 50;
+    private static final String TENSOR = "{\"name\":\"INPUT%d\",\"shape\":[1,16],\"datatype\":\"INT32\",\"data\":[%s]}";
     private static final int SHOWN = 500;
     private static final JsonMapper JSON = new JsonMapper();
 
@@ -33,13 +42,14 @@ class ModelsPageTest {
     @BeforeAll
     static void start() throws Exception {
         String models = IntStream.range(0, MODELS)
-                .mapToObj(i -> "  m%04d: {upstream: local, model: simple, aliases: [other-%d]}%n".formatted(i, i))
+                .mapToObj(i -> "  m%05d: {upstream: local, model: simple, aliases: [other-%05d]}%n".formatted(i, i))
                 .collect(Collectors.joining());
         gateway = Gateway.start(ConfigLoader.parse("test.yaml", """
                 listeners: [{port: 0}]
                 admin: {port: 0}
                 local: {embedded_models: true}
                 health: {warm_up: 0s}
+                metrics: {max_series: 1000000}
                 models:
                 """ + models, folder));
         http = HttpClient.newHttpClient();
@@ -51,13 +61,67 @@ class ModelsPageTest {
         gateway.close();
     }
 
+    private static void call(String model) throws Exception {
+        String ones = "1" + ",1".repeat(15);
+        String body = "{\"inputs\":[" + TENSOR.formatted(0, ones) + "," + TENSOR.formatted(1, ones) + "]}";
+        int port = gateway.addresses().getFirst().getPort();
+        URI uri = URI.create("http://127.0.0.1:" + port + "/v2/models/" + model + "/infer");
+        HttpRequest request =
+                HttpRequest.newBuilder(uri).POST(BodyPublishers.ofString(body)).build();
+        assertThat(http.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
+    }
+
+    private static long cpuNanos() {
+        return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getProcessCpuTime();
+    }
+
+    @Test
+    void theBusiest_comeFirst() throws Exception {
+        for (int i = 0; i < MODELS; i++) {
+            call("m%05d".formatted(i));
+        }
+        for (int i = 0; i < 20; i++) {
+            call("m01234");
+        }
+        assertThat(page("?limit=1").path("models").path(0).path("name").asText())
+                .isEqualTo("m01234");
+        for (int i = 0; i < READINGS; i++) {
+            page("");
+        }
+        long before = cpuNanos();
+        for (int i = 0; i < READINGS; i++) {
+            page("");
+        }
+        System.out.printf(
+                "%,d models: %d ms of CPU a reading%n",
+                MODELS, TimeUnit.NANOSECONDS.toMillis(cpuNanos() - before) / READINGS);
+    }
+
     private static JsonNode page(String query) throws Exception {
+        return get("/console/models" + query);
+    }
+
+    private static JsonNode get(String path) throws Exception {
         int port = gateway.adminAddress().orElseThrow().getPort();
-        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/console/models" + query))
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
                 .build();
         String body = http.send(request, BodyHandlers.ofString()).body();
         assertThat(body).hasSizeLessThan(SHOWN * 2000);
         return JSON.readTree(body);
+    }
+
+    @Test
+    void traffic_isOfOneSubject() throws Exception {
+        JsonNode others = get("/console/traffic");
+        assertThat(others.path("kind").asText()).isEqualTo("model");
+        assertThat(others.path("found").asBoolean()).isTrue();
+        assertThat(others.path("subjects").size()).isLessThanOrEqualTo(50);
+        JsonNode unknown = get("/console/traffic?kind=server&of=u&name=nowhere:1&minutes=60");
+        assertThat(unknown.path("found").asBoolean()).isFalse();
+        assertThat(unknown.path("mean").isEmpty()).isTrue();
+        assertThat(get("/console/traffic?kind=upstream").path("error").asText())
+                .contains("one of model, target, server, caller is expected, got 'upstream'");
+        assertThat(get("/console/traffic?minutes=361").path("error").asText()).contains("from 15 to 360 is expected");
     }
 
     @Test
@@ -72,18 +136,18 @@ class ModelsPageTest {
 
     @Test
     void search_findsModelsByAllTheirWords() throws Exception {
-        JsonNode found = page("?search=M1999").path("models");
+        JsonNode found = page("?search=M01999").path("models");
         assertThat(found).hasSize(1);
-        assertThat(found.path(0).path("name").asText()).isEqualTo("m1999");
+        assertThat(found.path(0).path("name").asText()).isEqualTo("m01999");
         assertThat(found.path(0).path("targets").path(0).path("upstream").asText())
                 .isEqualTo("local");
         assertThat(found.path(0).path("versions").isArray()).isTrue();
         assertThat(found.path(0).path("drift").isArray()).isTrue();
         assertThat(found.path(0).path("validation").path("mode").asText()).isEqualTo("report");
         assertThat(found.path(0).path("validation").path("invalid").isEmpty()).isTrue();
-        assertThat(page("?search=other-1999+simple+model").path("models")).hasSize(1);
-        assertThat(page("?search=in-process+m1999").path("models"))
-                .isEqualTo(page("?search=m1999+in-process").path("models"));
+        assertThat(page("?search=other-01999+simple+model").path("models")).hasSize(1);
+        assertThat(page("?search=in-process+m01999").path("models"))
+                .isEqualTo(page("?search=m01999+in-process").path("models"));
         assertThat(page("?search=nothing").path("matching").asInt()).isZero();
     }
 }

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ConsoleProblemsTest {
     private static final String TOKEN = "a-long-secret";
     private static final String HOSTILE = "<img src=x onerror=alert(1)>";
+    private static final String HOSTILE_CALLER = "<img/src=x/onerror=alert(1)>";
     private static final String BODY =
             "{\"inputs\": [{\"name\": \"features\", \"shape\": [1, 4], \"datatype\": \"FP32\", \"data\": [5.1, 3.5,"
                     + " 1.4, 0.2]}]}";
@@ -37,7 +38,7 @@ class ConsoleProblemsTest {
               - port: 0
               - port: 0
                 tls: {certificates: [{certificate: CERTIFICATE, key: KEY}]}
-            admin: {host: 127.0.0.1, port: 0, token_file: FOLDER/token}
+            admin: {host: 127.0.0.1, port: 0, token_file: FOLDER/token, dashboards: "https://grafana.example/d/isthmus"}
             authentication: {api_keys: {file: FOLDER/keys}}
             health: {warm_up: 0s}
             upstreams:
@@ -95,7 +96,7 @@ class ConsoleProblemsTest {
     @Test
     void paths(@TempDir Path folder) throws Exception {
         secret(folder.resolve("token"), TOKEN);
-        secret(folder.resolve("keys"), keys("web", "batch"));
+        secret(folder.resolve("keys"), keys("web", "batch", HOSTILE_CALLER));
         TestAuthority.Issued expired = new TestAuthority(folder, "authority").expired("gateway", "localhost");
         AtomicBoolean ended = new AtomicBoolean();
         List<Thread> callers = new ArrayList<>();
@@ -113,6 +114,7 @@ class ConsoleProblemsTest {
                 callers.add(calls(gateway, "web", model, ended));
             }
             callers.add(calls(gateway, "batch", "limited", ended));
+            callers.add(calls(gateway, HOSTILE_CALLER, "ranker", ended));
             try {
                 ConsoleScript.run("problems.sh", ConsoleScript.url(gateway), TOKEN);
             } finally {

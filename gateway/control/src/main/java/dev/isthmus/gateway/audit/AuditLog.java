@@ -10,6 +10,7 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -84,6 +85,17 @@ public final class AuditLog {
      * @param limit how many
      */
     public Map<String, Object> document(int limit) {
+        return document(limit, null, null);
+    }
+
+    /**
+     * The last entries of some actors, the newest first.
+     *
+     * @param limit how many
+     * @param by whose; null for all
+     * @param outcome true for what was done, false for what was refused or failed, null for both
+     */
+    public Map<String, Object> document(int limit, @Nullable ActorKind by, @Nullable Boolean outcome) {
         List<Entry> last;
         synchronized (this) {
             last = new ArrayList<>(done);
@@ -92,7 +104,15 @@ public final class AuditLog {
         last.sort(Comparator.comparingLong(Entry::number).reversed());
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("all", last.isEmpty() ? 0 : last.getFirst().number());
-        document.put("entries", last.stream().limit(limit).map(Entry::document).toList());
+        document.put(
+                "entries",
+                last.stream()
+                        .filter(entry -> by == null || entry.actor().kind() == by)
+                        .filter(entry -> outcome == null
+                                || outcome == entry.change().failure().isEmpty())
+                        .limit(limit)
+                        .map(Entry::document)
+                        .toList());
         return document;
     }
 }

@@ -381,7 +381,12 @@ public final class Catalogue implements AutoCloseable {
 
     /** For the admin listener: the servers, and whether they and the configured models on them are ready. */
     public ObjectNode membersDocument() {
-        return snapshots.now().document(notReady());
+        return membersDocument(true);
+    }
+
+    /** The same, with all models of each server, or only those that are not ready. */
+    public ObjectNode membersDocument(boolean readyModels) {
+        return snapshots.now().document(notReady(), readyModels);
     }
 
     /** Stops polling. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.ServerMetadata;
 import java.util.Collections;
 import java.util.Comparator;
@@ -36,8 +37,9 @@ record FleetSnapshot(
      * For the admin listener.
      *
      * @param notReady why V2 clients are told that the gateway is not ready; empty if it is ready
+     * @param readyModels whether the models that are ready are listed, too: they may be many
      */
-    ObjectNode document(String notReady) {
+    ObjectNode document(String notReady, boolean readyModels) {
         ObjectNode json = JsonNodeFactory.instance
                 .objectNode()
                 .put("ready", notReady.isEmpty())
@@ -51,10 +53,14 @@ record FleetSnapshot(
                     .put("server", member.label())
                     .put("ready", member.ready())
                     .put("reason", member.reason())
-                    .put("ejected", member.ejected());
+                    .put("ejected", member.ejected())
+                    .put("models_all", member.models().size())
+                    .put("models_ready", Collections.frequency(member.models().values(), true));
             ArrayNode list = node.putArray("models");
             member.models().entrySet().stream()
-                    .sorted(Comparator.comparing(entry -> entry.getKey().toString()))
+                    .filter(entry -> readyModels || !entry.getValue())
+                    .sorted(Map.Entry.comparingByKey(
+                            Comparator.comparing(ModelRef::name).thenComparing(ModelRef::version)))
                     .forEach(entry -> list.addObject()
                             .put("name", entry.getKey().name())
                             .put("version", entry.getKey().version())

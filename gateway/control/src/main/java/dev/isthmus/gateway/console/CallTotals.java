@@ -6,7 +6,10 @@ import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.distribution.CountAtBucket;
 import java.util.concurrent.TimeUnit;
 
-/** What was counted of inferences since the start: of all, or of those of one model. Confined to one thread, then read. */
+/**
+ * What was counted since the start, or between two readings: of all inferences, or of those of one model, target, server
+ * (attempts) or caller (calls of any kind). Confined to one thread, then read.
+ */
 final class CallTotals {
     private static final int CLIENT_ERRORS = 400;
     private static final int SERVER_ERRORS = 500;
@@ -16,6 +19,10 @@ final class CallTotals {
     private long calls;
     private long clientErrors;
     private long serverErrors;
+    /** Attempts at a server without a valid response; calls of a caller that ended with an error of any kind. */
+    private long failed;
+    /** Calls of a caller that a limit has refused. */
+    private long limited;
     /** Calls that are timed: successful ones that are no streams. */
     private long timed;
     /** How many of them took at most as long as each bucket's bound. */
@@ -47,6 +54,63 @@ final class CallTotals {
         }
     }
 
+    /**
+     * Adds inferences that were sent to a target.
+     *
+     * @param outcome as the meter has it
+     */
+    void addTarget(long count, String outcome) {
+        calls += count;
+        switch (outcome) {
+            case "client_error" -> clientErrors += count;
+            case "server_error" -> serverErrors += count;
+            default -> {}
+        }
+    }
+
+    /** Adds durations of a timer with other buckets: a call counts for the next larger bound. */
+    void addTimes(Timer timer) {
+        timed += timer.count();
+        CountAtBucket[] buckets = timer.takeSnapshot().histogramCounts();
+        int next = 0;
+        for (int i = 0; i < BUCKETS; i++) {
+            long bound = CallMetrics.buckets().get(i).toNanos();
+            while (next < buckets.length && buckets[next].bucket(TimeUnit.NANOSECONDS) <= bound) {
+                next++;
+            }
+            within[i] += next == 0 ? 0 : (long) buckets[next - 1].count();
+        }
+    }
+
+    /**
+     * Adds attempts at a server, but for those that were cancelled.
+     *
+     * @param outcome as the meter has it
+     */
+    void addAttempts(FunctionTimer attempts, String outcome) {
+        if (!outcome.equals("cancelled")) {
+            long count = (long) attempts.count();
+            calls += count;
+            switch (outcome) {
+                case "failed" -> failed += count;
+                case "error", "unavailable" -> serverErrors += count;
+                default -> {}
+            }
+            addWaits(attempts);
+        }
+    }
+
+    /** Adds calls of a caller. */
+    void addCaller(long count, boolean error) {
+        calls += count;
+        failed += error ? count : 0;
+    }
+
+    /** Adds calls of a caller that a limit has refused; they are among its calls. */
+    void addLimited(long count) {
+        limited += count;
+    }
+
     /** Adds the times from complete requests to first responses. */
     void addWaits(FunctionTimer phase) {
         waitSeconds += phase.totalTime(TimeUnit.SECONDS);
@@ -57,6 +121,8 @@ final class CallTotals {
         calls += other.calls;
         clientErrors += other.clientErrors;
         serverErrors += other.serverErrors;
+        failed += other.failed;
+        limited += other.limited;
         timed += other.timed;
         for (int i = 0; i < BUCKETS; i++) {
             within[i] += other.within[i];
@@ -68,6 +134,23 @@ final class CallTotals {
     void addWaitsOf(CallTotals other) {
         waitSeconds += other.waitSeconds;
         waits += other.waits;
+    }
+
+    /** What was counted since an earlier reading. A meter that was removed and added again begins at 0. */
+    CallTotals since(CallTotals before) {
+        CallTotals since = new CallTotals();
+        since.calls = Math.max(0, calls - before.calls);
+        since.clientErrors = Math.max(0, clientErrors - before.clientErrors);
+        since.serverErrors = Math.max(0, serverErrors - before.serverErrors);
+        since.failed = Math.max(0, failed - before.failed);
+        since.limited = Math.max(0, limited - before.limited);
+        since.timed = Math.max(0, timed - before.timed);
+        for (int i = 0; i < BUCKETS; i++) {
+            since.within[i] = Math.max(0, within[i] - before.within[i]);
+        }
+        since.waitSeconds = Math.max(0, waitSeconds - before.waitSeconds);
+        since.waits = Math.max(0, waits - before.waits);
+        return since;
     }
 
     long calls() {
@@ -82,6 +165,14 @@ final class CallTotals {
         return serverErrors;
     }
 
+    long failed() {
+        return failed;
+    }
+
+    long limited() {
+        return limited;
+    }
+
     double waitSeconds() {
         return waitSeconds;
     }
@@ -91,20 +182,19 @@ final class CallTotals {
     }
 
     /**
-     * The duration in seconds that this share of the timed calls since an earlier reading did not exceed, interpolated
-     * within its bucket as Prometheus does. NaN without calls; the largest bound if it is above that.
+     * The duration in seconds that this share of the timed calls did not exceed, interpolated within its bucket as
+     * Prometheus does. NaN without calls; the largest bound if it is above that.
      */
-    double percentile(CallTotals before, double share) {
-        long all = timed - before.timed;
-        if (all <= 0) {
+    double percentile(double share) {
+        if (timed <= 0) {
             return Double.NaN;
         }
-        double rank = share * all;
+        double rank = share * timed;
         double below = 0;
         double bound = 0;
         for (int i = 0; i < BUCKETS; i++) {
             double upper = CallMetrics.buckets().get(i).toNanos() / 1e9;
-            double at = within[i] - before.within[i];
+            double at = within[i];
             if (at >= rank && at > below) {
                 return bound + (upper - bound) * (rank - below) / (at - below);
             }

@@ -7,6 +7,7 @@ enum ConsolePage {
     OVERVIEW("Overview"),
     MODELS("Models"),
     SERVERS("Servers"),
+    TRAFFIC("Traffic"),
     CANARY("Canary"),
     TRY("Try it"),
     CONFIGURATION("Configuration"),

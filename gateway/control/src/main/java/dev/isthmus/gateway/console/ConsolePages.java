@@ -7,6 +7,10 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.settings.AdminConfig;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -40,13 +44,36 @@ public final class ConsolePages {
 
     public void addTo(AdminRoutes routes) {
         new ConsoleFiles().addTo(routes);
-        routes.route("GET", "/console/overview", this::overview).route("GET", "/console/models", this::models);
+        routes.route("GET", "/console/overview", this::overview)
+                .route("GET", "/console/models", this::models)
+                .route("GET", "/console/traffic", this::traffic);
     }
 
     private AdminResponse overview(AdminRequest request) {
-        int minutes = AdminQuery.of(request, "minutes")
-                .integer("minutes", TrafficHistory.MINUTES, TrafficHistory.MOST_MINUTES, TrafficHistory.MINUTES);
-        return AdminResponse.json(200, overview.of(running.get(), minutes));
+        return charts(overview.of(running.get(), minutes(AdminQuery.of(request, "minutes"))));
+    }
+
+    /** A document with charts, and where there are longer ones. */
+    private AdminResponse charts(Map<String, @Nullable Object> document) {
+        AdminConfig admin = running.get().config().admin();
+        document.put("dashboards", admin == null ? null : admin.dashboards());
+        return AdminResponse.json(200, document);
+    }
+
+    private static int minutes(AdminQuery query) {
+        return query.integer("minutes", TrafficHistory.MINUTES, TrafficHistory.MOST_MINUTES, TrafficHistory.MINUTES);
+    }
+
+    /** Without a name it is about all subjects of the kind that have no series of their own. */
+    private AdminResponse traffic(AdminRequest request) {
+        AdminQuery query = AdminQuery.of(request, "kind", "of", "name", "minutes");
+        String[] kinds =
+                Arrays.stream(SubjectKind.values()).map(SubjectKind::label).toArray(String[]::new);
+        String label = query.oneOf("kind", SubjectKind.MODEL.label(), kinds);
+        SubjectKind kind = SubjectKind.valueOf(label.toUpperCase(Locale.ROOT));
+        String name = query.text("name", "");
+        SubjectKey subject = name.isEmpty() ? null : new SubjectKey(query.text("of", ""), name);
+        return charts(history.document(kind, subject, minutes(query)));
     }
 
     private AdminResponse models(AdminRequest request) {

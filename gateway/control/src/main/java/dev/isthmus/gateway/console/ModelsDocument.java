@@ -13,6 +13,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -52,16 +53,7 @@ final class ModelsDocument {
     Map<String, Object> document(String search, int limit) {
         List<ListedModel> all = listed();
         List<ListedModel> matching = new ModelSearch(running, search).filter(all);
-        Map<String, Boolean> ready = running.catalogue().readyModels();
-        List<ListedModel> shown = matching.size() <= limit
-                ? matching
-                : matching.stream()
-                        .sorted(Comparator.comparingLong(this::recentErrors)
-                                .thenComparing(model -> Boolean.FALSE.equals(ready.get(model.name())))
-                                .thenComparingLong(this::recentCalls)
-                                .reversed())
-                        .limit(limit)
-                        .toList();
+        List<ListedModel> shown = matching.size() <= limit ? matching : worst(matching, limit);
         Map<String, List<IndexEntry>> versions = running.catalogue()
                 .versions(shown.stream().map(ListedModel::name).collect(Collectors.toSet()));
         Map<String, Object> document = new LinkedHashMap<>();
@@ -74,6 +66,28 @@ final class ModelsDocument {
                         .map(model -> model(model, versions.getOrDefault(model.name(), List.of())))
                         .toList());
         return document;
+    }
+
+    /** A model with what it is ranked by, which takes longer to find than to compare. */
+    private record RankedModel(ListedModel model, long errors, boolean notReady, long calls) {
+        static final Comparator<RankedModel> WORST_FIRST = Comparator.comparingLong(RankedModel::errors)
+                .thenComparing(RankedModel::notReady)
+                .thenComparingLong(RankedModel::calls)
+                .reversed();
+    }
+
+    private List<ListedModel> worst(List<ListedModel> models, int limit) {
+        Map<String, Boolean> ready = running.catalogue().readyModels();
+        return models.stream()
+                .map(model -> new RankedModel(
+                        model,
+                        recent(model, CallTotals::serverErrors),
+                        Boolean.FALSE.equals(ready.get(model.name())),
+                        recent(model, CallTotals::calls)))
+                .sorted(RankedModel.WORST_FIRST)
+                .limit(limit)
+                .map(RankedModel::model)
+                .toList();
     }
 
     /** A route, or a model without one of its own. */
@@ -92,30 +106,23 @@ final class ModelsDocument {
     }
 
     private List<ListedModel> listed() {
-        List<ListedModel> models = new ArrayList<>();
-        Set<String> others = new TreeSet<>(running.catalogue().discovered().keySet());
+        Set<String> discovered = running.catalogue().discovered().keySet();
+        Set<String> others = new HashSet<>(discovered);
         others.addAll(now.models().keySet());
+        List<ListedModel> models = new ArrayList<>();
         for (Route route : running.routes().routes()) {
             models.add(new ListedModel(route.key(), ModelPattern.is(route.key()) ? "pattern" : "model", route));
             others.remove(route.key());
         }
-        for (String name : others) {
-            boolean discovered = running.catalogue().discovered().containsKey(name);
-            Route route = discovered ? running.routes().find(ModelRef.of(name)) : null;
-            models.add(new ListedModel(name, discovered ? DISCOVERED : "not configured", route));
+        for (String name : new TreeSet<>(others)) {
+            boolean found = discovered.contains(name);
+            Route route = found ? running.routes().find(ModelRef.of(name)) : null;
+            models.add(new ListedModel(name, found ? DISCOVERED : "not configured", route));
         }
         return models;
     }
 
-    /** Since the earlier reading. */
-    private long recentCalls(ListedModel model) {
-        return recent(model, CallTotals::calls);
-    }
-
-    private long recentErrors(ListedModel model) {
-        return recent(model, CallTotals::serverErrors);
-    }
-
+    /** What was counted since the earlier reading. */
     private long recent(ListedModel model, ToLongFunction<CallTotals> count) {
         CallTotals after = now.models().get(model.name());
         CallTotals earlier = before == null ? null : before.models().get(model.name());
@@ -193,14 +200,17 @@ final class ModelsDocument {
     private Map<String, Long> calls(Route route) {
         Map<String, Long> calls = new LinkedHashMap<>();
         for (TargetConfig target : route.config().allTargets()) {
-            var key = new TrafficReading.TargetKey(route.key(), target.label());
-            long after = Objects.requireNonNullElse(now.targets().get(key), 0L);
-            long earlier = before == null
-                    ? after
-                    : Objects.requireNonNullElse(before.targets().get(key), 0L);
+            SubjectKey key = new SubjectKey(route.key(), target.label());
+            long after = calls(now, key);
+            long earlier = before == null ? after : calls(before, key);
             calls.put(target.label(), Math.max(0, after - earlier));
         }
         return calls;
+    }
+
+    private static long calls(TrafficReading reading, SubjectKey target) {
+        CallTotals calls = reading.targets().get(target);
+        return calls == null ? 0 : calls.calls();
     }
 
     private List<Map<String, Object>> replicas(Target target) {

@@ -17,18 +17,27 @@ record TrafficFigures(double rate, double clientErrors, double serverErrors, dou
 
     /** @param seconds from the earlier to the later reading */
     static TrafficFigures between(CallTotals before, CallTotals after, double seconds) {
-        return new TrafficFigures(
-                rate(before.calls(), after.calls(), seconds),
-                rate(before.clientErrors(), after.clientErrors(), seconds),
-                rate(before.serverErrors(), after.serverErrors(), seconds),
-                after.percentile(before, 0.5),
-                after.percentile(before, 0.95),
-                after.percentile(before, 0.99));
+        return of(after.since(before), seconds);
     }
 
-    /** Meters of a route that was removed and added again begin at 0. */
-    private static double rate(long before, long after, double seconds) {
-        return seconds <= 0 ? Double.NaN : Math.max(0, after - before) / seconds;
+    /**
+     * The figures of some calls.
+     *
+     * @param seconds in which they were counted
+     */
+    static TrafficFigures of(CallTotals calls, double seconds) {
+        return new TrafficFigures(
+                rate(calls.calls(), seconds),
+                rate(calls.clientErrors(), seconds),
+                rate(calls.serverErrors(), seconds),
+                calls.percentile(0.5),
+                calls.percentile(0.95),
+                calls.percentile(0.99));
+    }
+
+    /** Calls per second. */
+    static double rate(long calls, double seconds) {
+        return seconds <= 0 ? Double.NaN : calls / seconds;
     }
 
     Map<String, @Nullable Object> document() {

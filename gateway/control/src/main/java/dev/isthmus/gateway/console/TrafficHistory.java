@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The traffic of the last 15 minutes every 5 s, and of the last 6 hours every minute: the meters, read every 5 s. Of
- * single models two readings are kept, every 30 s. Thread-safe.
+ * The traffic of the last 15 minutes every 5 s, and of the last 6 hours every minute: the meters, read every 5 s. Of all
+ * single models two readings are kept, every 30 s; of the busiest ones a {@link SubjectHistory}. Thread-safe.
  */
 public final class TrafficHistory {
     private static final Logger LOG = LoggerFactory.getLogger(TrafficHistory.class);
@@ -37,6 +37,7 @@ public final class TrafficHistory {
 
     private static final int MODEL_READINGS = 2;
     private static final int MODEL_EVERY = 30 / SECONDS;
+    private static final int SUBJECT_EVERY = SubjectHistory.SECONDS / SECONDS;
     private static final double NANOS = 1e9;
 
     private final MeterRegistry registry;
@@ -47,6 +48,7 @@ public final class TrafficHistory {
     private final Deque<TrafficSample> samples = new ArrayDeque<>(SAMPLES);
     private final Deque<TrafficSample> minutes = new ArrayDeque<>(MOST_MINUTES + 1);
     private final Deque<TrafficReading> readings = new ArrayDeque<>(MODEL_READINGS);
+    private final SubjectHistory subjects = new SubjectHistory();
     private long count;
 
     /**
@@ -103,6 +105,9 @@ public final class TrafficHistory {
         if (count % SAMPLES_OF_MINUTE == 0) {
             keep(minutes, sample, MOST_MINUTES + 1);
         }
+        if (count % SUBJECT_EVERY == 0) {
+            subjects.add(reading, readings.peekFirst(), sample.time());
+        }
         if (count++ % MODEL_EVERY == 0) {
             keep(readings, reading, MODEL_READINGS);
         }
@@ -153,6 +158,11 @@ public final class TrafficHistory {
         document.put("own_seconds", series(steps, SampleStep::ownSeconds));
         document.put("memory", series(steps, SampleStep::memory));
         return document;
+    }
+
+    /** The figures of a subject in a range, as {@link SubjectHistory#document}. */
+    synchronized Map<String, @Nullable Object> document(SubjectKind kind, @Nullable SubjectKey subject, int length) {
+        return subjects.document(kind, subject, length);
     }
 
     /** From one sample to a later one. */

@@ -20,26 +20,33 @@ import org.jspecify.annotations.Nullable;
  *
  * @param nanos when, on the scale of {@link System#nanoTime()}
  * @param models by the route's key
- * @param targets inferences by the target that they were sent to
+ * @param targets inferences by route and the target that they were sent to
+ * @param servers attempts by upstream and server
+ * @param callers calls of authenticated callers
  * @param invalid requests that do not match their model's metadata, by the route's key and by reason
  * @param trySeconds the time of tries at servers, without those of copies for shadows and of cancelled calls
  */
 record TrafficReading(
         long nanos,
         Map<String, CallTotals> models,
-        Map<TargetKey, Long> targets,
+        Map<SubjectKey, CallTotals> targets,
+        Map<SubjectKey, CallTotals> servers,
+        Map<String, CallTotals> callers,
         Map<String, Map<String, Long>> invalid,
         DoubleAdder trySeconds) {
     private static final Set<String> UNARY = Set.of("infer", "generate");
     private static final Set<String> INFERENCES = Set.of("infer", "generate", "infer_stream", "generate_stream");
 
-    /** A target of a route. */
-    record TargetKey(String model, String target) {}
-
     /** Goes once through all meters. */
     static TrafficReading of(MeterRegistry registry, long nanos) {
-        TrafficReading reading =
-                new TrafficReading(nanos, new HashMap<>(), new HashMap<>(), new HashMap<>(), new DoubleAdder());
+        TrafficReading reading = new TrafficReading(
+                nanos,
+                new HashMap<>(),
+                new HashMap<>(),
+                new HashMap<>(),
+                new HashMap<>(),
+                new HashMap<>(),
+                new DoubleAdder());
         registry.forEachMeter(reading::add);
         return reading;
     }
@@ -60,10 +67,29 @@ record TrafficReading(
             }
             case "isthmus.target.requests" -> {
                 if (meter instanceof Counter counter) {
-                    targets.merge(
-                            new TargetKey(tag(meter, "model"), tag(meter, "target")),
-                            (long) counter.count(),
-                            Long::sum);
+                    totals(targets, meter, "model", "target").addTarget((long) counter.count(), tag(meter, "outcome"));
+                }
+            }
+            case "isthmus.target.answer" -> {
+                if (meter instanceof Timer timer) {
+                    totals(targets, meter, "model", "target").addTimes(timer);
+                }
+            }
+            case "isthmus.endpoint.requests" -> {
+                if (meter instanceof FunctionTimer attempts) {
+                    totals(servers, meter, "upstream", "endpoint").addAttempts(attempts, tag(meter, "outcome"));
+                }
+            }
+            case "isthmus.principal.requests" -> {
+                if (meter instanceof Counter counter) {
+                    caller(meter)
+                            .addCaller(
+                                    (long) counter.count(), tag(meter, "result").equals("error"));
+                }
+            }
+            case "isthmus.principal.requests.limited" -> {
+                if (meter instanceof Counter counter) {
+                    caller(meter).addLimited((long) counter.count());
                 }
             }
             case "isthmus.requests.invalid" -> {
@@ -93,6 +119,14 @@ record TrafficReading(
 
     private CallTotals totals(Meter meter) {
         return models.computeIfAbsent(tag(meter, "model"), model -> new CallTotals());
+    }
+
+    private CallTotals caller(Meter meter) {
+        return callers.computeIfAbsent(tag(meter, "principal"), caller -> new CallTotals());
+    }
+
+    private static CallTotals totals(Map<SubjectKey, CallTotals> all, Meter meter, String of, String name) {
+        return all.computeIfAbsent(new SubjectKey(tag(meter, of), tag(meter, name)), key -> new CallTotals());
     }
 
     private static String tag(Meter meter, String name) {

@@ -17,6 +17,7 @@
  *   <li>{@code session.js}: what the role of the operator allows.
  *   <li>{@code problems.js}: the list of what is wrong now.
  *   <li>{@code format.js}: numbers, durations, bytes, times.
+ *   <li>{@code range.js}: the range of charts, and the events in it.
  *   <li>{@code chart.js}: {@code lineChart(options)}: a time series as SVG.
  * </ul>
  *

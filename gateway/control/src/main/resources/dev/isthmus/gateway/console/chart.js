@@ -56,16 +56,17 @@ function point(time) {
  *   title    above it
  *   format   value => text with its unit
  *   series   names, drawn in the colours of the classes line0, line1, ...
+ *   lines    the numbers of these classes; by default 0, 1, ...
  *   top      the value at the top edge; by default what the values need
  * Returns {element, update(times, values, events)}: dates, an array of numbers or nulls for each series, and
  * [{time, kind, text}], which are marked. Values that never change are a line of text.
  */
-export function lineChart({ title, format, series, top }) {
+export function lineChart({ title, format, series, top, lines = series.map((name, index) => index) }) {
   let times = [];
   let values = [];
   let places = [];
   let flat = false;
-  const paths = series.map((name, index) => svg('path', { class: `line line${index}` }));
+  const paths = series.map((name, index) => svg('path', { class: `line line${lines[index]}` }));
   const marks = svg('g');
   const cross = svg('line', { class: 'cross', y1: 0, y2: HEIGHT, visibility: 'hidden' });
   const picture = svg('svg',
@@ -74,7 +75,7 @@ export function lineChart({ title, format, series, top }) {
     marks, paths, cross);
   const legend = series.map((name, index) => {
     const value = h('b');
-    return { value, element: h('span', null, h('i', { class: `key line${index}` }), ` ${name} `, value) };
+    return { value, element: h('span', null, h('i', { class: `key line${lines[index]}` }), ` ${name} `, value) };
   });
   const scale = GRID.map(() => h('span'));
   const axis = [h('span'), h('span'), h('span')];

@@ -46,10 +46,15 @@ function replica(each) {
     each.ready === null ? badge('none', 'not checked') : each.ready ? badge('good', 'ready') : badge('bad', 'model not ready'));
 }
 
-function target(each) {
+/** A link to charts. */
+function charts(kind, of, name) {
+  return h('a', { href: `#/traffic?${new URLSearchParams({ kind, of, name })}` }, 'Traffic');
+}
+
+function target(model, each) {
   const name = [each.model, each.version && `version ${each.version}`].filter(Boolean).join(', ');
   return h('tr', null,
-    h('td', null, each.name),
+    h('td', null, each.name, ' ', charts('target', model.name, each.name)),
     h('td', null, each.upstream, name ? h('div', { class: 'quiet' }, name) : null),
     h('td', { class: 'number' }, percent(each.share)),
     h('td', { class: 'number' }, percent(each.real_share), bar(each.real_share ?? 0, `real share ${percent(each.real_share)}`)),
@@ -87,9 +92,10 @@ function details(model) {
       ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Targets of ${model.name}` },
         h('table', { 'aria-label': `Targets of ${model.name}` },
           h('thead', null, h('tr', null, ['Target', 'Upstream', 'Share', 'Real share', 'Servers'].map((title) => h('th', { scope: 'col' }, title)))),
-          h('tbody', null, model.targets.map(target))))
+          h('tbody', null, model.targets.map((each) => target(model, each)))))
       : h('p', { class: 'quiet' }, 'Calls to models without a configured route.'),
-    model.name.includes('*') ? null : h('p', null, h('a', { href: `#/try?${new URLSearchParams({ model: model.name })}` }, 'Try it')),
+    h('p', null, charts('model', '', model.name),
+      model.name.includes('*') ? null : [' ', h('a', { href: `#/try?${new URLSearchParams({ model: model.name })}` }, 'Try it')]),
     model.drift.length ? drift(model.drift) : null);
 }
 

@@ -2,13 +2,11 @@
 import { get, lastErrors, poll } from './api.js';
 import { lineChart } from './chart.js';
 import { badge, h, replaceIfChanged, setText } from './dom.js';
-import { ago, bytes, clock, duration, errorKind, errorShare, number, percent, plural, rate } from './format.js';
+import { ago, bytes, duration, errorKind, errorShare, number, percent, plural, rate } from './format.js';
 import { problemList } from './problems.js';
-import { setState, state as address } from './state.js';
+import { eventList, rangeField } from './range.js';
 
 const REFRESH = 2_500;
-/** Ranges of the charts, in minutes. */
-const RANGES = { 15: '15 minutes', 60: '1 hour', 180: '3 hours', 360: '6 hours' };
 
 function card(title, about) {
   const figure = h('span', { class: 'figure' }, '–');
@@ -56,15 +54,14 @@ export function mount(page) {
   const loading = h('p', { class: 'quiet' }, 'Loading');
   page.append(loading);
   const state = h('section', { class: 'state' });
-  const range = h('select', { 'aria-label': 'Range of the charts', onchange: changeRange },
-    Object.entries(RANGES).map(([minutes, text]) => h('option', { value: minutes, selected: minutes === address().get('minutes') }, text)));
-  const events = h('ul', { class: 'plain events', 'aria-label': 'Events' });
+  const range = rangeField(() => polling.now());
+  const events = eventList();
   const contents = [
     problems.element,
     h('div', { class: 'cards' }, Object.values(cards).map((each) => each.element)),
-    h('p', { class: 'filter' }, h('label', null, 'Last ', range), ' of all calls'),
+    h('p', { class: 'filter' }, range.element, h('span', null, 'of all calls; ', h('a', { href: '#/traffic' }, 'of one model, server or caller'))),
     h('div', { class: 'charts' }, Object.values(charts).map((each) => each.element)),
-    events,
+    events.element,
     state,
   ];
 
@@ -74,6 +71,7 @@ export function mount(page) {
       loading.replaceWith(...contents);
     }
     problems.update(found, errors);
+    range.link(document.dashboards);
     const { traffic, memory } = document;
     const now = traffic.now;
     setText(cards.rate.figure, rate(now.rate));
@@ -92,22 +90,14 @@ export function mount(page) {
     setText(cards.memory.figure, percent(memory.used / memory.limit));
     setText(cards.memory.more, `of ${bytes(memory.limit)} for calls`);
     const times = traffic.times.map((time) => new Date(time));
-    const from = Date.parse(found.time) - 60_000 * range.value;
-    const marks = found.events.filter((event) => Date.parse(event.time) >= from);
+    const marks = events.update(found, range.minutes());
     charts.rate.update(times, [traffic.rate, traffic.server_errors, traffic.client_errors], marks);
     charts.latency.update(times, [traffic.p50, traffic.p95, traffic.p99], marks);
     charts.own.update(times, [traffic.own_share], marks);
     charts.memory.update(times, [traffic.memory], marks);
-    replaceIfChanged(events, marks, () => marks.map((event) => h('li', null,
-      h('i', { class: `key mark ${event.kind}` }), ` ${clock(new Date(event.time))} ${event.text}`)).reverse());
     replaceIfChanged(state, [document.state, document.ready, document.servers, document.generation, document.loaded_seconds_ago, document.last_reload, memory],
       () => facts(document));
   }
-  function changeRange() {
-    setState({ minutes: range.value === '15' ? '' : range.value });
-    polling.now();
-  }
-
-  const polling = poll(REFRESH, () => Promise.all([get(`/console/overview?minutes=${range.value}`), get('/problems'), lastErrors()]), show);
+  const polling = poll(REFRESH, () => Promise.all([get(`/console/overview?minutes=${range.minutes()}`), get('/problems'), lastErrors()]), show);
   return polling;
 }

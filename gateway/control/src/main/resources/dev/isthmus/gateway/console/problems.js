@@ -16,6 +16,14 @@ function lastError({ subject }, errors) {
     .sort((a, b) => b.time.localeCompare(a.time))[0];
 }
 
+/** The address of the charts of what a problem is about, the most exact first; null if it has none. */
+function charts({ upstream, server, caller, model }) {
+  const of = server && upstream ? { kind: 'server', of: upstream, name: server }
+    : caller ? { kind: 'caller', name: caller }
+      : model ? { kind: 'model', name: model } : null;
+  return of ? `#/traffic?${new URLSearchParams(of)}` : null;
+}
+
 function problem(each, errors) {
   const error = each.subject.server || each.subject.model || each.subject.upstream ? lastError(each, errors) : undefined;
   const page = each.page.split('?')[0];
@@ -24,7 +32,8 @@ function problem(each, errors) {
       ' ', h('span', { class: 'quiet' }, `since ${moment(each.since)}, ${ago(each.since).replace(' ago', '')}`)),
     h('p', { class: 'cause' }, each.cause),
     error ? h('p', { class: 'last-error' }, `Last error, ${ago(error.time)}: ${error.code}: `, h('span', { class: 'mono' }, error.text)) : null,
-    h('p', { class: 'next' }, h('a', { class: 'button', href: `#/${each.page}` }, PAGES[page] ?? 'Details'), ' ', each.next_step,
+    h('p', { class: 'next' }, h('a', { class: 'button', href: `#/${each.page}` }, PAGES[page] ?? 'Details'), ' ',
+      charts(each.subject) ? [h('a', { class: 'button', href: charts(each.subject) }, 'Traffic'), ' '] : null, each.next_step,
       each.command ? [' ', h('code', null, each.command)] : null));
 }
 

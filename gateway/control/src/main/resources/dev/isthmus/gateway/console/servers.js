@@ -7,6 +7,8 @@ import { table } from './table.js';
 const REFRESH = 2_000;
 /** Rates are those since this many readings ago. */
 const READINGS = 15;
+/** How many models that are not ready are listed. */
+const MOST_MODELS = 50;
 const BREAKER = { closed: 'good', half_open: 'warn', open: 'bad' };
 
 function health(server) {
@@ -14,8 +16,7 @@ function health(server) {
 }
 
 function models(server) {
-  const missing = server.models.filter((model) => !model.ready);
-  return `${server.models.length - missing.length} of ${server.models.length}`;
+  return `${server.models_ready} of ${server.models_all}`;
 }
 
 /** Only upstreams with hedging have them. */
@@ -30,10 +31,13 @@ function waiting(upstream) {
 
 function details(server) {
   return h('div', null,
+    h('p', null, h('a', { href: `#/traffic?${new URLSearchParams({ kind: 'server', of: server.upstream, name: server.server })}` }, 'Traffic')),
+    h('p', null, server.models_all ? ['Models that are checked on it and ready: ', models(server), '. ', h('a', { href: `#/models?${new URLSearchParams({ search: server.server })}` }, 'Models')] : 'No configured model is checked on it.'),
     server.models.length
-      ? h('ul', { class: 'plain' }, server.models.map((model) => h('li', null,
-        `${model.name}${model.version ? ` version ${model.version}` : ''} `, badge(model.ready ? 'good' : 'bad', model.ready ? 'ready' : 'not ready'))))
-      : h('p', { class: 'quiet' }, 'No configured model is checked on it.'),
+      ? h('ul', { class: 'plain' }, server.models.slice(0, MOST_MODELS).map((model) => h('li', null,
+        `${model.name}${model.version ? ` version ${model.version}` : ''} `, badge('bad', 'not ready'))),
+      server.models.length > MOST_MODELS ? h('li', null, `and ${server.models.length - MOST_MODELS} more`) : null)
+      : null,
     server.errors.length
       ? [h('h3', null, 'Last errors'), h('ul', { class: 'plain' }, server.errors.map((error) => h('li', null,
         `${ago(error.time)}: ${error.code}, model ${error.model || 'none'}, request ${error.request_id || 'without id'}: `, h('span', { class: 'mono' }, error.text))))]
@@ -93,7 +97,7 @@ export function mount(page) {
     });
   }
 
-  return poll(REFRESH, () => Promise.all([get('/servers'), lastErrors()]), ([document, failed]) => {
+  return poll(REFRESH, () => Promise.all([get('/servers?models=not_ready'), lastErrors()]), ([document, failed]) => {
     const last = new Map(failed.servers.map((each) => [`${each.upstream} ${each.server}`, each.last]));
     setText(summary, document.ready ? 'Clients are told that the fleet is ready.' : `Clients are told that the fleet is not ready: ${document.reason}.`);
     replaceIfChanged(upstreams, document.upstreams, () => document.upstreams.map((each) => h('span', { class: 'upstream' },

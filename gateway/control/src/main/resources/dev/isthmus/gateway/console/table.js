@@ -1,6 +1,10 @@
-// A table that is sorted and filtered in the browser, and updated in place: rows that are out of sight when they are.
-import { h, replaceIfChanged } from './dom.js';
+// A table that is sorted and filtered in the browser, in pages of 100 rows, and updated in place: rows that are out of
+// sight when they are seen.
+import { h, replaceIfChanged, setText } from './dom.js';
 import { setState, state } from './state.js';
+
+/** How many rows a page has. The browser lays out a table as a whole, whenever one of its cells changes. */
+const ROWS = 100;
 
 /**
  * Makes a table.
@@ -33,7 +37,21 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
     : null;
   const scroller = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': name },
     h('table', { 'aria-label': name }, h('thead', null, h('tr', null, details ? h('td') : null, heads)), body));
-  const element = h('div', { class: 'table' }, field ? h('p', { class: 'filter' }, field, count) : null, scroller);
+  let first = 0;
+  const range = h('span', { class: 'quiet' });
+  const previous = h('button', { type: 'button', onclick: () => turn(-ROWS) }, 'Previous rows');
+  const next = h('button', { type: 'button', onclick: () => turn(ROWS) }, 'Next rows');
+  const pages = h('p', { class: 'filter pages', hidden: true }, previous, next, range);
+  const element = h('div', { class: 'table' }, field ? h('p', { class: 'filter' }, field, count) : null, scroller, pages);
+
+  function turn(rowsOn) {
+    first += rowsOn;
+    render();
+    scroller.scrollIntoView({ block: 'start' });
+    if (document.activeElement === document.body || document.activeElement.disabled) {
+      scroller.focus({ preventScroll: true });
+    }
+  }
 
   function sort(index) {
     descending = sorted === index ? !descending : Boolean(columns[index].numeric);
@@ -52,7 +70,7 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
     });
   }
 
-  /** The operator has changed what is shown. */
+  /** The operator has changed which rows are shown. */
   function changed() {
     if (filter) {
       setState({
@@ -62,13 +80,18 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
         open: [...open],
       });
     }
+    first = 0;
     render();
   }
 
-  function byBadness(a, b) {
-    const [one, two] = [worst(a), worst(b)];
-    const index = one.findIndex((value, each) => value !== two[each]);
-    return index < 0 ? 0 : two[index] - one[index];
+  /** The rows, the worst first. */
+  function byBadness(all) {
+    return all.map((row) => ({ row, badness: worst(row) }))
+      .sort((a, b) => {
+        const index = a.badness.findIndex((value, each) => value !== b.badness[each]);
+        return index < 0 ? 0 : b.badness[index] - a.badness[index];
+      })
+      .map(({ row }) => row);
   }
 
   function compare(a, b) {
@@ -131,7 +154,10 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
     if (!open.delete(id)) {
       open.add(id);
     }
-    changed();
+    if (filter) {
+      setState({ open: [...open] });
+    }
+    render();
   }
 
   function below(row, known) {
@@ -141,21 +167,39 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
     return known.below;
   }
 
+  /** Makes these the lines of the table. Those that stay where they are keep their focus. */
+  function place(lines) {
+    let at = body.firstChild;
+    for (const each of lines) {
+      if (each === at) {
+        at = at.nextSibling;
+      } else {
+        body.insertBefore(each, at);
+      }
+    }
+    while (at) {
+      const after = at.nextSibling;
+      at.remove();
+      at = after;
+    }
+  }
+
   function render() {
-    const visible = rows.filter(matches);
+    let visible = rows.filter(matches);
     if (sorted >= 0) {
       visible.sort(compare);
     } else if (worst) {
-      visible.sort(byBadness);
+      visible = byBadness(visible);
     }
+    first = Math.max(0, Math.min(first, ROWS * (Math.ceil(visible.length / ROWS) - 1)));
     const lines = [];
-    for (const row of visible) {
+    for (const row of visible.slice(first, first + ROWS)) {
       const known = line(row);
       lines.push(known.line);
       if (known.opener) {
         const opened = open.has(key(row));
         known.opener.setAttribute('aria-expanded', opened);
-        known.opener.textContent = opened ? '▾' : '▸';
+        setText(known.opener, opened ? '▾' : '▸');
         if (opened) {
           lines.push(below(row, known));
         }
@@ -164,11 +208,12 @@ export function table({ name, columns, key, filter, text, empty = 'None', detail
     if (lines.length === 0) {
       lines.push(h('tr', null, h('td', { colspan: columns.length + 1, class: 'empty' }, rows.length ? 'No row matches' : empty)));
     }
-    // Rows that stay where they are keep their focus.
-    if (lines.length !== body.children.length || lines.some((each, index) => body.children[index] !== each)) {
-      body.replaceChildren(...lines);
-    }
-    count.textContent = visible.length === rows.length ? String(rows.length) : `${visible.length} of ${rows.length}`;
+    place(lines);
+    pages.hidden = visible.length <= ROWS;
+    previous.disabled = first === 0;
+    next.disabled = first + ROWS >= visible.length;
+    setText(range, `${first + 1} to ${Math.min(first + ROWS, visible.length)} of ${visible.length}`);
+    setText(count, visible.length === rows.length ? String(rows.length) : `${visible.length} of ${rows.length}`);
   }
 
   showOrder();

@@ -66,6 +66,7 @@ class AdminSessionsTest {
                         AdminSessionConfig.DEFAULT,
                         null,
                         List.of(),
+                        null,
                         null),
                 false);
         sessions.addTo(routes);

@@ -49,6 +49,30 @@ class AuditLogTest {
     }
 
     @Test
+    void entries_areChosenByActorAndOutcome() {
+        AuditActor operator = new AuditActor(ActorKind.OPERATOR, "admin", "admin", "127.0.0.1:1");
+        log.record(operator, AuditedChange.done("ramp", "paused", "", ""));
+        log.record(operator, AuditedChange.refused("ramp", "unknown", "no"));
+        AuditActor caller = new AuditActor(ActorKind.CALLER, "ml-team", "", "127.0.0.1:1");
+        for (int i = 0; i < AuditLog.MOST; i++) {
+            log.record(caller, AuditedChange.done("model load", "m", "", ""));
+        }
+        assertThat((List<?>) log.document(10, ActorKind.OPERATOR, null).get("entries"))
+                .hasSize(1)
+                .first()
+                .asString()
+                .contains("subject=paused");
+        assertThat((List<?>) log.document(10, ActorKind.CALLER, true).get("entries"))
+                .hasSize(10);
+        assertThat((List<?>) log.document(10, null, false).get("entries")).isEmpty();
+        log.record(operator, AuditedChange.refused("ramp", "unknown", "no"));
+        assertThat((List<?>) log.document(10, ActorKind.OPERATOR, false).get("entries"))
+                .hasSize(1);
+        assertThat((List<?>) log.document(10, ActorKind.PROCESS, null).get("entries"))
+                .isEmpty();
+    }
+
+    @Test
     void texts_areBounded() {
         record("x".repeat(100_000));
         assertThat(log.document(1).toString()).hasSizeLessThan(1_000);

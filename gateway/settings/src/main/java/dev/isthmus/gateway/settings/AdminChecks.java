@@ -46,6 +46,7 @@ final class AdminChecks {
         if (admin.oidc() != null) {
             oidc(admin.oidc());
         }
+        dashboards(admin);
     }
 
     private void oidc(OidcConfig oidc) {
@@ -147,6 +148,26 @@ final class AdminChecks {
     private void session(AdminConfig.AdminSessionConfig session) {
         positive(session, "idle", session.idle());
         positive(session, "max_age", session.maxAge());
+    }
+
+    private void dashboards(AdminConfig admin) {
+        if (admin.dashboards() != null && !isWebAddress(admin.dashboards())) {
+            yaml.problem(
+                    positions.of(admin, "dashboards"),
+                    "admin: dashboards: a URL as https://grafana.example/d/isthmus is expected, http or https, without"
+                            + " credentials, got '" + admin.dashboards() + "'");
+        }
+    }
+
+    private static boolean isWebAddress(String text) {
+        try {
+            URI url = new URI(text);
+            return ("http".equals(url.getScheme()) || "https".equals(url.getScheme()))
+                    && url.getHost() != null
+                    && url.getUserInfo() == null;
+        } catch (URISyntaxException e) {
+            return false;
+        }
     }
 
     private void positive(AdminConfig.AdminSessionConfig session, String key, Duration time) {

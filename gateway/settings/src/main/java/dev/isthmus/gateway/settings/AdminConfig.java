@@ -17,7 +17,7 @@ public record AdminConfig(
         int port,
 
         @Doc("File with the token of the role admin. Tokens ('Authorization: Bearer') are needed by changes and "
-                + "diagnosis, and by all requests if the host is not loopback. Without any token nothing can be "
+                + "diagnosis, and by all requests if the host is not loopback. Without any token or 'oidc' nothing can be "
                 + "changed over this address. The file must not be readable or writable by others, nor "
                 + "writable by its group.")
         @Nullable
@@ -38,6 +38,9 @@ public record AdminConfig(
         @HostPattern
         List<String> allowedHosts,
 
+        @Doc("URL of dashboards, http or https: the console's charts, which have 6 hours, link to it.") @Nullable
+        String dashboards,
+
         @Nullable ListenerTls tls) {
     public static final AdminConfig DEFAULT = DefaultValues.of(AdminConfig.class);
     /** The name of the token of {@link #tokenFile}. */
@@ -45,7 +48,7 @@ public record AdminConfig(
 
     /** An address for plain text. */
     public AdminConfig(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
-        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, null, allowedHosts, null);
+        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, null, allowedHosts, null, null);
     }
 
     public AdminConfig {

@@ -148,6 +148,9 @@ class ConfigChecksTest {
                         "{admin: {tokens: {alice: {file: none, role: read}}}, " + LOCAL + "}",
                         "f.yaml:1:33: admin: tokens: alice: file: "),
                 arguments("{admin: {tokens: {alice: {file: src}}}, " + LOCAL + "}", "'role' is missing"),
+                arguments(
+                        "{admin: {dashboards: 'javascript:alert(1)'}, " + LOCAL + "}",
+                        "f.yaml:1:22: admin: dashboards: a URL as https://grafana.example/d/isthmus is expected"),
                 arguments("{admin: {tokens: {alice: {file: src, role: root}}}, " + LOCAL + "}", "read, operate, admin"),
                 arguments(
                         "{admin: {session: {idle: 30s}}, " + LOCAL + "}",

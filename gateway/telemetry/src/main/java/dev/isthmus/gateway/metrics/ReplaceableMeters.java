@@ -3,8 +3,12 @@ package dev.isthmus.gateway.metrics;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.function.Function;
 
 /**
@@ -12,15 +16,25 @@ import java.util.function.Function;
  * exist, the newer one's meters are registered, and stay when the older one is closed. Thread-safe.
  */
 public final class ReplaceableMeters implements AutoCloseable {
+    /**
+     * Of each registry, who has registered its meters: those of the same name and tags are equal. A registry can only be
+     * searched from its first meter to its last, which for each of thousands of routes takes minutes.
+     */
+    private static final Map<MeterRegistry, Map<Meter.Id, Object>> OWNERS =
+            Collections.synchronizedMap(new WeakHashMap<>());
+
     private final MeterRegistry registry;
-    // Guarded by the registry. Meters of the same name and tags are equal, whoever registered them, so they are
-    // compared by identity.
-    private final Map<Meter.Id, Meter> own = new HashMap<>();
+    /** Stands for this one; without a reference to the registry. */
+    private final Object self = new Object();
+
+    private final Map<Meter.Id, Object> owners; // guarded by the registry
+    private final Set<Meter.Id> own = new HashSet<>(); // guarded by the registry
     private boolean closed;
 
     /** Starts without meters. */
     public ReplaceableMeters(MeterRegistry registry) {
         this.registry = registry;
+        this.owners = OWNERS.computeIfAbsent(registry, key -> new HashMap<>());
     }
 
     /**
@@ -35,27 +49,23 @@ public final class ReplaceableMeters implements AutoCloseable {
             // A registry returns the meter that it has under the same name, and logs a warning for gauges: so the id is
             // computed first.
             Meter.Id id = register.apply(new CompositeMeterRegistry()).getId();
-            if (own.containsKey(id)) {
-                M existing = register.apply(registry);
-                if (isOwn(existing)) {
-                    return existing;
-                }
+            if (owners.get(id) != self) {
+                registry.remove(id);
+                owners.put(id, self);
+                own.add(id);
             }
-            registry.remove(id);
-            M meter = register.apply(registry);
-            own.put(id, meter);
-            return meter;
+            return register.apply(registry);
         }
-    }
-
-    private boolean isOwn(Meter meter) {
-        return own.get(meter.getId()) == meter;
     }
 
     @Override
     public void close() {
         synchronized (registry) {
-            registry.getMeters().stream().filter(this::isOwn).forEach(registry::remove);
+            for (Meter.Id id : own) {
+                if (owners.remove(id, self)) {
+                    registry.remove(id);
+                }
+            }
             own.clear();
             closed = true;
         }

@@ -125,7 +125,8 @@ class DevicesTest {
         assertThat(refusal.code()).isEqualTo(ErrorCode.FAILED_PRECONDITION);
         assertThat(refusal.message())
                 .isEqualTo("device gpu:0 is not available: the library libcublasLt.so.13 is missing");
-        assertThat(refusal("gpu:0", cuda(1), failure + "undefined symbol: cudaMalloc").message())
+        assertThat(refusal("gpu:0", cuda(1), failure + "undefined symbol: cudaMalloc")
+                        .message())
                 .isEqualTo("device gpu:0 is not available: the libraries of CUDA do not load");
     }
 

@@ -197,6 +197,9 @@ public final class RouteExplanation {
         }
         fallback(model, decision);
         model.rates().forEach(rate -> lines.add(rate(rate)));
+        if (!model.rates().isEmpty()) {
+            lines.add(SharingDescription.of(config.shared()));
+        }
         lines.add("timeout: "
                 + (model.timeout() == null ? "the upstream's" : Units.written(model.timeout()))
                 + ", unless the client sets a deadline");

@@ -331,7 +331,14 @@ class ProblemSearchTest {
     @Test
     void sharedStoreThatDoesNotAnswer_isAProblem() {
         gauge("isthmus.shared.up", 0);
-        assertThat(only(ProblemKind.SHARED_STATE_LOST).nextStep()).contains("Redis");
+        assertThat(only(ProblemKind.SHARED_STATE_LOST).nextStep()).contains("Restore the Redis server");
+    }
+
+    @Test
+    void sharedStoreThatAnswersAgain_isAProblem_untilItIsUsed() {
+        gauge("isthmus.shared.up", 0);
+        gauge("isthmus.shared.recovering", 1);
+        assertThat(only(ProblemKind.SHARED_STATE_LOST).text()).contains("answers again", "shared.recovery");
     }
 
     @Test

@@ -51,7 +51,8 @@ final class RedisServer implements AutoCloseable {
     static RedisServer secure(Path folder, RedisTls tls, List<String> userRights, String... options)
             throws IOException, InterruptedException {
         List<String> user = all(RedisTls.user(), userRights);
-        return new RedisServer(folder, tls, all(List.of("--save", ""), all(List.of(options), user)));
+        List<String> settings = all(List.of("--save", "", "--repl-diskless-sync-delay", "0"), List.of(options));
+        return new RedisServer(folder, tls, all(settings, user));
     }
 
     /** Starts a sentinel that accepts TLS only. */

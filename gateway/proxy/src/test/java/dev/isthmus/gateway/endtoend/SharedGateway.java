@@ -82,7 +82,7 @@ final class SharedGateway implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() {
         client.close();
         gateway.close();
     }

@@ -23,6 +23,8 @@ final class SentinelMaster implements RedisServers {
     /** Index of the one that has answered last. */
     private volatile int first;
 
+    private volatile boolean closed;
+
     SentinelMaster(SharedConfig config, SharedConfig.SentinelConfig sentinel, RedisClients clients) {
         this.name = sentinel.master();
         this.sentinels = sentinel.endpoints();
@@ -53,7 +55,7 @@ final class SentinelMaster implements RedisServers {
     private CompletableFuture<Endpoint> master(int index, int left) {
         return ask(sentinels.get(index))
                 .whenComplete((server, failure) -> first = failure == null ? index : first)
-                .exceptionallyCompose(failure -> left > 1
+                .exceptionallyCompose(failure -> left > 1 && !closed
                         ? master((index + 1) % sentinels.size(), left - 1)
                         : CompletableFuture.failedFuture(failure));
     }
@@ -81,6 +83,7 @@ final class SentinelMaster implements RedisServers {
 
     @Override
     public void close() {
+        closed = true;
         clients.shutDown(client);
     }
 }

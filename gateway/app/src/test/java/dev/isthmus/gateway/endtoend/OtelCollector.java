@@ -73,10 +73,9 @@ final class OtelCollector implements AutoCloseable {
         if (Files.exists(file)) {
             String text = Files.readString(file);
             // The last line may be incomplete.
-            for (String line : text.substring(0, text.lastIndexOf('\n') + 1).split("\n")) {
-                if (!line.isEmpty()) {
-                    requests.add(JSON.readTree(line));
-                }
+            for (String line :
+                    text.substring(0, text.lastIndexOf('\n') + 1).lines().toList()) {
+                requests.add(JSON.readTree(line));
             }
         }
         return requests;

@@ -78,7 +78,10 @@ final class ModelProblems {
     private String unlimited(String model) {
         Map<String, UpstreamConfig> all = search.gateway().config().upstreams();
         List<String> names = upstreamsOf(model).stream()
-                .filter(name -> all.containsKey(name) && all.get(name).tryTimeout() == null)
+                .filter(name -> {
+                    UpstreamConfig upstream = all.get(name);
+                    return upstream != null && upstream.tryTimeout() == null;
+                })
                 .toList();
         return names.isEmpty()
                 ? ""

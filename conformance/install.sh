@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|fortio|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|wheel|
+#               grpcurl|fortio|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|otelcol|wheel|
 #               aissemble|omle|dynamo|loadgen ...]
 #                   default: triton mlserver client
 #   install.sh --missing COMPONENT ...     installs nothing; says what the components need and this machine lacks
@@ -183,6 +183,11 @@ redis() {
   rm -r archives
 }
 
+otelcol() {
+  # The collector of OpenTelemetry: receives OTLP, writes files. Compiles for a minute or two.
+  (cd "$here/clients/otelcol" && go build -o "$1/otelcol" .)
+}
+
 # The Kubernetes API server, and the etcd that it stores in. Compiles for minutes.
 kube-apiserver() {
   local version=k8s.io/component-base/version
@@ -223,6 +228,7 @@ check() { # what a component needs at run time, each time: packages may be remov
     h2spec | grpcurl | fortio | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
     prometheus) need apt-get apt "Prometheus is Debian's package" ;;
     redis) need apt-get apt "Redis is Debian's package" ;;
+    otelcol) need go golang-go "Go 1.26 or later builds the collector of OpenTelemetry" ;;
     kube-apiserver)
       need go golang-go "Go 1.26 or later builds kube-apiserver"
       need dpkg dpkg "kube-apiserver stores in etcd, which is unpacked from Debian's package"
@@ -250,7 +256,7 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | wheel | aissemble | omle | dynamo | loadgen) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | otelcol | wheel | aissemble | omle | dynamo | loadgen) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     if [ -n "$only_missing" ]; then
       case $name in
@@ -261,7 +267,7 @@ for component in "${@:-triton mlserver client}"; do
       continue
     fi
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | otelcol) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

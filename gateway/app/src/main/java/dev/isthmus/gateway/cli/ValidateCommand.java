@@ -8,6 +8,7 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigProblem;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.TimeoutHints;
 import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.ModelMetadata;
@@ -112,7 +113,7 @@ final class ValidateCommand implements Command {
             return IsthmusCommand.REFUSED;
         }
         if (!arguments.has(PROBE)) {
-            good(validation);
+            good(validation, config);
             return 0;
         }
         return probe(validation, config, timeout);
@@ -141,16 +142,30 @@ final class ValidateCommand implements Command {
         console.out().flush();
     }
 
-    private static void good(Validation validation) {
+    private static void good(Validation validation, GatewayConfig config) {
         PrintWriter out = validation.console().out();
         if (validation.json()) {
-            out.println(document(validation, true).toPrettyString());
+            out.println(document(validation, config, true).toPrettyString());
         } else if (validation.text()) {
-            out.println(validation.name() + ": good");
+            good(validation, TimeoutHints.of(config));
         } else {
             validation.report(List.of());
         }
         out.flush();
+    }
+
+    /** Hints are no problems, and appear beside the result. */
+    private static void good(Validation validation, List<String> hints) {
+        Console console = validation.console();
+        console.out().println(validation.name() + ": good");
+        hints.forEach(hint -> console.err().println(validation.name() + ": hint: " + hint));
+        console.err().flush();
+    }
+
+    private static ObjectNode document(Validation validation, GatewayConfig config, boolean good) {
+        ObjectNode document = document(validation, good);
+        TimeoutHints.of(config).forEach(document.putArray("hints")::add);
+        return document;
     }
 
     private static ObjectNode document(Validation validation, boolean good) {
@@ -176,11 +191,11 @@ final class ValidateCommand implements Command {
             return NOT_GOOD;
         }
         if (validation.json()) {
-            ObjectNode document = document(validation, report.problems().isEmpty());
+            ObjectNode document = document(validation, config, report.problems().isEmpty());
             document.setAll(report.document());
             console.out().println(document.toPrettyString());
         } else if (validation.text()) {
-            console.out().println(validation.name() + ": good");
+            good(validation, TimeoutHints.of(config));
             print(report, console);
         } else {
             validation.report(

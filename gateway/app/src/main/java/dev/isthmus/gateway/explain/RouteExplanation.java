@@ -198,6 +198,9 @@ public final class RouteExplanation {
         }
         fallback(model, decision);
         model.rates().forEach(rate -> lines.add(rate(rate)));
+        if (!model.rates().isEmpty()) {
+            lines.add(SharingDescription.of(config.shared()));
+        }
         if (model.batching() != null) {
             lines.add(batching(model.batching()));
         }

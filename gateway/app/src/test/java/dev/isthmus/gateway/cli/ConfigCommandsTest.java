@@ -147,6 +147,7 @@ class ConfigCommandsTest {
                         "fallback: if the upstream fails -> upstream 'local', model 'digits', version 3",
                         "rate: 100 requests and 10MiB per second for each value of header x-api-key, in bursts of up to"
                                 + " 1s; more are rejected with 429",
+                        "rates: counted by each gateway alone",
                         "batching: requests are joined while others are under way, for at most 1000 microseconds, up to"
                                 + " 8 rows and 1MiB; known only at run time: whether the server answers a row for each"
                                 + " row, and what it gains",
@@ -280,6 +281,20 @@ class ConfigCommandsTest {
     @Test
     void explain_modelThatIsNotListed_goesToTheDefault() throws IOException {
         assertThat(explained("other")).contains("model 'other' is not configured", "default upstream 'm' serves it");
+    }
+
+    @Test
+    void explain_saysWhoCountsRates() throws IOException {
+        String file = file("f.yaml", """
+                local: {embedded_models: true}
+                shared: {cluster: ['a:1', 'b:1'], on_failure: closed, recovery: 20s}
+                models: {m: {upstream: local, rates: [{requests_per_second: 1}]}}
+                """);
+        assertThat(run("explain", file, "m")).isZero();
+        assertThat(out.toString())
+                .contains(
+                        "rates: counted by all gateways together, in Redis Cluster at a:1, b:1; if it fails or is slow,"
+                                + " calls are rejected with 503, until it has answered in time for 20s\n");
     }
 
     @Test

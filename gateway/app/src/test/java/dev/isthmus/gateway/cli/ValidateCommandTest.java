@@ -193,6 +193,20 @@ class ValidateCommandTest {
     }
 
     @Test
+    void whatMayNotBeMeant_isAHint_beside() throws IOException {
+        String file = Files.writeString(folder.resolve("f.yaml"), """
+                        upstreams: {u: {protocol: rest, endpoints: ['none.invalid:1'], retry: {retries: 3}}}
+                        default_upstream: u
+                        """).toString();
+        assertThat(run("validate", file)).isZero();
+        assertThat(out.toString()).isEqualTo(file + ": good\n");
+        assertThat(err.toString()).startsWith(file + ": hint: upstream 'u': a server that hangs takes the whole");
+        out.getBuffer().setLength(0);
+        assertThat(run("validate", file, "-o", "json")).isZero();
+        assertThat(JSON.readTree(out.toString()).path("hints")).hasSize(1);
+    }
+
+    @Test
     void goodFile_hasAnEmptyReport() throws IOException {
         assertThat(run("validate", file(""), "-o", "gitlab")).isZero();
         assertThat(JSON.readTree(out.toString())).isEmpty();

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * @param callers calls of authenticated callers
  * @param certificates when they expire
  * @param openBreakers upstreams whose circuit breaker is open
- * @param lostStores names of shared stores that do not answer; at most one
+ * @param lostStores names of shared stores that are not used, as they do not answer; at most one
+ * @param recoveringStores those of them that answer again, but not for long enough
  */
 record MeterReading(
         Map<String, ModelCalls> models,
@@ -34,7 +35,8 @@ record MeterReading(
         Map<String, CallerCalls> callers,
         Map<CertificateKey, Instant> certificates,
         Set<String> openBreakers,
-        Set<String> lostStores) {
+        Set<String> lostStores,
+        Set<String> recoveringStores) {
     private static final Set<String> INFERENCES = Set.of("infer", "generate", "infer_stream", "generate_stream");
     private static final int BREAKER_OPEN = 2;
 
@@ -136,6 +138,7 @@ record MeterReading(
                 new HashMap<>(),
                 new HashMap<>(),
                 new HashSet<>(),
+                new HashSet<>(),
                 new HashSet<>());
         registry.forEachMeter(reading::add);
         return reading;
@@ -204,6 +207,11 @@ record MeterReading(
             case "isthmus.shared.up" -> {
                 if (gauge.value() == 0) {
                     lostStores.add("redis");
+                }
+            }
+            case "isthmus.shared.recovering" -> {
+                if (gauge.value() == 1) {
+                    recoveringStores.add("redis");
                 }
             }
             case "isthmus.tls.certificate.expiry" ->

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.oip.ErrorCode;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,9 +68,25 @@ final class ModelProblems {
                 share,
                 "Model '" + model + "' fails " + ProblemText.percent(share) + " of its calls.",
                 cause(model) + " Most frequent error: " + ProblemText.error(most) + ".",
-                "Repair the server that the cause names. The page Live shows why single calls failed.",
+                "Repair the server that the cause names. The page Live shows why single calls failed."
+                        + (most == ErrorCode.DEADLINE_EXCEEDED ? unlimited(model) : ""),
                 "isthmus top",
                 ProblemText.page("live", "model", model, "outcome", "failed"));
+    }
+
+    /** What to set if a server that hangs takes all the time of a call. */
+    private String unlimited(String model) {
+        Map<String, UpstreamConfig> all = search.gateway().config().upstreams();
+        List<String> names = upstreamsOf(model).stream()
+                .filter(name -> {
+                    UpstreamConfig upstream = all.get(name);
+                    return upstream != null && upstream.tryTimeout() == null;
+                })
+                .toList();
+        return names.isEmpty()
+                ? ""
+                : " If a server hangs: with 'try_timeout' in upstream " + ProblemText.names(names)
+                        + " it does not take the whole time of a call.";
     }
 
     /** What its upstreams do. */

@@ -42,7 +42,7 @@ final class StateProblems {
             }
         });
         if (!search.now().lostStores().isEmpty()) {
-            found.add(sharedStateLost());
+            found.add(search.now().recoveringStores().isEmpty() ? sharedStateLost() : sharedStateRecovering());
         }
         LastReload reload = gateway.lastReload();
         if (reload != null && reload.result() instanceof ReloadResult.Rejected rejected) {
@@ -108,16 +108,30 @@ final class StateProblems {
     }
 
     private static GatewayProblem sharedStateLost() {
+        return sharedState(
+                "The Redis server for shared limits and ramps does not answer.",
+                "Restore the Redis server. The gateway connects again by itself.");
+    }
+
+    private static GatewayProblem sharedStateRecovering() {
+        return sharedState(
+                "The Redis server for shared limits and ramps answers again, but not yet for as long as shared.recovery"
+                        + " says.",
+                "Wait. If the problem comes back, find out why the Redis server is lost: isthmus_shared_lost_total"
+                        + " counts how often.");
+    }
+
+    private static GatewayProblem sharedState(String text, String nextStep) {
         return new GatewayProblem(
                 ProblemKind.SHARED_STATE_LOST,
                 ProblemSeverity.WARNING,
                 Map.of(),
                 null,
                 null,
-                "The Redis server for shared limits and ramps does not answer.",
-                "Until it does, this gateway counts limits as shared.on_failure says, and follows no change of ramps by"
-                        + " other gateways.",
-                "Restore the Redis server. The gateway connects again by itself.",
+                text,
+                "Until it has answered in time for a while, this gateway counts limits as shared.on_failure says, and"
+                        + " follows no change of ramps by other gateways.",
+                nextStep,
                 "",
                 ProblemText.page("configuration"));
     }

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionTimer;
@@ -45,6 +46,7 @@ class ProblemSearchTest {
     private final Map<String, Integer> drift = new LinkedHashMap<>();
     private final List<RampReport> ramps = new ArrayList<>();
     private ModelConfig model = ModelConfig.of("u");
+    private UpstreamConfig upstream = UpstreamConfig.DEFAULT;
     private @Nullable LastReload reload;
     private @Nullable String obstacle;
 
@@ -91,7 +93,8 @@ class ProblemSearchTest {
 
     private List<GatewayProblem> problems() {
         GatewayConfig config = TestConfigs.with(
-                GatewayConfig.embedded(), Map.of("models", Map.of(MODEL, model), "defaultUpstream", "u"));
+                GatewayConfig.embedded(),
+                Map.of("models", Map.of(MODEL, model), "defaultUpstream", "u", "upstreams", Map.of("u", upstream)));
         GatewaySnapshot snapshot = new GatewaySnapshot(config, obstacle, servers, models, drift, ramps, reload);
         return new ProblemSearch(snapshot, before, MeterReading.of(registry), NOW).problems();
     }
@@ -187,6 +190,17 @@ class ProblemSearchTest {
                         + " Most frequent error: INTERNAL (500).");
         assertThat(found.getLast().text()).isEqualTo("Server a:1 of upstream 'u' fails 100 % of its attempts.");
         assertThat(found.getLast().cause()).isEqualTo("It answers with 5xx. The other server fails 0 %.");
+    }
+
+    @Test
+    void modelThatTimesOut_withoutALimitOfAttempts_hasAHint() {
+        ready("a:1");
+        calls("DEADLINE_EXCEEDED", 40);
+        String hint =
+                "If a server hangs: with 'try_timeout' in upstream 'u' it does not take the whole time of a call.";
+        assertThat(only(ProblemKind.MODEL_FAILING).nextStep()).endsWith(hint);
+        upstream = TestConfigs.with(upstream, Map.of("tryTimeout", Duration.ofSeconds(1)));
+        assertThat(only(ProblemKind.MODEL_FAILING).nextStep()).doesNotContain("try_timeout");
     }
 
     @Test
@@ -331,7 +345,14 @@ class ProblemSearchTest {
     @Test
     void sharedStoreThatDoesNotAnswer_isAProblem() {
         gauge("isthmus.shared.up", 0);
-        assertThat(only(ProblemKind.SHARED_STATE_LOST).nextStep()).contains("Redis");
+        assertThat(only(ProblemKind.SHARED_STATE_LOST).nextStep()).contains("Restore the Redis server");
+    }
+
+    @Test
+    void sharedStoreThatAnswersAgain_isAProblem_untilItIsUsed() {
+        gauge("isthmus.shared.up", 0);
+        gauge("isthmus.shared.recovering", 1);
+        assertThat(only(ProblemKind.SHARED_STATE_LOST).text()).contains("answers again", "shared.recovery");
     }
 
     @Test

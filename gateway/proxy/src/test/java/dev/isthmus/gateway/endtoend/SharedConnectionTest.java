@@ -6,8 +6,6 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.flow.ProxyServer;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.settings.TestAuthority;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -15,8 +13,8 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -32,46 +30,13 @@ class SharedConnectionTest {
     static Path folder = Path.of(".");
 
     private static RedisServer redis;
-    private static TestAuthority authority;
-    private static int tlsPort;
+    private static RedisTls tls;
 
     @BeforeAll
     static void start() throws Exception {
-        authority = new TestAuthority(folder, "ca");
-        TestAuthority.Issued own = authority.issue("redis", "localhost");
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            tlsPort = socket.getLocalPort();
-        }
-        redis = RedisServer.start(
-                folder,
-                "--loglevel",
-                "verbose",
-                "--tls-port",
-                Integer.toString(tlsPort),
-                "--tls-cert-file",
-                own.certificate().toString(),
-                "--tls-key-file",
-                own.key().toString(),
-                "--tls-ca-cert-file",
-                authority.ca().toString(),
-                "--tls-auth-clients",
-                "no",
-                "--user",
-                "isthmus",
-                "on",
-                ">secret",
-                "~isthmus:*",
-                "+eval",
-                "+evalsha",
-                "+time",
-                "+get",
-                "+set",
-                "+hmget",
-                "+hset",
-                "+ping",
-                "+select");
-        Path password = Files.writeString(folder.resolve("password"), "secret\n");
-        Files.setPosixFilePermissions(password, PosixFilePermissions.fromString("rw-------"));
+        tls = new RedisTls(folder);
+        redis = RedisServer.secure(folder, tls, List.of(), "--loglevel", "verbose");
+        RedisTls.password(folder.resolve("password"), RedisTls.PASSWORD);
     }
 
     @AfterAll
@@ -95,7 +60,7 @@ class SharedConnectionTest {
                     targets: [{name: old, upstream: local, weight: 1}, {name: new, upstream: local, version: "1"}]
                     ramp: {target: new, steps: [40%%, 100%%]}
                     rates: [{requests_per_second: 10}]
-                """.formatted(tlsPort, folder.resolve("password"), ca));
+                """.formatted(redis.port(), folder.resolve("password"), ca));
     }
 
     private static int status(ProxyServer gateway) throws Exception {
@@ -110,7 +75,7 @@ class SharedConnectionTest {
 
     @Test
     void userWithTheDocumentedRights_overTls_sharesAll() throws Exception {
-        try (ProxyServer gateway = gateway(authority.ca())) {
+        try (ProxyServer gateway = gateway(tls.ca())) {
             await().atMost(PATIENCE)
                     .until(() -> gateway.ramps().reports().getFirst().share() == 0.4);
             gateway.ramps().rollBack("digits");

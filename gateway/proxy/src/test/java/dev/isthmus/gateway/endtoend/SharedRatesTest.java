@@ -52,7 +52,7 @@ class SharedRatesTest {
                 """
                 listeners: [{port: 0}]
                 local: {embedded_models: true}
-                shared: {url: "redis://127.0.0.1:%d/1", on_failure: %s, prefix: "%s:", timeout: %s}
+                shared: {url: "redis://127.0.0.1:%d/1", on_failure: %s, prefix: "%s:", timeout: %s, recovery: 1s}
                 models:
                   free: {upstream: local, model: digits}
                   limited: {upstream: local, model: digits, rates: [{%s}]}
@@ -179,6 +179,26 @@ class SharedRatesTest {
             }
             await().atMost(PATIENCE).until(() -> responds(gateway));
             assertThat(status(gateway, "limited")).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void redisAnswersAgain_isNotUsedBeforeItHasAnsweredForAWhile() throws Exception {
+        try (SharedGateway gateway = SharedGateway.start("""
+                shared: {url: "redis://127.0.0.1:%d/1", on_failure: closed, timeout: 200ms, recovery: 1m}
+                """.formatted(redis.port()))) {
+            await().atMost(PATIENCE).until(gateway::up);
+            redis.pause();
+            try {
+                await().atMost(PATIENCE).until(() -> !gateway.up());
+                assertThat(gateway.recovering()).isFalse();
+            } finally {
+                redis.resume();
+            }
+            await().atMost(PATIENCE).until(gateway::recovering);
+            assertThat(gateway.up()).isFalse();
+            assertThat(gateway.status("a")).isEqualTo(503);
+            assertThat(gateway.lost()).isEqualTo(1);
         }
     }
 }

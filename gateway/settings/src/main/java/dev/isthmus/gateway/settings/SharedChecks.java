@@ -6,10 +6,16 @@ import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Checks the section on what gateways share. */
 final class SharedChecks {
-    private static final Duration LONGEST = Duration.ofSeconds(10);
+    private static final Duration LONGEST_ANSWER = Duration.ofSeconds(10);
+    private static final Duration LONGEST_RECOVERY = Duration.ofMinutes(1);
     private static final int MAX_PORT = 65_535;
 
     private final ConfigChecks checks;
@@ -23,25 +29,86 @@ final class SharedChecks {
     }
 
     void run(SharedConfig shared) {
-        if (!checks.valid(shared)) {
-            return;
-        }
-        if (!isServer(shared.url())) {
-            problem(
-                    shared,
-                    "url",
-                    "redis://HOST:PORT/DATABASE or rediss://HOST:PORT/DATABASE is expected, without user and password, got '"
-                            + withoutPassword(shared.url()) + "'");
+        if (!checks.valid(shared) || !hasServers(shared)) {
             return;
         }
         if (shared.user() != null && shared.passwordFile() == null) {
             problem(shared, "user", "'password_file' is expected with it");
         }
-        if (shared.timeout().compareTo(LONGEST) > 0) {
+        if (shared.timeout().compareTo(LONGEST_ANSWER) > 0) {
             problem(shared, "timeout", "at most 10s is expected, got '" + Units.written(shared.timeout()) + "'");
         }
-        password(shared);
+        if (shared.recovery().compareTo(LONGEST_RECOVERY) > 0) {
+            problem(shared, "recovery", "at most 1m is expected, got '" + Units.written(shared.recovery()) + "'");
+        }
+        password(shared, "", shared.passwordFile());
+        if (shared.sentinel() != null) {
+            sentinel(shared.sentinel());
+        }
         authority(shared);
+    }
+
+    /** Whether it is clear which servers are meant. */
+    private boolean hasServers(SharedConfig shared) {
+        boolean cluster = !shared.cluster().isEmpty();
+        List<String> given = new ArrayList<>();
+        if (shared.url() != null) {
+            given.add("url");
+        }
+        if (shared.sentinel() != null) {
+            given.add("sentinel");
+        }
+        if (cluster) {
+            given.add("cluster");
+        }
+        if (given.size() != 1) {
+            String got = given.isEmpty() ? "none" : String.join(" and ", given);
+            yaml.problem(
+                    positions.of(shared), "shared: one of 'url', 'sentinel' and 'cluster' is expected, got " + got);
+            return false;
+        }
+        if (shared.url() != null) {
+            return isUrl(shared);
+        }
+        if (cluster) {
+            endpoints(shared, "cluster", shared.cluster(), "shared: cluster: ");
+        }
+        return true;
+    }
+
+    private boolean isUrl(SharedConfig shared) {
+        String url = String.valueOf(shared.url());
+        if (!isServer(url)) {
+            problem(
+                    shared,
+                    "url",
+                    "redis://HOST:PORT/DATABASE or rediss://HOST:PORT/DATABASE is expected, without user and password, got '"
+                            + withoutPassword(url) + "'");
+            return false;
+        }
+        if (shared.tls()) {
+            problem(shared, "tls", "it is for 'sentinel' and 'cluster'; a rediss:// 'url' is expected instead");
+        }
+        return true;
+    }
+
+    private void sentinel(SharedConfig.SentinelConfig sentinel) {
+        if (sentinel.user() != null && sentinel.passwordFile() == null) {
+            yaml.problem(positions.of(sentinel, "user"), "shared: sentinel: user: 'password_file' is expected with it");
+        }
+        endpoints(sentinel, "endpoints", sentinel.endpoints(), "shared: sentinel: endpoints: ");
+        password(sentinel, "sentinel: ", sentinel.passwordFile());
+    }
+
+    private void endpoints(Record section, String key, List<Endpoint> endpoints, String what) {
+        Set<Endpoint> seen = new HashSet<>();
+        for (int i = 0; i < endpoints.size(); i++) {
+            if (!seen.add(endpoints.get(i))) {
+                yaml.problem(
+                        positions.of(section, key, i, endpoints.size()),
+                        what + endpoints.get(i).authority() + " is given twice");
+            }
+        }
     }
 
     private static boolean isServer(String text) {
@@ -64,27 +131,33 @@ final class SharedChecks {
         return url.replaceFirst("//.*@", "//...@");
     }
 
-    private void password(SharedConfig shared) {
-        Path file = shared.passwordFile();
+    private void password(Record section, String within, @Nullable Path file) {
         if (file == null) {
             return;
         }
         try {
             String exposure = SecretFile.exposure(file);
             if (exposure != null) {
-                problem(shared, "password_file", file + " " + exposure);
+                unusable(section, within + "password_file: " + file + " " + exposure);
             } else if (!Files.isReadable(file) || !Files.isRegularFile(file)) {
-                problem(shared, "password_file", file + " cannot be read");
+                unusable(section, within + "password_file: " + file + " cannot be read");
             }
         } catch (IOException e) {
-            problem(shared, "password_file", file + " cannot be read");
+            unusable(section, within + "password_file: " + file + " cannot be read");
         }
+    }
+
+    private void unusable(Record section, String what) {
+        yaml.problem(positions.of(section, "password_file"), "shared: " + what);
     }
 
     private void authority(SharedConfig shared) {
         Path ca = shared.ca();
         if (ca != null && !shared.secure()) {
-            problem(shared, "ca", "a rediss:// 'url' is expected with it");
+            problem(
+                    shared,
+                    "ca",
+                    shared.url() == null ? "'tls: true' is expected with it" : "a rediss:// 'url' is expected with it");
         } else if (ca != null) {
             try {
                 TlsFiles.certificates(ca);

@@ -3,16 +3,26 @@ package dev.isthmus.gateway.settings;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The Redis server that gateways share their rate limits and ramps in. */
+/** The Redis servers that gateways share their rate limits and ramps in. */
 @Doc("Rate limits and ramps shared with other gateways, in Redis. A URL alone is short for 'url'.")
 @ShortForm("url")
 public record SharedConfig(
-        @Doc("URL of the server: redis://HOST:PORT/DATABASE, or rediss:// for TLS. Default port: 6379; default "
-                + "database: 0.")
-        @Required
+        @Doc("URL of one server: redis://HOST:PORT/DATABASE, or rediss:// for TLS. Default port: 6379; default "
+                + "database: 0. Either it, 'sentinel' or 'cluster' is required.")
+        @Nullable
         String url,
+
+        @Nullable SentinelConfig sentinel,
+
+        @Doc("host:port of some nodes of a Redis Cluster, which name the others. Default: no cluster.")
+        List<Endpoint> cluster,
+
+        @Doc("Whether connections are encrypted with 'sentinel' and 'cluster'. With 'url', rediss:// says so.")
+        boolean tls,
 
         @Doc("Name of the user. Default: Redis' own, 'default'.") @Nullable
         String user,
@@ -23,12 +33,17 @@ public record SharedConfig(
         Path passwordFile,
 
         @Doc("PEM file with the certificates of the issuers that are trusted. Default: those that the Java runtime "
-                + "trusts. Needs rediss://.")
+                + "trusts. Needs rediss:// or 'tls'.")
         @Nullable
         Path ca,
 
         @Doc("Time for an answer of the server, at most 10s. A call that needs one waits no longer.") @Default("250ms")
         Duration timeout,
+
+        @Doc("Time for which all answers must be in time before limits and ramps are shared again, at most 1m. It "
+                + "doubles, up to a minute, each time that the server is lost within a minute.")
+        @Default("5s")
+        Duration recovery,
 
         @Doc("How calls are counted while the server does not answer in time. local: by each gateway alone. open: not "
                 + "at all. closed: calls with a limit are refused with 503.")
@@ -41,6 +56,10 @@ public record SharedConfig(
 
     private static final int REDIS_PORT = 6379;
 
+    public SharedConfig {
+        cluster = List.copyOf(cluster);
+    }
+
     /** How calls are counted while the server does not answer. */
     public enum FailureMode {
         LOCAL,
@@ -48,25 +67,60 @@ public record SharedConfig(
         CLOSED
     }
 
-    /** Host of the server, an IPv6 address without brackets. */
-    public String host() {
-        return URI.create(url).getHost().replaceAll("[\\[\\]]", "");
+    /** Sentinels, which know the master. */
+    @Doc("Redis Sentinel: sentinels that name the master, and another one if it fails.")
+    public record SentinelConfig(
+            @Doc("Name of the master, as in the sentinels' configuration.") @Required
+            String master,
+
+            @Doc("host:port of the sentinels. The first that knows the master is asked.") @Required @NotEmpty
+            List<Endpoint> endpoints,
+
+            @Doc("Number of the master's database.") @Range(min = 0, max = 9999) @Default("0")
+            int database,
+
+            @Doc("Name of the sentinels' user. Default: Redis' own, 'default'.") @Nullable
+            String user,
+
+            @Doc("File with the password of the sentinels. The same rules apply as to 'password_file' of 'shared'.")
+            @Nullable
+            Path passwordFile) {
+        public static final SentinelConfig DEFAULT = DefaultValues.of(SentinelConfig.class);
+
+        public SentinelConfig {
+            endpoints = List.copyOf(endpoints);
+        }
     }
 
-    /** Port of the server. */
-    public int port() {
-        int port = URI.create(url).getPort();
-        return port < 0 ? REDIS_PORT : port;
+    /** The only server, if there is a {@code url}; an IPv6 address has no brackets. */
+    public Endpoint server() {
+        URI at = URI.create(String.valueOf(url));
+        return new Endpoint(at.getHost().replaceAll("[\\[\\]]", ""), at.getPort() < 0 ? REDIS_PORT : at.getPort());
     }
 
-    /** Number of the database. */
+    /** Number of the database; a cluster has only 0. */
     public int database() {
+        if (url == null) {
+            return sentinel == null ? 0 : sentinel.database();
+        }
         String path = URI.create(url).getPath();
         return path.length() < 2 ? 0 : Integer.parseInt(path.substring(1));
     }
 
-    /** Whether the connection is encrypted. */
+    /** Whether connections are encrypted. */
     public boolean secure() {
-        return url.startsWith("rediss:");
+        return url == null ? tls : url.startsWith("rediss:");
+    }
+
+    /** Names the servers, for operators. */
+    public String servers() {
+        if (sentinel != null) {
+            return "Redis master '" + sentinel.master() + "' of the sentinels " + list(sentinel.endpoints());
+        }
+        return url == null ? "Redis Cluster at " + list(cluster) : "Redis at " + server().authority();
+    }
+
+    private static String list(List<Endpoint> endpoints) {
+        return endpoints.stream().map(Endpoint::authority).collect(Collectors.joining(", "));
     }
 }

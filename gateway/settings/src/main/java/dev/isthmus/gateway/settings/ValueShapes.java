@@ -67,6 +67,11 @@ final class ValueShapes {
             "host:port with a port from 1 to 65535, srv:NAME, or k8s:NAMESPACE/SERVICE:PORT-NAME",
             pattern(SERVICE + "|" + KUBERNETES_SERVICE + "|" + ADDRESS),
             ValueShapes::serverAddress);
+    private static final Scalar HOST_AND_PORT = new Scalar(
+            "host:port with a port from 1 to 65535",
+            pattern(ADDRESS),
+            ValueShapes::endpoint,
+            value -> ((Endpoint) value).authority());
     private static final Scalar RANGE = scalar(
             "an IP address, or a range such as 10.0.0.0/8 or fd00::/8 with zeros after the prefix",
             pattern("[0-9a-fA-F:.]+(/[0-9]{1,3})?"),
@@ -122,6 +127,8 @@ final class ValueShapes {
                     text -> text.isBlank() ? null : Path.of(text));
         } else if (plain == ServerAddress.class) {
             return SERVER;
+        } else if (plain == Endpoint.class) {
+            return HOST_AND_PORT;
         } else if (plain == AddressRange.class) {
             return RANGE;
         } else if (plain == OriginPattern.class) {
@@ -257,6 +264,11 @@ final class ValueShapes {
             String[] parts = text.split("[:/]", -1);
             return new ServerAddress.KubernetesService(parts[1], parts[2], parts.length > 3 ? parts[3] : null);
         }
+        Endpoint endpoint = endpoint(text);
+        return endpoint == null ? null : new ServerAddress.HostAddress(endpoint);
+    }
+
+    private static @Nullable Endpoint endpoint(String text) {
         Matcher matcher = ENDPOINT.matcher(text);
         if (!matcher.matches()) {
             return null;
@@ -264,7 +276,7 @@ final class ValueShapes {
         int colon = text.lastIndexOf(':');
         int port = Integer.parseInt(text.substring(colon + 1));
         String host = text.substring(0, colon).replaceAll("[\\[\\]]", "");
-        return port < 1 || port > MAX_PORT ? null : new ServerAddress.HostAddress(new Endpoint(host, port));
+        return port < 1 || port > MAX_PORT ? null : new Endpoint(host, port);
     }
 
     private static Scalar scalar(

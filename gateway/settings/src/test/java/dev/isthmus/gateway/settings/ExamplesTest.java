@@ -87,6 +87,8 @@ class ExamplesTest {
         missing.remove(".authentication.jwt.jwks_file");
         // It excludes url.
         missing.remove(".payload_log.file");
+        // They exclude each other.
+        missing.removeIf(key -> key.matches("\\.shared\\.(sentinel|sentinel\\..*|cluster|tls)"));
         // The same section as that of a listener.
         missing.removeIf(key -> key.startsWith(".admin.tls."));
         // The same section as that of an upstream.

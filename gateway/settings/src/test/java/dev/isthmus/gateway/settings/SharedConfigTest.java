@@ -39,13 +39,16 @@ class SharedConfigTest {
                 .isEqualTo(new SharedConfig(
                         "redis://redis.example:6380/3",
                         null,
+                        List.of(),
+                        false,
+                        null,
                         null,
                         null,
                         Duration.ofMillis(250),
+                        Duration.ofSeconds(5),
                         SharedConfig.FailureMode.LOCAL,
                         "isthmus:"))
-                .returns("redis.example", SharedConfig::host)
-                .returns(6380, SharedConfig::port)
+                .returns(new Endpoint("redis.example", 6380), SharedConfig::server)
                 .returns(3, SharedConfig::database)
                 .returns(false, SharedConfig::secure);
     }
@@ -58,8 +61,7 @@ class SharedConfigTest {
     })
     void parts_haveDefaults(String url, String host, int port, int database, boolean secure) throws Exception {
         assertThat(read("\"" + url + "\""))
-                .returns(host, SharedConfig::host)
-                .returns(port, SharedConfig::port)
+                .returns(new Endpoint(host, port), SharedConfig::server)
                 .returns(database, SharedConfig::database)
                 .returns(secure, SharedConfig::secure);
     }
@@ -70,9 +72,85 @@ class SharedConfigTest {
         Files.setPosixFilePermissions(password, PosixFilePermissions.fromString("rw-------"));
         assertThat(
                         read(
-                                "{url: redis://h, user: u, password_file: password, timeout: 1s, on_failure: closed, prefix: a}"))
+                                "{url: redis://h, user: u, password_file: password, timeout: 1s, recovery: 20s, on_failure: closed, prefix: a}"))
                 .isEqualTo(new SharedConfig(
-                        "redis://h", "u", password, null, Duration.ofSeconds(1), SharedConfig.FailureMode.CLOSED, "a"));
+                        "redis://h",
+                        null,
+                        List.of(),
+                        false,
+                        "u",
+                        password,
+                        null,
+                        Duration.ofSeconds(1),
+                        Duration.ofSeconds(20),
+                        SharedConfig.FailureMode.CLOSED,
+                        "a"));
+    }
+
+    @Test
+    void sentinel_hasAllKeys() throws Exception {
+        Path password = Files.writeString(folder.resolve("password"), "x");
+        Files.setPosixFilePermissions(password, PosixFilePermissions.fromString("rw-------"));
+        assertThat(
+                        read(
+                                "{sentinel: {master: m, endpoints: ['a:1', '[::1]:2'], database: 3, user: u, password_file: password}, tls: true}"))
+                .returns(
+                        new SharedConfig.SentinelConfig(
+                                "m", List.of(new Endpoint("a", 1), new Endpoint("::1", 2)), 3, "u", password),
+                        SharedConfig::sentinel)
+                .returns(3, SharedConfig::database)
+                .returns(true, SharedConfig::secure)
+                .returns("Redis master 'm' of the sentinels a:1, [::1]:2", SharedConfig::servers);
+    }
+
+    @Test
+    void cluster_isAListOfNodes() throws Exception {
+        assertThat(read("{cluster: ['a:1', 'b:2']}"))
+                .returns(List.of(new Endpoint("a", 1), new Endpoint("b", 2)), SharedConfig::cluster)
+                .returns(0, SharedConfig::database)
+                .returns(false, SharedConfig::secure)
+                .returns("Redis Cluster at a:1, b:2", SharedConfig::servers);
+    }
+
+    @Test
+    void servers_areGivenInOneWay() {
+        assertThat(problems("{}"))
+                .containsExactly(
+                        "isthmus.yaml:3:9: shared: one of 'url', 'sentinel' and 'cluster' is expected, got none");
+        assertThat(problems("{url: redis://h, cluster: ['a:1']}"))
+                .containsExactly(
+                        "isthmus.yaml:3:9: shared: one of 'url', 'sentinel' and 'cluster' is expected, got url and"
+                                + " cluster");
+        assertThat(problems("{sentinel: {endpoints: ['a:1']}}"))
+                .containsExactly("isthmus.yaml:3:20: shared: sentinel: 'master' is missing");
+    }
+
+    @Test
+    void listedServers_areCheckedOneByOne() {
+        assertThat(problems("{cluster: ['a:1', 'b:0', 'c']}"))
+                .containsExactly(
+                        "isthmus.yaml:3:27: shared: cluster: host:port with a port from 1 to 65535 is expected, got"
+                                + " 'b:0'",
+                        "isthmus.yaml:3:34: shared: cluster: host:port with a port from 1 to 65535 is expected, got 'c'");
+        assertThat(problems("{cluster: ['a:1', 'b:1', 'a:1']}"))
+                .containsExactly("isthmus.yaml:3:34: shared: cluster: a:1 is given twice");
+        assertThat(problems("{sentinel: {master: m, endpoints: ['a:1', 'a:1']}}"))
+                .containsExactly("isthmus.yaml:3:51: shared: sentinel: endpoints: a:1 is given twice");
+        assertThat(problems("{sentinel: {master: m, endpoints: ['a:1'], user: u}}"))
+                .containsExactly("isthmus.yaml:3:58: shared: sentinel: user: 'password_file' is expected with it");
+        assertThat(problems("{sentinel: {master: m, endpoints: ['a:1'], password_file: none}}"))
+                .singleElement()
+                .asString()
+                .contains("isthmus.yaml:3:67: shared: sentinel: password_file: ", "none cannot be read");
+    }
+
+    @Test
+    void tls_isInTheUrl_orAKeyBesideTheOthers() {
+        assertThat(problems("{url: redis://h, tls: true}"))
+                .containsExactly("isthmus.yaml:3:31: shared: tls: it is for 'sentinel' and 'cluster'; a rediss:// 'url'"
+                        + " is expected instead");
+        assertThat(problems("{cluster: ['a:1'], ca: x}"))
+                .containsExactly("isthmus.yaml:3:32: shared: ca: 'tls: true' is expected with it");
     }
 
     @ParameterizedTest
@@ -113,7 +191,8 @@ class SharedConfigTest {
         assertThat(problems("{url: redis://h, on_failure: shut}"))
                 .containsExactly(
                         "isthmus.yaml:3:38: shared: on_failure: one of local, open, closed is expected, got 'shut'");
-        assertThat(problems("{}")).containsExactly("isthmus.yaml:3:9: shared: 'url' is missing");
+        assertThat(problems("{url: redis://h, recovery: 61s}"))
+                .containsExactly("isthmus.yaml:3:36: shared: recovery: at most 1m is expected, got '61s'");
     }
 
     @Test

@@ -3,34 +3,13 @@ package dev.isthmus.gateway.redis;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.SharedConfig;
-import io.lettuce.core.ClientOptions;
-import io.lettuce.core.MaintNotificationsConfig;
-import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisCredentials;
-import io.lettuce.core.RedisCredentialsProvider;
 import io.lettuce.core.RedisNoScriptException;
-import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.SocketOptions;
-import io.lettuce.core.SslOptions;
-import io.lettuce.core.TimeoutOptions;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.api.async.RedisAsyncCommands;
-import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.metrics.CommandLatencyRecorder;
-import io.lettuce.core.protocol.CommandHandler;
-import io.lettuce.core.protocol.ProtocolVersion;
-import io.lettuce.core.resource.ClientResources;
-import io.lettuce.core.resource.DefaultClientResources;
-import io.lettuce.core.resource.NettyCustomizer;
-import io.netty.channel.Channel;
+import io.lettuce.core.SetArgs;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
@@ -49,34 +28,38 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connection to the server, on threads of its own. It is checked four times a second, and made again when it was
- * lost or the server has not answered for a while. Thread-safe; never blocks unless stated.
+ * The connection to the servers, on threads of its own. Four times a second a short-lived key is written to each server
+ * that commands may go to, which says whether the servers are of use. It is made again when it was lost or there has
+ * been no answer for a while. Thread-safe; never blocks unless stated.
  */
 final class RedisConnection implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RedisConnection.class);
-    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
     private static final long CHECK_MILLIS = 250;
+    /** Every 5 s. */
+    private static final int CHECKS_PER_SEARCH = 20;
+
     private static final long FIRST_BACKOFF = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long LONGEST_BACKOFF = TimeUnit.SECONDS.toNanos(4);
     /** A server that has not answered for this long may have moved. */
     private static final long SILENCE = TimeUnit.SECONDS.toNanos(2);
 
     private static final long LATE = TimeUnit.MILLISECONDS.toNanos(20);
-    /** Commands whose answers are awaited. */
-    private static final int MAX_COMMANDS = 50_000;
+    private static final SetArgs BRIEFLY = SetArgs.Builder.px(TimeUnit.SECONDS.toMillis(1));
 
     private final SharedConfig config;
     private final RedisMeters meters;
-    private final ClientResources resources;
-    private final RedisClient client;
+    private final RedisClients clients;
+    private final RedisServers servers;
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, new DefaultThreadFactory("isthmus-redis", true));
     private final ConnectionAttempts attempts = new ConnectionAttempts();
-    private final ServerAvailability availability = new ServerAvailability(System::nanoTime);
+    private final ServerAvailability availability;
 
-    private volatile @Nullable StatefulRedisConnection<String, String> connection;
+    private volatile @Nullable RedisLink link;
     /** Whether it was ever reported as lost. */
     private boolean reported;
+    /** Used by the timer's thread only. */
+    private int checks;
 
     /** When to connect next. Thread-safe. */
     private static final class ConnectionAttempts {
@@ -104,80 +87,21 @@ final class RedisConnection implements AutoCloseable {
         this.config = config;
         this.meters = meters;
         timer.setRemoveOnCancelPolicy(true);
-        resources = DefaultClientResources.builder()
-                .ioThreadPoolSize(DefaultClientResources.MIN_IO_THREADS)
-                .computationThreadPoolSize(DefaultClientResources.MIN_COMPUTATION_THREADS)
-                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-                .nettyCustomizer(new CheckedAnswers())
-                .build();
-        client = RedisClient.create(resources);
-        client.setOptions(options(config));
+        availability = new ServerAvailability(config.recovery(), System::nanoTime);
+        clients = new RedisClients(config, what -> noAnswer(new IOException("it sends " + what)));
+        servers = RedisServers.of(config, clients);
         meters.show(this);
-    }
-
-    /** Puts the check in front of the handler that reads answers. */
-    private final class CheckedAnswers implements NettyCustomizer {
-        @Override
-        public void afterChannelInitialized(Channel channel) {
-            String reader = channel.pipeline().context(CommandHandler.class).name();
-            channel.pipeline()
-                    .addBefore(
-                            reader, "answers", new AnswerCheck(what -> noAnswer(new IOException("it sends " + what))));
-        }
-    }
-
-    private static ClientOptions options(SharedConfig config) {
-        SslOptions.Builder tls = SslOptions.builder().jdkSslProvider();
-        if (config.ca() != null) {
-            tls.trustManager(config.ca().toFile());
-        }
-        return ClientOptions.builder()
-                .autoReconnect(false)
-                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
-                .requestQueueSize(MAX_COMMANDS)
-                .protocolVersion(ProtocolVersion.RESP2)
-                .maintNotificationsConfig(MaintNotificationsConfig.disabled())
-                .socketOptions(SocketOptions.builder()
-                        .connectTimeout(CONNECT_TIMEOUT)
-                        .keepAlive(true)
-                        .build())
-                .sslOptions(tls.build())
-                .timeoutOptions(TimeoutOptions.create())
-                .build();
-    }
-
-    private RedisURI address() {
-        RedisURI.Builder address = RedisURI.Builder.redis(config.host(), config.port())
-                .withDatabase(config.database())
-                .withSsl(config.secure())
-                .withVerifyPeer(true)
-                .withClientName("isthmus")
-                .withTimeout(CONNECT_TIMEOUT);
-        Path password = config.passwordFile();
-        if (password != null) {
-            String user = config.user();
-            address.withAuthentication(RedisCredentialsProvider.from(
-                    () -> RedisCredentials.just(user, read(password).toCharArray())));
-        }
-        return address.build();
-    }
-
-    private static String read(Path file) {
-        try {
-            return Files.readString(file).strip();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     /** Connects, and keeps the connection from here on. Blocks for a second at most. */
     void open() {
+        long limit = RedisClients.CONNECT_TIMEOUT.toMillis();
         try {
-            connect().get(CONNECT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+            connect().get(limit, TimeUnit.MILLISECONDS);
         } catch (ExecutionException failed) {
             noAnswer(failed);
         } catch (TimeoutException notYet) {
-            noAnswer(new TimeoutException("no connection in " + CONNECT_TIMEOUT.toMillis() + " ms"));
+            noAnswer(new TimeoutException("no connection in " + limit + " ms"));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -186,17 +110,18 @@ final class RedisConnection implements AutoCloseable {
 
     private CompletableFuture<?> connect() {
         attempts.begin();
-        return client.connectAsync(StringCodec.UTF8, address())
-                .toCompletableFuture()
-                .whenComplete((made, failure) -> {
-                    if (made == null) {
-                        noAnswer(failure);
-                    } else {
-                        connection = made;
-                        answer();
-                    }
-                    attempts.end(made != null);
-                });
+        // So that a failure of the method itself ends the attempt, too.
+        CompletionStage<RedisLink> making =
+                CompletableFuture.completedStage(servers).thenCompose(RedisServers::connect);
+        return making.toCompletableFuture().whenComplete((made, failure) -> {
+            if (made == null) {
+                noAnswer(failure);
+            } else {
+                link = made;
+                answer();
+            }
+            attempts.end(made != null);
+        });
     }
 
     /** A task that fails would be the last one. */
@@ -209,7 +134,7 @@ final class RedisConnection implements AutoCloseable {
     }
 
     private void checkConnection() {
-        StatefulRedisConnection<String, String> current = connection;
+        RedisLink current = link;
         if (current == null || !current.isOpen()) {
             if (current != null) {
                 noAnswer(new IOException("the connection was closed"));
@@ -219,7 +144,7 @@ final class RedisConnection implements AutoCloseable {
             }
             return;
         }
-        within(current.async().ping(), late -> {}).whenComplete((pong, failure) -> {
+        within(probe(current), late -> {}).whenComplete((written, failure) -> {
             if (failure == null) {
                 answer();
             } else {
@@ -227,38 +152,64 @@ final class RedisConnection implements AutoCloseable {
             }
         });
         if (availability.silentFor(SILENCE)) {
-            connection = null;
-            current.closeAsync();
+            leave(current);
+        } else if (++checks % CHECKS_PER_SEARCH == 0) {
+            servers.isElsewhere(current).thenAccept(elsewhere -> {
+                if (elsewhere) {
+                    noAnswer(new IOException("its sentinels name another server"));
+                    leave(current);
+                }
+            });
         }
     }
 
-    /** Whether the server answers. */
+    /** Writes to each server: one that answers but stores nothing, such as a replica, is of no use. */
+    private CompletionStage<?> probe(RedisLink to) {
+        return CompletableFuture.allOf(to.keysOnAll(config.prefix() + "probe").stream()
+                .map(key -> to.commands().set(key, "", BRIEFLY).toCompletableFuture())
+                .toArray(CompletableFuture<?>[]::new));
+    }
+
+    private void leave(RedisLink left) {
+        if (link == left) {
+            link = null;
+        }
+        left.close();
+    }
+
+    /** Whether the servers are used. */
     boolean answers() {
         return availability.answers();
+    }
+
+    /** Whether the servers answer again, but not for long enough to be used. */
+    boolean recovering() {
+        return availability.recovering();
     }
 
     private synchronized void answer() {
         if (availability.inTime()) {
             LOG.atInfo()
                     .addMarker(RepeatingLogEvent.MARKER)
-                    .log("Redis at {}:{} answers; limits and ramps are shared", config.host(), config.port());
+                    .log("{} answers; limits and ramps are shared", config.servers());
         }
     }
 
     private synchronized void noAnswer(Throwable thrown) {
         Throwable failure = cause(thrown);
         boolean lost = failure instanceof TimeoutException ? availability.late() : availability.failed();
-        if (!lost && (reported || availability.answers())) {
+        if (lost) {
+            meters.lost();
+        } else if (reported || availability.answers()) {
             return;
         }
         reported = true;
         LOG.atWarn()
                 .addMarker(RepeatingLogEvent.MARKER)
                 .log(
-                        "Redis at {}:{} does not answer ({}); until it does, limits are counted as "
+                        "{} does not answer ({}); until it does, limits are counted as "
                                 + "shared.on_failure says ({}), and ramps stay at their steps",
-                        config.host(),
-                        config.port(),
+                        config.servers(),
                         FailureReason.of(failure),
                         config.onFailure().name().toLowerCase(Locale.ROOT));
     }
@@ -277,11 +228,13 @@ final class RedisConnection implements AutoCloseable {
      */
     <T> CompletableFuture<T> run(
             RedisScript script, String key, Function<List<Object>, T> read, Consumer<T> late, String... arguments) {
-        StatefulRedisConnection<String, String> current = connection;
+        RedisLink current = link;
         if (current == null || !answers()) {
             return CompletableFuture.failedFuture(new IOException("Redis does not answer"));
         }
-        return within(evaluate(current.async(), script, key, arguments).thenApply(answer -> read(answer, read)), late)
+        return within(
+                        evaluate(current.commands(), script, key, arguments).thenApply(answer -> read(answer, read)),
+                        late)
                 .whenComplete((answer, failure) -> {
                     if (failure == null) {
                         meters.answered();
@@ -306,14 +259,14 @@ final class RedisConnection implements AutoCloseable {
         if (failure instanceof RedisCommandExecutionException refused) {
             LOG.atWarn()
                     .addMarker(RepeatingLogEvent.MARKER)
-                    .log("Redis at {}:{} refuses a command: {}", config.host(), config.port(), refused.getMessage());
+                    .log("{} refuses a command: {}", config.servers(), refused.getMessage());
         } else {
             noAnswer(failure);
         }
     }
 
     private static CompletionStage<List<Object>> evaluate(
-            RedisAsyncCommands<String, String> commands, RedisScript script, String key, String... arguments) {
+            RedisClusterAsyncCommands<String, String> commands, RedisScript script, String key, String... arguments) {
         String[] keys = {key};
         return commands.<List<Object>>evalsha(script.digest(), ScriptOutputType.MULTI, keys, arguments)
                 .exceptionallyCompose(failure -> isUnknownScript(failure)
@@ -374,8 +327,8 @@ final class RedisConnection implements AutoCloseable {
     public void close() {
         timer.shutdownNow();
         availability.failed();
-        client.shutdown(Duration.ZERO, CONNECT_TIMEOUT);
-        resources.shutdown(0, CONNECT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
+        servers.close();
+        clients.close();
         meters.close();
     }
 }

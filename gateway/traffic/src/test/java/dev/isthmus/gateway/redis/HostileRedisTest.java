@@ -17,6 +17,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -48,9 +49,13 @@ class HostileRedisTest {
         SharedConfig config = new SharedConfig(
                 "redis://127.0.0.1:" + server.getLocalPort(),
                 null,
+                List.of(),
+                false,
+                null,
                 null,
                 null,
                 Duration.ofSeconds(10),
+                Duration.ofMillis(100),
                 SharedConfig.FailureMode.LOCAL,
                 "isthmus:");
         connection = new RedisConnection(config, new RedisMeters(new SimpleMeterRegistry()));

@@ -10,7 +10,7 @@ class ServerAvailabilityTest {
     private static final long MILLISECOND = Duration.ofMillis(1).toNanos();
 
     private final AtomicLong now = new AtomicLong(1);
-    private final ServerAvailability server = new ServerAvailability(now::get);
+    private final ServerAvailability server = new ServerAvailability(Duration.ofSeconds(5), now::get);
 
     private void passes(long millis) {
         now.addAndGet(millis * MILLISECOND);
@@ -44,8 +44,82 @@ class ServerAvailabilityTest {
         assertThat(server.late()).isTrue();
         assertThat(server.answers()).isFalse();
         assertThat(server.late()).isFalse();
-        assertThat(server.inTime()).isTrue();
+    }
+
+    @Test
+    void halfOfTheAnswersLate_isNone() {
+        server.inTime();
+        for (int i = 0; i < 4; i++) {
+            passes(400);
+            assertThat(server.late()).isFalse();
+            server.inTime();
+        }
+        server.late();
         assertThat(server.answers()).isTrue();
+        assertThat(server.late()).isTrue();
+        assertThat(server.answers()).isFalse();
+    }
+
+    @Test
+    void fewLateAnswers_ofManyInTime_changeNothing() {
+        for (int i = 0; i < 100; i++) {
+            passes(30);
+            server.inTime();
+            server.inTime();
+            assertThat(server.late()).isFalse();
+        }
+        assertThat(server.answers()).isTrue();
+    }
+
+    /** Answers in time, four a second, until the server is used. Returns after how many milliseconds, at most 70 s. */
+    private long returnsAfter() {
+        for (long elapsed = 0; elapsed < 70_000; elapsed += 250) {
+            if (server.inTime()) {
+                return elapsed;
+            }
+            passes(250);
+        }
+        return Long.MAX_VALUE;
+    }
+
+    @Test
+    void lostServer_isUsedAgain_afterAWhileWithoutALateAnswer() {
+        server.inTime();
+        server.failed();
+        for (int i = 0; i < 20; i++) {
+            server.inTime();
+            assertThat(server.recovering()).isTrue();
+            passes(250);
+            server.late();
+            assertThat(server.recovering()).isFalse();
+            passes(250);
+        }
+        assertThat(server.answers()).isFalse();
+        assertThat(returnsAfter()).isEqualTo(5000);
+        assertThat(server.recovering()).isFalse();
+    }
+
+    @Test
+    void serverThatIsLostAgainSoon_mustAnswerTwiceAsLong_upToAMinute() {
+        server.inTime();
+        for (long expected : new long[] {5_000, 10_000, 20_000, 40_000, 60_000, 60_000}) {
+            server.failed();
+            assertThat(returnsAfter()).isEqualTo(expected);
+            passes(59_000);
+        }
+        passes(1_000);
+        server.failed();
+        assertThat(returnsAfter()).isEqualTo(5_000);
+    }
+
+    @Test
+    void fewAnswers_areNotEnough() {
+        server.inTime();
+        server.failed();
+        server.inTime();
+        passes(30_000);
+        assertThat(server.inTime()).isFalse();
+        assertThat(server.inTime()).isTrue();
     }
 
     @Test
@@ -58,5 +132,6 @@ class ServerAvailabilityTest {
         assertThat(server.silentFor(2000 * MILLISECOND)).isTrue();
         server.inTime();
         assertThat(server.silentFor(2000 * MILLISECOND)).isFalse();
+        assertThat(server.answers()).isFalse();
     }
 }

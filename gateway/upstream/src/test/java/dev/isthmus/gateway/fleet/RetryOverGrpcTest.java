@@ -94,6 +94,8 @@ class RetryOverGrpcTest {
         "retry-after, 3600, 1",
         "retry-after, 1, 2",
         "retry-after, soon, 2",
+        "retry-after, 'Fri, 31 Dec 9999 23:59:59 GMT', 1",
+        "retry-after, 'Thu, 01 Jan 1970 00:00:00 GMT', 2",
         "grpc-retry-pushback-ms, 3600000, 1",
         "grpc-retry-pushback-ms, 100, 2",
     })

@@ -66,6 +66,9 @@ final class ModelConfigChecks {
             fallback(what + ": fallback", model, model.fallback());
         }
         rates(what, model);
+        if (model.cache() != null) {
+            new CacheChecks(checks, yaml, positions, config).run(what + ": cache", model.cache());
+        }
     }
 
     /** Checks the names of models and versions sent to upstreams. */

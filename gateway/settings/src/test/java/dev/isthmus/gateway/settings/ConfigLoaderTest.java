@@ -381,7 +381,17 @@ class ConfigLoaderTest {
                         List.of(new Rate("x-api-key", 100, 10 << 20, Duration.ofSeconds(2))),
                         Duration.ofSeconds(10),
                         ModelConfig.ReadyPolicy.QUORUM,
-                        RequestValidation.STRICT));
+                        RequestValidation.STRICT,
+                        new CacheConfig(
+                                Duration.ofSeconds(30),
+                                32 << 20,
+                                2 << 20,
+                                4 << 20,
+                                List.of("tier"),
+                                List.of("x-tenant"),
+                                false,
+                                false),
+                        false));
     }
 
     @Test

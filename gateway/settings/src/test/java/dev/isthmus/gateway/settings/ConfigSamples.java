@@ -42,6 +42,9 @@ final class ConfigSamples {
                 timeout: 10s
                 ready: quorum
                 validate: strict
+                cache: {ttl: 30s, max_bytes: 32MiB, max_response: 2MiB, max_request: 4MiB, parameters: [tier],
+                        headers: [X-Tenant], caller: false, singleflight: false}
+                deterministic: false
             """;
 
     static final String FULL_UPSTREAM = """

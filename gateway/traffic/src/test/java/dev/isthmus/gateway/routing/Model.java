@@ -111,6 +111,8 @@ final class Model {
                 rates,
                 null,
                 null,
-                null);
+                null,
+                null,
+                true);
     }
 }

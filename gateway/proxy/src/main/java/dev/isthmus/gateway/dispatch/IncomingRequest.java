@@ -70,6 +70,7 @@ final class IncomingRequest implements RequestSink {
         if (rest.jsonLength() == 0) {
             return new RawBinaryBody(transcoder, call.allocator(), infer.model(), infer.stream());
         }
+        JsonReadMode reading = JsonReadMode.of(routed.route(), rest.jsonLength());
         return new JsonBody(
                 transcoder,
                 call.allocator(),
@@ -77,7 +78,7 @@ final class IncomingRequest implements RequestSink {
                 rest,
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 infer.stream(),
-                JsonReadMode.of(routed.route(), rest.jsonLength()),
+                infer.stream() || routed.policies().cache() == null ? reading : reading.decoding(),
                 rules.limits());
     }
 
@@ -112,7 +113,7 @@ final class IncomingRequest implements RequestSink {
     private static long smallest(RoutedCall routed) {
         long smallest = Long.MAX_VALUE;
         for (Upstream upstream : routed.route().upstreams()) {
-            smallest = Math.min(smallest, upstream.passesFrom());
+            smallest = Math.min(smallest, routed.passesFrom(upstream));
         }
         return smallest;
     }
@@ -121,7 +122,7 @@ final class IncomingRequest implements RequestSink {
     private static long largest(RoutedCall routed) {
         long largest = 0;
         for (Upstream upstream : routed.route().upstreams()) {
-            largest = Math.max(largest, upstream.passesFrom());
+            largest = Math.max(largest, routed.passesFrom(upstream));
         }
         return largest;
     }
@@ -134,7 +135,7 @@ final class IncomingRequest implements RequestSink {
         }
         TargetSelection selected = select();
         selection = selected;
-        if (streamed.length() > selected.target().upstream().passesFrom()) {
+        if (streamed.length() > routed.passesFrom(selected.target().upstream())) {
             upload = flow.startUpload(selected, streamed);
         }
     }

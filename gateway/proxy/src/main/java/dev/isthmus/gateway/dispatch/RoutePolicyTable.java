@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.cache.ResponseCache;
+import dev.isthmus.gateway.cache.ResponseCaches;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.limit.RateLimits;
@@ -13,6 +15,7 @@ import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.shadow.Shadows;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.Transcoder;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.HashMap;
@@ -42,7 +45,19 @@ public final class RoutePolicyTable implements AutoCloseable {
             ShadowRuntime shadows,
             Ramps ramps,
             MemoryBudget memory,
-            RateCounters counters) {
+            RateCounters counters,
+            ResponseCaches caches) {
+
+        /** Resources whose caches are empty. */
+        public PolicyResources(
+                MeterRegistry meters,
+                LongSupplier nanoTime,
+                ShadowRuntime shadows,
+                Ramps ramps,
+                MemoryBudget memory,
+                RateCounters counters) {
+            this(meters, nanoTime, shadows, ramps, memory, counters, new ResponseCaches(meters, nanoTime));
+        }
 
         /** Resources of a gateway that counts alone. */
         public PolicyResources(
@@ -57,8 +72,11 @@ public final class RoutePolicyTable implements AutoCloseable {
             @Nullable RateLimits limits,
             Shadows shadows,
             boolean ramped,
-            @Nullable TargetMeters targets) {
-        static final RoutePolicies NOTHING = new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null);
+            @Nullable TargetMeters targets,
+            @Nullable ResponseCache cache,
+            List<Upstream> upstreams) {
+        static final RoutePolicies NOTHING =
+                new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null, null, List.of());
     }
 
     /**
@@ -82,7 +100,14 @@ public final class RoutePolicyTable implements AutoCloseable {
             boolean ramped = config.ramp() != null;
             byRoute.put(
                     route.key(),
-                    new RoutePolicies(config, limits(route, previous), shadows, ramped, targets(route, previous)));
+                    new RoutePolicies(
+                            config,
+                            limits(route, previous),
+                            shadows,
+                            ramped,
+                            targets(route, previous),
+                            cache(route, previous),
+                            route.upstreams()));
             plan(route);
         }
     }
@@ -98,6 +123,19 @@ public final class RoutePolicyTable implements AutoCloseable {
         return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
                 : new RateLimits(route.key(), rates, resources.counters(), resources.nanoTime(), resources.meters());
+    }
+
+    /** Responses are kept over a reload that changes neither the route nor its upstreams. */
+    private @Nullable ResponseCache cache(Route route, @Nullable RoutePolicyTable previous) {
+        ModelConfig config = route.config();
+        if (config.cache() == null || !config.deterministic()) {
+            return null;
+        }
+        RoutePolicies old = previous == null
+                ? RoutePolicies.NOTHING
+                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+        boolean same = old.config.equals(config) && old.upstreams.equals(route.upstreams());
+        return old.cache != null && same ? old.cache : resources.caches().open(route.key(), config.cache());
     }
 
     /** Counters continue if a reload leaves the targets unchanged. */
@@ -125,14 +163,26 @@ public final class RoutePolicyTable implements AutoCloseable {
         }
         for (ModelConfig.TargetConfig target : route.config().allTargets()) {
             if (target.label().equals(ramp.target())) {
-                plans.put(new RampPlan(route.key(), target, ramp), route.split()::override);
+                ResponseCache cache =
+                        Objects.requireNonNull(byRoute.get(route.key())).cache();
+                TargetWeights weights = route.split()::override;
+                plans.put(new RampPlan(route.key(), target, ramp), cache == null ? weights : purging(cache, weights));
             }
         }
     }
 
+    /** A changed share makes another mix of responses: those of the one before are removed. */
+    private static TargetWeights purging(ResponseCache cache, TargetWeights weights) {
+        return (arm, share) -> {
+            weights.override(arm, share);
+            cache.purge();
+        };
+    }
+
     /** The policies of the default upstream's route, and of routes to upstreams that discover their models. */
     private RoutePolicies unconfigured(Route route) {
-        return new RoutePolicies(route.config(), null, Shadows.NONE, false, targets(route, null));
+        return new RoutePolicies(
+                route.config(), null, Shadows.NONE, false, targets(route, null), null, route.upstreams());
     }
 
     /** Activates the ramps of this table. Called just before its routes become active. */
@@ -147,6 +197,10 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     Admission admission() {
         return admission;
+    }
+
+    ResponseCaches caches() {
+        return resources.caches();
     }
 
     Ramps ramps() {
@@ -171,6 +225,9 @@ public final class RoutePolicyTable implements AutoCloseable {
                     next == null ? RoutePolicies.NOTHING : next.byRoute.getOrDefault(route, RoutePolicies.NOTHING);
             if (each.limits != null && kept.limits != each.limits) {
                 each.limits.close();
+            }
+            if (each.cache != null && kept.cache != each.cache) {
+                each.cache.close();
             }
             if (each.targets != null && kept.targets != each.targets) {
                 each.targets.close();

@@ -1,8 +1,11 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.cache.CacheOutcome;
+import dev.isthmus.gateway.cache.ResponseCache;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Slot;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.RoutePolicies;
 import dev.isthmus.gateway.routing.RequestAttributes;
@@ -76,6 +79,33 @@ final class RoutedCall {
         return features.sharedMemory() && !access.allowsSharedMemory(exchange.context(), model)
                 ? features.withoutSharedMemory()
                 : features;
+    }
+
+    /** The cache to send it through; null for none. */
+    @Nullable
+    ResponseCache cache(Call call, Operation.Infer infer) {
+        ResponseCache cache = policies.cache();
+        if (cache == null || !(infer.stream() || call.sequence())) {
+            return cache;
+        }
+        cache.count(infer.stream() ? CacheOutcome.STREAM : CacheOutcome.SEQUENCE);
+        return null;
+    }
+
+    /** As {@link Upstream#passesFrom()}: requests that are looked up in a cache do not pass in parts. */
+    long passesFrom(Upstream upstream) {
+        ResponseCache cache = policies.cache();
+        return cache == null
+                ? upstream.passesFrom()
+                : Math.max(upstream.passesFrom(), cache.config().maxRequest());
+    }
+
+    /** It passes in parts, and so without a cache. */
+    void passing() {
+        ResponseCache cache = policies.cache();
+        if (cache != null) {
+            cache.count(CacheOutcome.LARGE);
+        }
     }
 
     /**

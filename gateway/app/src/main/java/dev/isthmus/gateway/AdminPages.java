@@ -106,8 +106,14 @@ final class AdminPages {
                 .route("GET", "/drift", request -> json(gateway.catalogue().driftDocument()))
                 .route("GET", "/shadows", request -> json(gateway.shadows().document()))
                 .route("GET", "/ramps", request -> json(gateway.ramps().document()))
+                .route("GET", "/cache", request -> caches().show())
+                .change("POST", "/cache/*", RouteAccess.OPERATE, "cache purge", request -> caches().purge(request))
                 .change("POST", "/ramps/*", RouteAccess.OPERATE, "ramp", new RampActions(gateway.ramps())::steer)
                 .change("POST", "/reload", RouteAccess.OPERATE, "reload", this::reload);
+    }
+
+    private CacheActions caches() {
+        return new CacheActions(resources.traffic().caches());
     }
 
     private ConsolePages console() {

@@ -174,6 +174,7 @@ class ArchitectureTest {
                         "dev.isthmus.oip..",
                         "dev.isthmus.transcoder..",
                         "dev.isthmus.local..",
+                        "dev.isthmus.gateway.cache..",
                         "dev.isthmus.gateway.call..",
                         "dev.isthmus.gateway.dispatch..",
                         "dev.isthmus.gateway.routing..",

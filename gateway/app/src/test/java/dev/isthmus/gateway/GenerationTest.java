@@ -21,6 +21,7 @@ import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
+import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -169,9 +170,14 @@ class GenerationTest {
                                         TestConfigs.with(
                                                 ModelConfig.DEFAULT,
                                                 Map.of(
-                                                        "rates", List.of(ModelConfig.Rate.DEFAULT),
-                                                        "shadow", List.of(ModelConfig.ShadowConfig.DEFAULT),
-                                                        "ramp", ModelConfig.RampConfig.DEFAULT)))));
+                                                        "cache",
+                                                        CacheConfig.DEFAULT,
+                                                        "rates",
+                                                        List.of(ModelConfig.Rate.DEFAULT),
+                                                        "shadow",
+                                                        List.of(ModelConfig.ShadowConfig.DEFAULT),
+                                                        "ramp",
+                                                        ModelConfig.RampConfig.DEFAULT)))));
         String page =
                 Files.readString(Path.of(System.getProperty("isthmus.root", ".."), "docs/internals/architecture.md"));
         String section = page.substring(page.indexOf("### Layers"), page.indexOf("## Key types"));

@@ -14,6 +14,7 @@ public final class ProtobufSplice {
     private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
     private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
 
+    private static final int ID = 3;
     private static final int PARAMETERS = 4;
 
     private ProtobufSplice() {}
@@ -30,6 +31,24 @@ public final class ProtobufSplice {
             // The last entry of a key counts.
             ProtobufWriter.parameters(
                     splice.tail(), PARAMETERS, Map.of(StreamParameters.FINAL, new Parameter.Bool(true)), true);
+            return splice.take();
+        } finally {
+            message.release();
+        }
+    }
+
+    /**
+     * The ModelInferResponse with another id.
+     *
+     * @param message taken
+     * @param id may be empty
+     */
+    public static ByteBuf id(ByteBufAllocator allocator, ByteBuf message, String id) {
+        try {
+            MessageSplice splice = new MessageSplice(allocator);
+            splice.part(message, message.readerIndex(), message.readableBytes());
+            // The last value of a field counts, an empty one, too.
+            ProtobufWriter.text(splice.tail(), ID, id);
             return splice.take();
         } finally {
             message.release();

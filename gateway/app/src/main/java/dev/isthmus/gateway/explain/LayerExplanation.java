@@ -84,6 +84,9 @@ public final class LayerExplanation {
         add(ramps, "ramps", model.ramp() == null ? "has none here" : "reports outcome and latency to the ramp");
         add(any(ModelConfig::shadow), "shadows", model.shadow().isEmpty() ? "has none here" : "ends the copies");
         add(RequestValidation.isConfigured(config), "validation", validation(model));
+        boolean caches =
+                config.models().values().stream().anyMatch(each -> each.cache() != null && each.deterministic());
+        add(caches, "cache_purge", "removes cached responses of models that are loaded or unloaded");
     }
 
     private String validation(ModelConfig model) {

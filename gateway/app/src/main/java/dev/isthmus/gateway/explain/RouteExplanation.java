@@ -8,6 +8,7 @@ import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.BatchingConfig;
+import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -204,6 +205,9 @@ public final class RouteExplanation {
         if (model.batching() != null) {
             lines.add(batching(model.batching()));
         }
+        if (model.cache() != null) {
+            lines.add(cache(model.cache(), model.deterministic()));
+        }
         lines.add("timeout: "
                 + (model.timeout() == null ? "the upstream's" : Units.written(model.timeout()))
                 + ", unless the client sets a deadline");
@@ -344,6 +348,29 @@ public final class RouteExplanation {
             lines.add("fallback: if the upstream fails -> " + place(decision.fallback()));
             upstreams.add(fallback.upstream());
         }
+    }
+
+    private static String cache(CacheConfig cache, boolean deterministic) {
+        if (!deterministic) {
+            return "cache: not used, since the model is declared not to be deterministic";
+        }
+        List<String> parts = new ArrayList<>(List.of("inputs", "requested outputs"));
+        parts.add(
+                cache.parameters().isEmpty()
+                        ? "all parameters"
+                        : "parameters " + String.join(", ", cache.parameters()));
+        parts.add("forwarded headers");
+        cache.headers().forEach(each -> parts.add("header " + each));
+        if (cache.caller()) {
+            parts.add("the caller");
+        }
+        String kept = cache.ttl().isZero()
+                ? "no response is kept"
+                : "responses of up to " + Units.size(cache.maxResponse()) + " are kept for "
+                        + Units.written(cache.ttl()) + " in " + Units.size(cache.maxBytes());
+        return "cache: " + kept + (cache.singleflight() ? "; equal requests under way are sent once" : "")
+                + "; equal are requests of up to " + Units.size(cache.maxRequest()) + " with the same "
+                + String.join(", ", parts);
     }
 
     private static String rate(ModelConfig.Rate rate) {

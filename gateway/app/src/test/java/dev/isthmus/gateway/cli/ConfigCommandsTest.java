@@ -91,6 +91,30 @@ class ConfigCommandsTest {
     }
 
     @Test
+    void explain_saysWhatIsCached() throws IOException {
+        String file = file("f.yaml", """
+                local: {embedded_models: true}
+                models:
+                  a: {upstream: local, cache: {ttl: 30s, max_bytes: 8MiB, parameters: [tier], headers: [X-Tenant]}}
+                  b: {upstream: local, cache: {ttl: 0s, max_request: 2KiB}}
+                  c: {upstream: local, cache: {}, deterministic: false}
+                """);
+        for (String model : List.of("a", "b", "c")) {
+            assertThat(run("explain", file, model)).isZero();
+        }
+        assertThat(out.toString().lines().filter(line -> line.startsWith("cache: ")))
+                .containsExactly(
+                        "cache: responses of up to 1MiB are kept for 30s in 8MiB; equal requests under way are sent once;"
+                                + " equal are requests of up to 1MiB with the same inputs, requested outputs, parameters"
+                                + " tier, forwarded headers, header x-tenant",
+                        "cache: no response is kept; equal requests under way are sent once; equal are requests of up to"
+                                + " 2KiB with the same inputs, requested outputs, all parameters, forwarded headers",
+                        "cache: not used, since the model is declared not to be deterministic");
+        assertThat(out.toString())
+                .contains("  cache_purge: removes cached responses of models that are loaded or unloaded");
+    }
+
+    @Test
     void valuesFromElsewhere_areNotPrinted() throws IOException {
         Files.writeString(folder.resolve("server"), "hidden.example:8001\n");
         Files.writeString(folder.resolve("model"), "hidden-model");

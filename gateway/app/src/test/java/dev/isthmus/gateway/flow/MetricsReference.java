@@ -71,7 +71,7 @@ final class MetricsReference {
                 "Targets and upstreams",
                 List.of("isthmus_target", "isthmus_upstream", "isthmus_batching", "isthmus_dns"));
         sections.put("Servers", List.of("isthmus_endpoint"));
-        sections.put("Models", List.of("isthmus_model", "isthmus_catalogue"));
+        sections.put("Models", List.of("isthmus_model", "isthmus_cache", "isthmus_catalogue"));
         sections.put("Shadows and ramps", List.of("isthmus_shadow", "isthmus_ramp"));
         sections.put("Local backend", List.of("isthmus_local"));
         sections.put("Gateway", List.of("isthmus_"));

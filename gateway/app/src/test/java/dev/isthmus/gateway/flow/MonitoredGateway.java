@@ -85,6 +85,7 @@ public final class MonitoredGateway implements AutoCloseable {
                 shadow: [{name: twin, upstream: odd, model: twin, sample: 100%%, compare: true}]
               mismatched: {upstream: local, model: simple}
               gone: {upstream: gone}
+              kept: {upstream: local, model: digits, cache: {}}
               limited:
                 upstream: local
                 model: digits

@@ -43,9 +43,17 @@ record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form) {
      * @param requested the model as the client names it
      */
     DecodedBody retained(ModelRef model, ModelRef requested) {
-        String shown = model.name().equals(requested.name()) ? null : requested.name();
         InferRequest own = request().retained().withModel(model);
-        return new DecodedBody(new InferMessage.DecodedRequest(own, message.plainInputs()), form.withModel(shown));
+        return new DecodedBody(new InferMessage.DecodedRequest(own, message.plainInputs()), formOf(model, requested));
+    }
+
+    /**
+     * The form in which the client wants the response of a target.
+     *
+     * @param requested the model as the client names it
+     */
+    ResponseForm formOf(ModelRef model, ModelRef requested) {
+        return form.withModel(model.name().equals(requested.name()) ? null : requested.name());
     }
 
     /** This request (taken) in the form of a server. */

@@ -70,6 +70,7 @@ final class IncomingRequest implements RequestSink {
         if (rest.jsonLength() == 0) {
             return new RawBinaryBody(transcoder, call.allocator(), infer.model(), infer.stream());
         }
+        JsonReadMode reading = JsonReadMode.of(routed.route(), rest.jsonLength());
         return new JsonBody(
                 transcoder,
                 call.allocator(),
@@ -77,7 +78,7 @@ final class IncomingRequest implements RequestSink {
                 rest,
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 infer.stream(),
-                JsonReadMode.of(routed.route(), rest.jsonLength()),
+                infer.stream() || routed.policies().cache() == null ? reading : reading.decoding(),
                 rules.limits());
     }
 

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.cache.CacheableRequest;
+import dev.isthmus.gateway.cache.ResponseCache;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Exchange;
@@ -35,9 +37,7 @@ final class InferCall implements Reply {
     private final RoutedCall routed;
     private final RequestBody body;
     private final OutgoingResponse response;
-    private final Transcoder transcoder;
-    /** The request as layers have changed it. */
-    private @Nullable DecodedBody transformed;
+    private final SentRequest request;
 
     private Call call;
     private @Nullable Target fallback;
@@ -53,7 +53,7 @@ final class InferCall implements Reply {
         this.routed = RoutedCall.of(exchange);
         this.call = exchange.call().within(routed.route().config().timeout());
         this.infer = infer;
-        this.transcoder = transcoder;
+        this.request = new SentRequest(body, infer.model(), transcoder, exchange.context());
         this.response = new OutgoingResponse(exchange, transcoder);
         this.fallback = routed.route().fallback(infer.model());
         this.body = body;
@@ -92,6 +92,7 @@ final class InferCall implements Reply {
             return null;
         }
         applyAffinity(selection);
+        routed.passing();
         response.form(started.form());
         exchange.sending();
         RequestUpload upload = new RequestUpload(
@@ -126,25 +127,41 @@ final class InferCall implements Reply {
     private void infer(Target target, boolean first) {
         try {
             Upstream upstream = target.upstream();
-            if (transformed == null && exchange.transforms()) {
+            if (!request.isDecoded() && exchange.transforms()) {
                 transform(target, first);
                 return;
             }
-            UpstreamMessage prepared = prepare(routed.features(upstream), target.model(), show());
-            response.form(prepared.form());
-            exchange.sending();
-            var request = new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
-            inferStarted(routed.send(upstream, call, request, this), first);
+            ResponseCache cache = routed.cache(call, infer);
+            if (cache != null) {
+                response.form(request.decode(routed.features(upstream), target.model(), show()));
+                inferStarted(cache.send(lookedUp(target), routed.joining(upstream), this), first);
+            } else {
+                inferStarted(routed.joining(upstream).send(call, encoded(target, show()), this), first);
+            }
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(CallLog.failureOf(e, call.context()));
         }
     }
 
+    /** The request for the target's server, which is about to be sent. */
+    private UpstreamRequest encoded(Target target, @Nullable Consumer<RequestOutline> show) {
+        UpstreamMessage prepared = request.prepare(routed.features(target.upstream()), target.model(), show);
+        response.form(prepared.form());
+        exchange.sending();
+        return new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
+    }
+
+    /** The decoded request as one that may get the response to an equal one. */
+    private CacheableRequest lookedUp(Target target) {
+        return new LookedUpRequest(
+                call, exchange, infer.model().name(), request.decoded(target.model()), () -> encoded(target, null));
+    }
+
     /** Passes the request to the layers that change it, then sends it. */
     private void transform(Target target, boolean first) {
-        DecodedBody decoded = body.decode(routed.features(target.upstream()), target.model());
-        exchange.transform(decoded.request(), call.deadlineNanos(), changed -> {
-            transformed = decoded.with(changed);
+        DecodedBody original = request.original(routed.features(target.upstream()), target.model());
+        exchange.transform(original.request(), call.deadlineNanos(), changed -> {
+            request.changed(original.with(changed));
             infer(target, first);
         });
     }
@@ -158,16 +175,6 @@ final class InferCall implements Reply {
         return exchange::parsed;
     }
 
-    private UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> show) {
-        if (transformed == null) {
-            return body.prepare(peer, model, show);
-        }
-        if (show != null) {
-            show.accept(RequestOutline.of(transformed.request()));
-        }
-        return transformed.retained(model, infer.model()).encoded(transcoder, call.allocator(), peer);
-    }
-
     /** The request was sent; before this it may have completed, or failed over to the fallback. */
     private void inferStarted(Subscription started, boolean first) {
         if (callEnded || !first) {
@@ -178,7 +185,7 @@ final class InferCall implements Reply {
             if (routed.shadowed()) {
                 routed.sent(call, new ShadowedRequest());
             } else if (fallback == null) {
-                releaseRequest();
+                request.release();
             }
         }
     }
@@ -351,15 +358,7 @@ final class InferCall implements Reply {
         }
         boolean passes = inFlight instanceof RequestUpload && !callEnded;
         if (!routed.copying() && !passes) {
-            releaseRequest();
-        }
-    }
-
-    private void releaseRequest() {
-        body.release();
-        if (transformed != null) {
-            transformed.message().release();
-            transformed = null;
+            request.release();
         }
     }
 
@@ -372,14 +371,14 @@ final class InferCall implements Reply {
 
         @Override
         public InferMessage prepare(ServerFeatures peer, ModelRef model) {
-            return InferCall.this.prepare(peer, model, null).message();
+            return request.prepare(peer, model, null).message();
         }
 
         @Override
         public void release() {
             routed.copied();
             if (callEnded || fallback == null) {
-                releaseRequest();
+                request.release();
             }
         }
     }

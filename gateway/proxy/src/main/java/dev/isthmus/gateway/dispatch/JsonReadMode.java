@@ -41,6 +41,11 @@ record JsonReadMode(boolean anyParameter, boolean original, boolean sharedMemory
         return new JsonReadMode(anyParameter, original, sharedMemory, skimmed ? peers : List.of());
     }
 
+    /** The same for a request that is decoded, whichever server gets it. */
+    JsonReadMode decoding() {
+        return new JsonReadMode(anyParameter, false, sharedMemory, List.of());
+    }
+
     /** Whether the server may be sent a body of this kind as received: few servers with binary data get plain JSON. */
     private static boolean keepsOriginal(ServerFeatures peer, long jsonLength) {
         if (peer.wire() != Wire.REST) {

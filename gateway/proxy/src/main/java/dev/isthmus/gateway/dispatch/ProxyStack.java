@@ -65,6 +65,7 @@ public final class ProxyStack {
                         : null);
         layers.add(policies.any(each -> each.shadows().any()) ? new Shadowing() : null);
         layers.add(validation);
+        layers.add(policies.any(each -> each.cache() != null) ? new CachePurging(policies.caches(), routes) : null);
         layers.removeIf(Objects::isNull);
         return layers;
     }

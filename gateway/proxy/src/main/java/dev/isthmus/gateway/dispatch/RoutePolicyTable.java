@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.batching.RouteBatching;
+import dev.isthmus.gateway.cache.ResponseCache;
+import dev.isthmus.gateway.cache.ResponseCaches;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.limit.RateLimits;
@@ -15,6 +17,7 @@ import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.shadow.Shadows;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.Transcoder;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.HashMap;
@@ -44,7 +47,19 @@ public final class RoutePolicyTable implements AutoCloseable {
             ShadowRuntime shadows,
             Ramps ramps,
             MemoryBudget memory,
-            RateCounters counters) {
+            RateCounters counters,
+            ResponseCaches caches) {
+
+        /** Resources whose caches are empty. */
+        public PolicyResources(
+                MeterRegistry meters,
+                LongSupplier nanoTime,
+                ShadowRuntime shadows,
+                Ramps ramps,
+                MemoryBudget memory,
+                RateCounters counters) {
+            this(meters, nanoTime, shadows, ramps, memory, counters, new ResponseCaches(meters, nanoTime));
+        }
 
         /** Resources of a gateway that counts alone. */
         public PolicyResources(
@@ -60,9 +75,11 @@ public final class RoutePolicyTable implements AutoCloseable {
             Shadows shadows,
             boolean ramped,
             @Nullable TargetMeters targets,
-            @Nullable RouteBatching batching) {
+            @Nullable RouteBatching batching,
+            @Nullable ResponseCache cache,
+            List<Upstream> upstreams) {
         static final RoutePolicies NOTHING =
-                new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null, null);
+                new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null, null, null, List.of());
     }
 
     /**
@@ -92,7 +109,9 @@ public final class RoutePolicyTable implements AutoCloseable {
                             shadows,
                             ramped,
                             targets(route, previous),
-                            batching(route, transcoder)));
+                            batching(route, transcoder),
+                            cache(route, previous),
+                            route.upstreams()));
             plan(route);
         }
     }
@@ -123,6 +142,19 @@ public final class RoutePolicyTable implements AutoCloseable {
                         resources.nanoTime());
     }
 
+    /** Responses are kept over a reload that changes neither the route nor its upstreams. */
+    private @Nullable ResponseCache cache(Route route, @Nullable RoutePolicyTable previous) {
+        ModelConfig config = route.config();
+        if (config.cache() == null || !config.deterministic()) {
+            return null;
+        }
+        RoutePolicies old = previous == null
+                ? RoutePolicies.NOTHING
+                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+        boolean same = old.config.equals(config) && old.upstreams.equals(route.upstreams());
+        return old.cache != null && same ? old.cache : resources.caches().open(route.key(), config.cache());
+    }
+
     /** Counters continue if a reload leaves the targets unchanged. */
     private TargetMeters targets(Route route, @Nullable RoutePolicyTable previous) {
         ModelConfig config = route.config();
@@ -148,14 +180,26 @@ public final class RoutePolicyTable implements AutoCloseable {
         }
         for (ModelConfig.TargetConfig target : route.config().allTargets()) {
             if (target.label().equals(ramp.target())) {
-                plans.put(new RampPlan(route.key(), target, ramp), route.split()::override);
+                ResponseCache cache =
+                        Objects.requireNonNull(byRoute.get(route.key())).cache();
+                TargetWeights weights = route.split()::override;
+                plans.put(new RampPlan(route.key(), target, ramp), cache == null ? weights : purging(cache, weights));
             }
         }
     }
 
+    /** A changed share makes another mix of responses: those of the one before are removed. */
+    private static TargetWeights purging(ResponseCache cache, TargetWeights weights) {
+        return (arm, share) -> {
+            weights.override(arm, share);
+            cache.purge();
+        };
+    }
+
     /** The policies of the default upstream's route, and of routes to upstreams that discover their models. */
     private RoutePolicies unconfigured(Route route) {
-        return new RoutePolicies(route.config(), null, Shadows.NONE, false, targets(route, null), null);
+        return new RoutePolicies(
+                route.config(), null, Shadows.NONE, false, targets(route, null), null, null, route.upstreams());
     }
 
     /** Activates the ramps of this table. Called just before its routes become active. */
@@ -170,6 +214,10 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     Admission admission() {
         return admission;
+    }
+
+    ResponseCaches caches() {
+        return resources.caches();
     }
 
     Ramps ramps() {
@@ -194,6 +242,9 @@ public final class RoutePolicyTable implements AutoCloseable {
                     next == null ? RoutePolicies.NOTHING : next.byRoute.getOrDefault(route, RoutePolicies.NOTHING);
             if (each.limits != null && kept.limits != each.limits) {
                 each.limits.close();
+            }
+            if (each.cache != null && kept.cache != each.cache) {
+                each.cache.close();
             }
             if (each.targets != null && kept.targets != each.targets) {
                 each.targets.close();

@@ -1,12 +1,14 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.batching.JoiningUpstream;
 import dev.isthmus.gateway.batching.RouteBatching;
+import dev.isthmus.gateway.cache.CacheOutcome;
+import dev.isthmus.gateway.cache.ResponseCache;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Exchange;
-import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Slot;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.RoutePolicies;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
@@ -17,7 +19,6 @@ import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.gateway.shadow.ShadowCopies;
 import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -82,6 +83,25 @@ final class RoutedCall {
                 : features;
     }
 
+    /** The cache to send it through; null for none. */
+    @Nullable
+    ResponseCache cache(Call call, Operation.Infer infer) {
+        ResponseCache cache = policies.cache();
+        if (cache == null || !(infer.stream() || call.sequence())) {
+            return cache;
+        }
+        cache.count(infer.stream() ? CacheOutcome.STREAM : CacheOutcome.SEQUENCE);
+        return null;
+    }
+
+    /** It passes in parts, and so without a cache. */
+    void passing() {
+        ResponseCache cache = policies.cache();
+        if (cache != null) {
+            cache.count(CacheOutcome.LARGE);
+        }
+    }
+
     /**
      * Chooses the target.
      *
@@ -99,20 +119,21 @@ final class RoutedCall {
         return selection;
     }
 
-    /**
-     * Sends the request, joined with others if the route has batching.
-     *
-     * @param request taken
-     */
-    Subscription send(Upstream upstream, Call call, UpstreamRequest.InferenceRequest request, Reply reply) {
+    /** The upstream, behind the batching of the route if it has one. */
+    Upstream joining(Upstream upstream) {
         RouteBatching batching = policies.batching();
-        return batching == null ? upstream.send(call, request, reply) : batching.send(upstream, call, request, reply);
+        return batching == null ? upstream : new JoiningUpstream(batching, upstream);
     }
 
-    /** Requests whose encoded message is larger than this may be sent to an upstream in parts. */
+    /**
+     * As {@link Upstream#passesFrom()}: requests that are looked up in a cache, or may be joined with others, do not pass in
+     * parts.
+     */
     long passesFrom(Upstream upstream) {
         RouteBatching batching = policies.batching();
-        return batching == null ? upstream.passesFrom() : batching.passesFrom(upstream.passesFrom());
+        ResponseCache cache = policies.cache();
+        long otherwise = batching == null ? upstream.passesFrom() : batching.passesFrom(upstream.passesFrom());
+        return cache == null ? otherwise : Math.max(otherwise, cache.config().maxRequest());
     }
 
     /** The target has failed, and the fallback takes over. */

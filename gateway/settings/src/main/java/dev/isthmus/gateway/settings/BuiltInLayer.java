@@ -25,7 +25,8 @@ public enum BuiltInLayer {
     TARGET_METRICS,
     RAMPS,
     SHADOWS,
-    VALIDATION;
+    VALIDATION,
+    CACHE_PURGE;
 
     private static final List<BuiltInLayer> ALL = List.of(values());
 

@@ -57,7 +57,14 @@ public record ModelConfig(
         @Doc("Comparison of requests with the model's metadata; default: validate.") @Nullable
         RequestValidation validate,
 
-        @Nullable BatchingConfig batching) {
+        @Nullable BatchingConfig batching,
+
+        @Doc("Responses that are returned to equal requests. By default none are.") @Nullable
+        CacheConfig cache,
+
+        @Doc("Whether equal requests get equal responses. false: the model is never cached, whatever 'cache' says.")
+        @Default("true")
+        boolean deterministic) {
 
     /** All defaults. */
     public static final ModelConfig DEFAULT = DefaultValues.of(ModelConfig.class);
@@ -100,7 +107,9 @@ public record ModelConfig(
                 null,
                 null,
                 null,
-                null);
+                null,
+                null,
+                true);
     }
 
     /** The targets, including the single target of a model with {@code upstream}. */

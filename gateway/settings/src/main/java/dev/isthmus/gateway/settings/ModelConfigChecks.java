@@ -69,6 +69,9 @@ final class ModelConfigChecks {
         if (model.batching() != null) {
             new BatchingChecks(checks, yaml, positions, config).run(what + ": batching", model, model.batching());
         }
+        if (model.cache() != null) {
+            new CacheChecks(checks, yaml, positions, config).run(what + ": cache", model.cache());
+        }
     }
 
     /** Checks the names of models and versions sent to upstreams. */

@@ -382,7 +382,17 @@ class ConfigLoaderTest {
                         Duration.ofSeconds(10),
                         ModelConfig.ReadyPolicy.QUORUM,
                         RequestValidation.STRICT,
-                        new BatchingConfig(16, 500, 2 << 20)));
+                        new BatchingConfig(16, 500, 2 << 20),
+                        new CacheConfig(
+                                Duration.ofSeconds(30),
+                                32 << 20,
+                                2 << 20,
+                                4 << 20,
+                                List.of("tier"),
+                                List.of("x-tenant"),
+                                false,
+                                false),
+                        false));
     }
 
     @Test

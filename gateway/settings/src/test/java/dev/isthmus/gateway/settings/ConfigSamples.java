@@ -43,6 +43,9 @@ final class ConfigSamples {
                 ready: quorum
                 validate: strict
                 batching: {max_batch_size: 16, max_queue_delay_microseconds: 500, max_bytes: 2MiB}
+                cache: {ttl: 30s, max_bytes: 32MiB, max_response: 2MiB, max_request: 4MiB, parameters: [tier],
+                        headers: [X-Tenant], caller: false, singleflight: false}
+                deterministic: false
             """;
 
     static final String FULL_UPSTREAM = """

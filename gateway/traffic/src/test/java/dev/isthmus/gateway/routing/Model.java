@@ -112,6 +112,8 @@ final class Model {
                 null,
                 null,
                 null,
-                null);
+                null,
+                null,
+                true);
     }
 }

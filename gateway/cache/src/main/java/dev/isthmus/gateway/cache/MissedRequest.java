@@ -1,0 +1,19 @@
+package dev.isthmus.gateway.cache;
+
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.Upstream;
+
+/**
+ * A request for which no response is kept.
+ *
+ * @param request its decoded form is not used any more
+ * @param id of the request; empty if it has none
+ */
+record MissedRequest(
+        CacheableRequest request,
+        CacheKey key,
+        CacheDirectives directives,
+        Upstream upstream,
+        Reply reply,
+        String id,
+        String served) {}

@@ -1,0 +1,288 @@
+package dev.isthmus.gateway.cache;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.RemovalCause;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.settings.CacheConfig;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.oip.Tensor;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The responses of one route that equal requests get again, and the calls that equal requests share. It never refuses a
+ * request: what it cannot look up is sent, and counted. Thread-safe.
+ */
+public final class ResponseCache implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ResponseCache.class);
+
+    private final String route;
+    private final CacheConfig config;
+    private final ResponseCaches all;
+    private final CacheMeters meters;
+    private final LongSupplier nanoTime;
+    /** Null if no responses are kept. */
+    private final @Nullable Cache<CacheKey, StoredResponse> responses;
+
+    private final ConcurrentMap<CacheKey, SharedCall> underWay = new ConcurrentHashMap<>();
+    /** Raised by each purge: what was sent before it is not kept. */
+    private final AtomicLong epoch = new AtomicLong();
+
+    private final AtomicInteger waiting = new AtomicInteger();
+    private volatile boolean closed;
+
+    ResponseCache(String route, CacheConfig config, ResponseCaches all, CacheMeters meters, LongSupplier nanoTime) {
+        this.route = route;
+        this.config = config;
+        this.all = all;
+        this.meters = meters;
+        this.nanoTime = nanoTime;
+        this.responses = config.ttl().isZero()
+                ? null
+                : Caffeine.newBuilder()
+                        .maximumWeight(config.maxBytes())
+                        .weigher((CacheKey key, StoredResponse response) -> response.bytes())
+                        .expireAfterWrite(config.ttl())
+                        .ticker(nanoTime::getAsLong)
+                        .executor(Runnable::run)
+                        .removalListener(this::removed)
+                        .build();
+    }
+
+    private void removed(@Nullable CacheKey key, @Nullable StoredResponse response, RemovalCause cause) {
+        if (response != null) {
+            all.memory().release(response.bytes());
+        }
+        meters.removed(cause);
+    }
+
+    /** The key of its route. */
+    public String route() {
+        return route;
+    }
+
+    public CacheConfig config() {
+        return config;
+    }
+
+    CacheMeters meters() {
+        return meters;
+    }
+
+    /** A request was sent without it. */
+    public void count(CacheOutcome outcome) {
+        meters.count(outcome);
+    }
+
+    /**
+     * Replies with a response that is kept or under way, or sends the request.
+     *
+     * @return as of {@link Upstream#send}
+     * @throws dev.isthmus.oip.OipException if the request cannot be expressed for the server; nothing was sent then
+     */
+    public Subscription send(CacheableRequest request, Upstream upstream, Reply reply) {
+        CacheOutcome obstacle = obstacle(request.decoded());
+        CacheKey key = obstacle == null ? key(request, upstream) : null;
+        if (key == null) {
+            CacheOutcome reason = obstacle == null ? CacheOutcome.FAULT : obstacle;
+            meters.count(reason);
+            reply.headers(CacheStatus.bypassed(reason));
+            return upstream.send(request.call(), request.encoded(), reply);
+        }
+        CacheDirectives directives = CacheDirectives.of(request.call().client().value("cache-control"));
+        StoredResponse stored = responses == null || directives.refresh() ? null : responses.getIfPresent(key);
+        if (stored != null) {
+            meters.count(CacheOutcome.HIT);
+            request.notSent();
+            reply.headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
+            String id = request.decoded().id();
+            reply.only(new ReplyMessage.Inference(stored.message(request.call().allocator(), id)));
+            return Subscription.NONE;
+        }
+        InferRequest decoded = request.decoded();
+        MissedRequest missed = new MissedRequest(
+                request,
+                key,
+                directives,
+                upstream,
+                reply,
+                decoded.id(),
+                decoded.model().name());
+        return send(missed, request.encoded());
+    }
+
+    /** What prevents a look-up; null for nothing. */
+    private @Nullable CacheOutcome obstacle(InferRequest request) {
+        long bytes = 0;
+        for (Tensor input : request.inputs()) {
+            if (input.shared()) {
+                return CacheOutcome.SHARED_MEMORY;
+            }
+            bytes += input.data().readableBytes();
+        }
+        if (request.outputs().stream().anyMatch(RequestedOutput::shared)) {
+            return CacheOutcome.SHARED_MEMORY;
+        }
+        return bytes > config.maxRequest() ? CacheOutcome.LARGE : null;
+    }
+
+    private @Nullable CacheKey key(CacheableRequest request, Upstream upstream) {
+        try {
+            return all.hasher().key(config, request.call(), upstream.name(), request.decoded());
+        } catch (RuntimeException e) {
+            LOG.debug("model '{}': a request has no key and is sent without the cache", route, e);
+            return null;
+        }
+    }
+
+    private long secondsLeft(StoredResponse stored) {
+        long age = nanoTime.getAsLong() - stored.storedNanos();
+        return Math.max(0, TimeUnit.NANOSECONDS.toSeconds(config.ttl().toNanos() - age));
+    }
+
+    /**
+     * Sends a request, or lets it wait for the response to an equal one.
+     *
+     * @param sent taken
+     */
+    Subscription send(MissedRequest missed, UpstreamRequest sent) {
+        Call call = missed.request().call();
+        boolean shares = config.singleflight() && !missed.directives().refresh();
+        SharedCall own = new SharedCall(this, missed, epoch.get(), shares);
+        while (shares) {
+            SharedCall first = underWay.putIfAbsent(missed.key(), own);
+            if (first == null) {
+                break;
+            }
+            WaitingCall waits = new WaitingCall(this, missed, sent, first);
+            if (first.join(waits)) {
+                waits.start();
+                return waits;
+            }
+            underWay.remove(missed.key(), first);
+        }
+        meters.count(missed.directives().refresh() ? CacheOutcome.REFRESHED : CacheOutcome.MISS);
+        return own.send(call, sent);
+    }
+
+    /** The number of requests that wait for the response to an equal one has changed. */
+    void waits(int more) {
+        waiting.addAndGet(more);
+    }
+
+    int waiting() {
+        return waiting.get();
+    }
+
+    /** No further request joins this call. */
+    void ended(SharedCall call, CacheKey key) {
+        underWay.remove(key, call);
+    }
+
+    /** Whether a response of so many bytes may be kept, if the memory suffices. */
+    boolean keeps(CacheDirectives directives, long bytes, Map<String, String> headers) {
+        if (responses == null || closed) {
+            return false;
+        }
+        UnstoredReason reason = bytes > config.maxResponse()
+                ? UnstoredReason.LARGE
+                : directives.noStore()
+                        ? UnstoredReason.NO_STORE
+                        : headers.containsKey("set-cookie") ? UnstoredReason.COOKIE : null;
+        if (reason != null) {
+            meters.unstored(reason);
+        }
+        return reason == null;
+    }
+
+    /** Keeps a response, unless the model was purged since its request was sent. */
+    void store(CacheKey key, StoredResponse response, long sentIn) {
+        if (responses == null) {
+            return;
+        }
+        if (epoch.get() != sentIn) {
+            meters.unstored(UnstoredReason.PURGED);
+        } else if (!all.memory().take(response.bytes())) {
+            meters.unstored(UnstoredReason.MEMORY);
+        } else {
+            responses.put(key, response);
+            if (epoch.get() != sentIn) {
+                responses.invalidate(key);
+            }
+        }
+    }
+
+    /** When a response is received. */
+    long now() {
+        return nanoTime.getAsLong();
+    }
+
+    /** Removes everything; returns how many responses there were. */
+    public long purge() {
+        return purge(response -> true);
+    }
+
+    /**
+     * Removes the responses of one model of this route; returns how many there were.
+     *
+     * @param model as clients or servers call it
+     */
+    public long purge(String model) {
+        return route.equals(model) ? purge() : purge(response -> response.isOf(model));
+    }
+
+    private long purge(Predicate<StoredResponse> which) {
+        epoch.incrementAndGet();
+        underWay.clear();
+        if (responses == null) {
+            return 0;
+        }
+        List<CacheKey> keys = responses.asMap().entrySet().stream()
+                .filter(each -> which.test(each.getValue()))
+                .map(Map.Entry::getKey)
+                .toList();
+        responses.invalidateAll(keys);
+        return keys.size();
+    }
+
+    /** The number of responses. */
+    long entries() {
+        return responses == null ? 0 : responses.estimatedSize();
+    }
+
+    /** The memory of the responses, in bytes. */
+    long bytes() {
+        return responses == null
+                ? 0
+                : responses
+                        .policy()
+                        .eviction()
+                        .map(eviction -> eviction.weightedSize().orElse(0))
+                        .orElse(0L);
+    }
+
+    /** Removes everything, and keeps nothing from now on. Calls that are shared end as usual. */
+    @Override
+    public void close() {
+        closed = true;
+        purge();
+        all.closed(this);
+    }
+}

@@ -1,0 +1,205 @@
+package dev.isthmus.gateway.cache;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.message.Wire;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that was sent, and the equal requests that wait for its response. It is on the event loop of the first
+ * call; those that wait have their own. If the client of the first one goes away, it goes on as long as others wait.
+ */
+final class SharedCall implements Reply, Subscription {
+    private final ResponseCache cache;
+    private final MissedRequest first;
+    private final long epoch;
+    private final Reply reply;
+    private Map<String, String> headers = Map.of();
+    private @Nullable StoredResponse response;
+    private boolean stores;
+    private boolean ended;
+    private Subscription inFlight = Subscription.NONE;
+
+    /** Guarded by this. */
+    private final List<WaitingCall> waiting = new ArrayList<>();
+    /** Whether nobody joins any more. Guarded by this. */
+    private boolean closed;
+    /** Whether the client of the first call is gone. Guarded by this. */
+    private boolean abandoned;
+
+    /** @param shares whether others may join */
+    SharedCall(ResponseCache cache, MissedRequest first, long epoch, boolean shares) {
+        this.cache = cache;
+        this.first = first;
+        this.epoch = epoch;
+        this.reply = first.reply();
+        this.closed = !shares;
+    }
+
+    /**
+     * Sends the request.
+     *
+     * @param sent taken
+     */
+    Subscription send(Call call, UpstreamRequest sent) {
+        Subscription started;
+        try {
+            started = first.upstream().send(call, sent, this);
+        } catch (RuntimeException fault) {
+            ended = true;
+            OipException failure = CallLog.failureOf(fault, call.context());
+            each(close(), waits -> waits.fail(failure));
+            throw fault;
+        }
+        inFlight = started.cancelIf(ended);
+        return this;
+    }
+
+    /** Adds a call that waits; false if it is too late. */
+    synchronized boolean join(WaitingCall call) {
+        return !closed && waiting.add(call);
+    }
+
+    /** The client of a waiting call is gone, or its deadline has passed. */
+    void leave(WaitingCall call) {
+        boolean last;
+        synchronized (this) {
+            last = waiting.remove(call) && abandoned && waiting.isEmpty();
+            closed |= last;
+        }
+        if (last) {
+            cache.ended(this, first.key());
+            try {
+                first.request().call().loop().execute(this::end);
+            } catch (RejectedExecutionException stopped) {
+                // The gateway has stopped, and with it the call.
+                return;
+            }
+        }
+    }
+
+    private void end() {
+        ended = true;
+        inFlight.cancel();
+    }
+
+    @Override
+    public void cancel() {
+        synchronized (this) {
+            abandoned = true;
+            if (!waiting.isEmpty()) {
+                return;
+            }
+            closed = true;
+        }
+        cache.ended(this, first.key());
+        end();
+    }
+
+    @Override
+    public void onReady() {
+        inFlight.onReady();
+    }
+
+    /** Nobody joins any more; returns who waits. */
+    private List<WaitingCall> close() {
+        cache.ended(this, first.key());
+        synchronized (this) {
+            closed = true;
+            List<WaitingCall> all = List.copyOf(waiting);
+            waiting.clear();
+            return all;
+        }
+    }
+
+    /** Nobody joins any more; false if somebody waits. */
+    private synchronized boolean closeIfAlone() {
+        closed |= waiting.isEmpty();
+        return waiting.isEmpty();
+    }
+
+    @Override
+    public boolean isReady() {
+        return reply.isReady();
+    }
+
+    /** A response that is too large to be kept may pass, if nobody else waits for it. */
+    @Override
+    public boolean acceptsParts(Wire wire, long length) {
+        return length > cache.config().maxResponse() && closeIfAlone() && reply.acceptsParts(wire, length);
+    }
+
+    @Override
+    public void headers(Map<String, String> more) {
+        if (headers.isEmpty()) {
+            headers = more;
+        } else {
+            Map<String, String> all = new HashMap<>(headers);
+            all.putAll(more);
+            headers = all;
+        }
+        reply.headers(more);
+    }
+
+    @Override
+    public void message(ReplyMessage message) {
+        if (message instanceof ReplyMessage.Inference inference) {
+            keep(inference);
+        }
+        reply.message(message);
+    }
+
+    /** Copies a response before its client gets it. */
+    private void keep(ReplyMessage.Inference inference) {
+        long bytes = inference.message().bytes();
+        stores = cache.keeps(first.directives(), bytes, headers);
+        boolean wanted = stores || !closeIfAlone();
+        if (wanted && bytes <= cache.config().maxResponse()) {
+            response = new StoredResponse(
+                    inference.message(),
+                    headers,
+                    new StoredResponse.StoredModel(first.request().model(), first.served()),
+                    cache.now());
+        }
+        reply.headers(CacheStatus.sent(first.directives().refresh(), stores));
+    }
+
+    @Override
+    public void complete() {
+        ended = true;
+        StoredResponse complete = response;
+        if (complete != null && stores) {
+            cache.store(first.key(), complete, epoch);
+        }
+        // One that is too large for all is sent to each of its own.
+        each(close(), complete == null ? WaitingCall::sendAlone : call -> call.respond(complete));
+        reply.complete();
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        ended = true;
+        boolean own = failure.isResponseDropped()
+                || (failure.code() == ErrorCode.DEADLINE_EXCEEDED
+                        && first.request().call().hasDeadline());
+        // The time and the memory of one client say nothing about the others'.
+        each(close(), own ? WaitingCall::sendAgain : call -> call.fail(failure));
+        reply.fail(failure);
+    }
+
+    private static void each(List<WaitingCall> calls, Consumer<WaitingCall> action) {
+        calls.forEach(call -> call.run(() -> action.accept(call)));
+    }
+}

@@ -1,0 +1,21 @@
+package dev.isthmus.gateway.cache;
+
+import java.util.Locale;
+
+/** Why a response was not kept. */
+enum UnstoredReason {
+    /** It is larger than {@code max_response}. */
+    LARGE,
+    /** The memory for all caches is in use. */
+    MEMORY,
+    /** The model was purged while it was being served. */
+    PURGED,
+    /** Its client does not want it to be kept. */
+    NO_STORE,
+    /** It sets a cookie. */
+    COOKIE;
+
+    String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,285 @@
+package dev.isthmus.gateway.cache;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.HeaderFields;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.settings.CacheConfig;
+import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.InferMessage;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class ResponseCacheTest {
+    private static final long LIMIT = 4_000;
+
+    private final AtomicLong now = new AtomicLong();
+    private final MeterRegistry meters = new SimpleMeterRegistry();
+    private final ResponseCaches caches = new ResponseCaches(meters, now::get, LIMIT);
+    private final FakeUpstream upstream = new FakeUpstream();
+    private final EventLoop loop = new EmbeddedChannel().eventLoop();
+
+    private static CacheConfig ttl(Duration ttl, boolean singleflight) {
+        CacheConfig some = CacheConfig.DEFAULT;
+        return new CacheConfig(
+                ttl, some.maxBytes(), some.maxResponse(), some.maxRequest(), List.of(), List.of(), false, singleflight);
+    }
+
+    /** A request with one number, and its response. */
+    private final class Requested implements CacheableRequest, Reply {
+        private final InferRequest decoded;
+        private final Call call;
+        private final Map<String, String> headers = new HashMap<>();
+        private boolean notSent;
+        private boolean completed;
+        private @Nullable OipException failure;
+
+        Requested(int value, Map<String, Parameter> parameters, HeaderFields fields) {
+            CallContext context = new CallContext(
+                    null,
+                    null,
+                    fields,
+                    loop,
+                    UnpooledByteBufAllocator.DEFAULT,
+                    MemoryBudget.MemoryReservation.UNCOUNTED,
+                    0);
+            call = new Call(new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), context);
+            Tensor input = new Tensor(
+                    "x",
+                    DataType.INT32,
+                    Shape.of(1),
+                    parameters,
+                    Unpooled.buffer(4).writeIntLE(value));
+            decoded = new InferRequest(new ModelRef("served", ""), "", Map.of(), List.of(input), List.of());
+        }
+
+        @Override
+        public Call call() {
+            return call;
+        }
+
+        @Override
+        public String model() {
+            return "shown";
+        }
+
+        @Override
+        public InferRequest decoded() {
+            return decoded;
+        }
+
+        @Override
+        public UpstreamRequest encoded() {
+            return new UpstreamRequest.InferenceRequest(
+                    decoded.model(), new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));
+        }
+
+        @Override
+        public void notSent() {
+            notSent = true;
+        }
+
+        @Override
+        public void headers(Map<String, String> more) {
+            headers.putAll(more);
+        }
+
+        @Override
+        public void message(ReplyMessage message) {
+            message.release();
+        }
+
+        @Override
+        public void complete() {
+            completed = true;
+        }
+
+        @Override
+        public void fail(OipException reason) {
+            failure = reason;
+        }
+    }
+
+    private Requested send(ResponseCache cache, int value) {
+        Requested requested = new Requested(value, Map.of(), HeaderFields.NONE);
+        cache.send(requested, upstream, requested);
+        return requested;
+    }
+
+    private void respond(int bytes) {
+        Reply reply = upstream.last().reply;
+        reply.only(new ReplyMessage.Inference(
+                new InferMessage.ProtobufMessage(Unpooled.buffer(bytes).writeZero(bytes))));
+    }
+
+    private double unstored(String reason) {
+        return meters.get("isthmus.cache.unstored")
+                .tag("reason", reason)
+                .counter()
+                .count();
+    }
+
+    @Test
+    void response_isKeptUntilItsTime() {
+        ResponseCache cache = caches.open("m", ttl(Duration.ofSeconds(10), true));
+        send(cache, 1);
+        respond(100);
+        now.addAndGet(Duration.ofSeconds(9).toNanos());
+        Requested hit = send(cache, 1);
+        assertThat(hit.completed).isTrue();
+        assertThat(hit.notSent).isTrue();
+        assertThat(hit.headers).containsEntry("cache-status", "isthmus; hit; ttl=1");
+        now.addAndGet(Duration.ofSeconds(2).toNanos());
+        send(cache, 1);
+        assertThat(upstream.requests).hasSize(2);
+    }
+
+    @Test
+    void memory_isThatOfAllModels() {
+        ResponseCache one = caches.open("one", CacheConfig.DEFAULT);
+        ResponseCache other = caches.open("other", CacheConfig.DEFAULT);
+        send(one, 1);
+        respond(2_000);
+        send(other, 1);
+        respond(2_000);
+        assertThat(meters.get("isthmus.cache.unstored")
+                        .tag("model", "other")
+                        .tag("reason", "memory")
+                        .counter()
+                        .count())
+                .isEqualTo(1);
+        assertThat(one.purge()).isEqualTo(1);
+        assertThat(caches.memory().used()).isZero();
+        send(other, 1);
+        respond(2_000);
+        assertThat(caches.memory().used()).isPositive();
+        one.close();
+        other.close();
+        assertThat(caches.memory().used()).isZero();
+        assertThat(meters.getMeters()).isEmpty();
+        assertThat(caches.isEmpty()).isTrue();
+    }
+
+    @Test
+    void purge_isByRouteAndByModel_andHoldsForWhatWasSentBefore() {
+        ResponseCache cache = caches.open("route-*", CacheConfig.DEFAULT);
+        for (String name : List.of("shown", "served", "route-*")) {
+            send(cache, 1);
+            respond(10);
+            assertThat(caches.purge("another")).isZero();
+            assertThat(caches.purge(name)).as(name).isEqualTo(1);
+        }
+        send(cache, 2);
+        caches.purge("shown");
+        respond(10);
+        assertThat(unstored("purged")).isEqualTo(1);
+        assertThat(cache.entries()).isZero();
+    }
+
+    @Test
+    void requestAfterAPurge_doesNotJoinOneBefore() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        cache.purge();
+        send(cache, 1);
+        assertThat(upstream.requests).hasSize(2);
+    }
+
+    @Test
+    void withoutSingleflight_everyRequestIsSent() {
+        ResponseCache cache = caches.open("m", ttl(Duration.ofMinutes(1), false));
+        send(cache, 1);
+        send(cache, 1);
+        assertThat(upstream.requests).hasSize(2);
+    }
+
+    @Test
+    void sharedMemory_goesToTheServer() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        for (int i = 0; i < 2; i++) {
+            Requested requested = new Requested(
+                    1, Map.of(Tensor.SHARED_MEMORY_REGION, new Parameter.Text("region")), HeaderFields.NONE);
+            cache.send(requested, upstream, requested);
+            assertThat(requested.headers).containsEntry("cache-status", "isthmus; fwd=bypass; detail=shared_memory");
+        }
+        assertThat(upstream.requests).hasSize(2);
+    }
+
+    @Test
+    void responseWithACookie_isNotKept() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        upstream.last().reply.headers(Map.of("set-cookie", "a=b"));
+        respond(10);
+        assertThat(unstored("cookie")).isEqualTo(1);
+        send(cache, 1);
+        assertThat(upstream.requests).hasSize(2);
+    }
+
+    @Test
+    void headersOfTheServer_areThoseOfAHit_butForThoseOfOneCall() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        upstream.last().reply.headers(Map.of("ce-id", "7", "x-request-id", "a"));
+        respond(10);
+        assertThat(send(cache, 1).headers).containsEntry("ce-id", "7").doesNotContainKey("x-request-id");
+    }
+
+    @Test
+    void brokenUpstream_endsThoseThatWait_andLeavesNothing() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        Requested waiting = send(cache, 1);
+        upstream.broken = true;
+        upstream.last().fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
+        assertThat(waiting.failure).isNotNull();
+        upstream.broken = false;
+        send(cache, 1);
+        assertThat(upstream.requests).hasSize(2);
+    }
+
+    @Test
+    void requestThatCannotBeHashed_isSent() {
+        CacheConfig some = CacheConfig.DEFAULT;
+        ResponseCache cache = caches.open(
+                "m",
+                new CacheConfig(
+                        some.ttl(), 1000, 1000, 1000, List.of(), List.of("x-tenant"), false, some.singleflight()));
+        HeaderFields broken = name -> {
+            throw new IllegalStateException("no header fields");
+        };
+        Requested requested = new Requested(1, Map.of(), broken);
+        assertThat(cache.send(requested, upstream, requested)).isSameAs(upstream.only());
+        assertThat(meters.get("isthmus.cache.requests")
+                        .tag("result", "fault")
+                        .counter()
+                        .count())
+                .isEqualTo(1);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.cache;
+
+import org.jspecify.annotations.NullMarked;

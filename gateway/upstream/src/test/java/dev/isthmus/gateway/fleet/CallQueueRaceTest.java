@@ -23,6 +23,8 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
+import io.grpc.ServerCall;
+import io.grpc.StatusRuntimeException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -166,22 +168,27 @@ class CallQueueRaceTest {
                 .isZero();
     }
 
-    private void count(Runnable answer) {
+    private void count() {
         most.accumulateAndGet(atOnce.incrementAndGet(), Math::max);
-        // Others may come meanwhile.
-        Thread.yield();
-        atOnce.decrementAndGet();
-        answer.run();
     }
 
+    /** Answers on another thread, so that other calls may come meanwhile. */
     private FakeGrpcServer grpc() throws Exception {
-        return FakeGrpcServer.unary((request, call) -> count(() -> {
-            try {
-                FakeGrpcServer.respond(call, request);
-            } catch (io.grpc.StatusRuntimeException | IllegalStateException gone) {
-                assertThat(call.isCancelled()).isTrue();
-            }
-        }));
+        return FakeGrpcServer.unary((request, call) -> {
+            count();
+            Thread.startVirtualThread(() -> {
+                atOnce.decrementAndGet();
+                respondUnlessCancelled(call, request);
+            });
+        });
+    }
+
+    private static void respondUnlessCancelled(ServerCall<byte[], byte[]> call, byte[] request) {
+        try {
+            FakeGrpcServer.respond(call, request);
+        } catch (StatusRuntimeException | IllegalStateException cancelled) {
+            assertThat(call.isCancelled()).isTrue();
+        }
     }
 
     @Test
@@ -196,7 +203,8 @@ class CallQueueRaceTest {
     @Test
     void overRest_allAreAnswered_andNeverMoreAtOnceThanTheLimit() throws Exception {
         try (var server = FakeRestServer.that((request, out) -> {
-            count(() -> {});
+            count();
+            atOnce.decrementAndGet();
             FakeRestServer.write(out, FakeRestServer.ok(request.body()));
             return true;
         })) {

@@ -8,20 +8,20 @@ import java.util.Map;
 /** What the charts of the page Traffic are about, and the figures that the meters have of it. */
 enum SubjectKind {
     /** A route, by its key. */
-    MODEL("rate", "client_errors", "server_errors", "p50", "p95", "p99"),
+    MODEL,
     /** A target of a route, which is a version of its model; durations are measured only with a ramp. */
-    TARGET("rate", "client_errors", "server_errors", "p50", "p95", "p99"),
+    TARGET,
     /** A server of an upstream: attempts at it. */
-    SERVER("rate", "no_response", "server_errors", "mean"),
+    SERVER,
     /** An authenticated caller. */
-    CALLER("rate", "errors", "limited");
+    CALLER;
+
+    private static final List<String> OF_INFERENCES =
+            List.of("rate", "client_errors", "server_errors", "p50", "p95", "p99");
+    private static final List<String> OF_ATTEMPTS = List.of("rate", "no_response", "server_errors", "mean");
+    private static final List<String> OF_CALLS = List.of("rate", "errors", "limited");
 
     private final String label = name().toLowerCase(Locale.ROOT);
-    private final List<String> figures;
-
-    SubjectKind(String... figures) {
-        this.figures = List.of(figures);
-    }
 
     /** Its name in addresses and documents. */
     String label() {
@@ -30,7 +30,11 @@ enum SubjectKind {
 
     /** The names of the figures. */
     List<String> figures() {
-        return figures;
+        return switch (this) {
+            case MODEL, TARGET -> OF_INFERENCES;
+            case SERVER -> OF_ATTEMPTS;
+            case CALLER -> OF_CALLS;
+        };
     }
 
     /** What was counted of each subject. */

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -63,12 +64,12 @@ class SubjectHistoryTest {
         return Counter.builder(name).tags(tags).register(registry);
     }
 
-    private Map<String, Object> of(SubjectKind kind, String of, String name) {
+    private Map<String, @Nullable Object> of(SubjectKind kind, String of, String name) {
         return history.document(kind, new SubjectKey(of, name), 15);
     }
 
-    private static @Nullable Object last(Map<String, Object> document, String figure) {
-        List<?> values = (List<?>) document.get(figure);
+    private static @Nullable Object last(Map<String, @Nullable Object> document, String figure) {
+        List<?> values = Objects.requireNonNull((List<?>) document.get(figure));
         assertThat(values).hasSameSizeAs((List<?>) document.get("times"));
         return values.getLast();
     }
@@ -80,7 +81,7 @@ class SubjectHistoryTest {
         calls("a", 10, "UNAVAILABLE", Duration.ofMillis(2));
         calls("b", 5, "INVALID_ARGUMENT", Duration.ofMillis(2));
         slot();
-        Map<String, Object> a = of(SubjectKind.MODEL, "", "a");
+        Map<String, @Nullable Object> a = of(SubjectKind.MODEL, "", "a");
         assertThat(a).containsEntry("found", true).containsEntry("interval_seconds", 10);
         assertThat(last(a, "rate")).isEqualTo(3.0);
         assertThat(last(a, "server_errors")).isEqualTo(1.0);
@@ -108,7 +109,7 @@ class SubjectHistoryTest {
                 .register(registry);
         answers.record(Duration.ofNanos(1_500_000));
         slot();
-        Map<String, Object> target = of(SubjectKind.TARGET, "a", "next");
+        Map<String, @Nullable Object> target = of(SubjectKind.TARGET, "a", "next");
         assertThat(last(target, "rate")).isEqualTo(1.0);
         assertThat(last(target, "server_errors")).isEqualTo(1.0);
         assertThat(last(target, "p99")).isEqualTo(0.002485);
@@ -130,7 +131,7 @@ class SubjectHistoryTest {
         }
         attempts.set(10);
         slot();
-        Map<String, Object> server = of(SubjectKind.SERVER, "u", "10.0.0.1:80");
+        Map<String, @Nullable Object> server = of(SubjectKind.SERVER, "u", "10.0.0.1:80");
         assertThat(last(server, "rate")).isEqualTo(3.0);
         assertThat(last(server, "no_response")).isEqualTo(1.0);
         assertThat(last(server, "server_errors")).isEqualTo(1.0);
@@ -146,7 +147,7 @@ class SubjectHistoryTest {
                 .increment(10);
         counter("isthmus.principal.requests.limited", "principal", "web").increment(5);
         slot();
-        Map<String, Object> caller = of(SubjectKind.CALLER, "", "web");
+        Map<String, @Nullable Object> caller = of(SubjectKind.CALLER, "", "web");
         assertThat(last(caller, "rate")).isEqualTo(3.0);
         assertThat(last(caller, "errors")).isEqualTo(1.0);
         assertThat(last(caller, "limited")).isEqualTo(0.5);
@@ -159,7 +160,7 @@ class SubjectHistoryTest {
             calls("m" + i, 10);
         }
         slot();
-        Map<String, Object> others = history.document(SubjectKind.MODEL, null, 15);
+        Map<String, @Nullable Object> others = history.document(SubjectKind.MODEL, null, 15);
         assertThat((List<?>) others.get("subjects")).hasSize(SubjectGroup.MOST);
         assertThat(last(others, "rate")).isEqualTo(20.0);
         assertThat(of(SubjectKind.MODEL, "", "unknown"))
@@ -179,7 +180,7 @@ class SubjectHistoryTest {
             calls("m3", 1000);
             slot();
         }
-        Map<String, Object> late = of(SubjectKind.MODEL, "", "late");
+        Map<String, @Nullable Object> late = of(SubjectKind.MODEL, "", "late");
         assertThat(late).containsEntry("found", true);
         assertThat(last(late, "rate")).isEqualTo(1.0);
         assertThat(of(SubjectKind.MODEL, "", "m7")).containsEntry("found", false);
@@ -194,7 +195,7 @@ class SubjectHistoryTest {
             calls("a", 60);
             minute();
         }
-        Map<String, Object> hour = history.document(SubjectKind.MODEL, new SubjectKey("", "a"), 60);
+        Map<String, @Nullable Object> hour = history.document(SubjectKind.MODEL, new SubjectKey("", "a"), 60);
         assertThat(hour).containsEntry("interval_seconds", 60);
         assertThat((List<?>) hour.get("times")).hasSize(60);
         assertThat(last(hour, "rate")).isEqualTo(1.0);

@@ -26,7 +26,6 @@ import java.util.Date;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -161,25 +160,32 @@ class OidcProviderTest {
 
     /** What makes a token one of another login, client or time. */
     enum WrongToken {
-        NONCE(claims -> claims.claim("nonce", "another")),
-        NO_NONCE(claims -> claims.claim("nonce", null)),
-        AUDIENCE(claims -> claims.audience("another")),
-        ISSUER(claims -> claims.issuer("https://another.example")),
-        PARTY(claims -> claims.audience(List.of("another", TestIssuer.AUDIENCE)).claim("azp", "another")),
-        EXPIRED(claims -> claims.expirationTime(Date.from(Instant.now().minusSeconds(60)))),
-        NO_NAME(claims -> claims.subject(" "));
+        NONCE,
+        NO_NONCE,
+        AUDIENCE,
+        ISSUER,
+        PARTY,
+        EXPIRED,
+        NO_NAME;
 
-        final Function<JWTClaimsSet.Builder, JWTClaimsSet.Builder> change;
-
-        WrongToken(Function<JWTClaimsSet.Builder, JWTClaimsSet.Builder> change) {
-            this.change = change;
+        JWTClaimsSet.Builder change(JWTClaimsSet.Builder claims) {
+            return switch (this) {
+                case NONCE -> claims.claim("nonce", "another");
+                case NO_NONCE -> claims.claim("nonce", null);
+                case AUDIENCE -> claims.audience("another");
+                case ISSUER -> claims.issuer("https://another.example");
+                case PARTY ->
+                    claims.audience(List.of("another", TestIssuer.AUDIENCE)).claim("azp", "another");
+                case EXPIRED -> claims.expirationTime(Date.from(Instant.now().minusSeconds(60)));
+                case NO_NAME -> claims.subject(" ");
+            };
         }
     }
 
     @ParameterizedTest
     @EnumSource
     void wrongToken_isRefused(WrongToken wrong) {
-        token = "{\"id_token\": \"" + ISSUER.token(wrong.change.apply(claims()).build()) + "\"}";
+        token = "{\"id_token\": \"" + ISSUER.token(wrong.change(claims()).build()) + "\"}";
         fails(ErrorCode.UNAUTHENTICATED, "the provider's ID token is not valid: ", this::operator);
     }
 

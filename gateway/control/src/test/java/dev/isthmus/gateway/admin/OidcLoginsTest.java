@@ -85,11 +85,12 @@ class OidcLoginsTest {
     }
 
     private static Map<String, List<String>> sent(AdminResponse begin) {
-        return new QueryStringDecoder(begin.headers().get("location")).parameters();
+        return new QueryStringDecoder(begin.headers().getOrDefault("location", "")).parameters();
     }
 
     private static String cookie(AdminResponse begin) {
-        return begin.headers().get("set-cookie").split(";")[0];
+        String cookie = begin.headers().getOrDefault("set-cookie", "");
+        return cookie.substring(0, cookie.indexOf(';'));
     }
 
     private String back(AdminResponse begin, String cookie, Map<String, List<String>> more) {

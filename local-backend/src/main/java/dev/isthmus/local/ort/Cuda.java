@@ -71,7 +71,7 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
             return "this ONNX Runtime is built without CUDA; use the Maven profile gpu";
         }
         String message = failure == null ? "" : failure;
-        if (message.equals(NO_CUDNN)) {
+        if (message.contains(NO_CUDNN)) {
             return missing(CUDNN);
         }
         Matcher library = NOT_LOADED.matcher(message);

@@ -171,7 +171,7 @@ public final class ResponseCache implements AutoCloseable {
             if (first == null) {
                 break;
             }
-            WaitingCall waits = new WaitingCall(this, missed, sent, first);
+            CollapsedCall waits = new CollapsedCall(this, missed, sent, first);
             if (first.join(waits)) {
                 waits.start();
                 return waits;

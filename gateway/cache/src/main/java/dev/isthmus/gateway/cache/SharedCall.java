@@ -33,7 +33,7 @@ final class SharedCall implements Reply, Subscription {
     private Subscription inFlight = Subscription.NONE;
 
     /** Guarded by this. */
-    private final List<WaitingCall> waiting = new ArrayList<>();
+    private final List<CollapsedCall> waiting = new ArrayList<>();
     /** Whether nobody joins any more. Guarded by this. */
     private boolean closed;
     /** Whether the client of the first call is gone. Guarded by this. */
@@ -68,12 +68,12 @@ final class SharedCall implements Reply, Subscription {
     }
 
     /** Adds a call that waits; false if it is too late. */
-    synchronized boolean join(WaitingCall call) {
+    synchronized boolean join(CollapsedCall call) {
         return !closed && waiting.add(call);
     }
 
     /** The client of a waiting call is gone, or its deadline has passed. */
-    void leave(WaitingCall call) {
+    void leave(CollapsedCall call) {
         boolean last;
         synchronized (this) {
             last = waiting.remove(call) && abandoned && waiting.isEmpty();
@@ -114,11 +114,11 @@ final class SharedCall implements Reply, Subscription {
     }
 
     /** Nobody joins any more; returns who waits. */
-    private List<WaitingCall> close() {
+    private List<CollapsedCall> close() {
         cache.ended(this, first.key());
         synchronized (this) {
             closed = true;
-            List<WaitingCall> all = List.copyOf(waiting);
+            List<CollapsedCall> all = List.copyOf(waiting);
             waiting.clear();
             return all;
         }
@@ -184,7 +184,7 @@ final class SharedCall implements Reply, Subscription {
             cache.store(first.key(), complete, epoch);
         }
         // One that is too large for all is sent to each of its own.
-        each(close(), complete == null ? WaitingCall::sendAlone : call -> call.respond(complete));
+        each(close(), complete == null ? CollapsedCall::sendAlone : call -> call.respond(complete));
         reply.complete();
     }
 
@@ -195,11 +195,11 @@ final class SharedCall implements Reply, Subscription {
                 || (failure.code() == ErrorCode.DEADLINE_EXCEEDED
                         && first.request().call().hasDeadline());
         // The time and the memory of one client say nothing about the others'.
-        each(close(), own ? WaitingCall::sendAgain : call -> call.fail(failure));
+        each(close(), own ? CollapsedCall::sendAgain : call -> call.fail(failure));
         reply.fail(failure);
     }
 
-    private static void each(List<WaitingCall> calls, Consumer<WaitingCall> action) {
+    private static void each(List<CollapsedCall> calls, Consumer<CollapsedCall> action) {
         calls.forEach(call -> call.run(() -> action.accept(call)));
     }
 }

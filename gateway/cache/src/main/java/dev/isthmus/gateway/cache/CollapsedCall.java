@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * A request that waits for the response to an equal one, on the event loop and until the deadline of its own call. It
  * keeps what it would send, in case that the other call ends without a response for it.
  */
-final class WaitingCall implements Subscription {
+final class CollapsedCall implements Subscription {
     private final ResponseCache cache;
     private final MissedRequest missed;
     private final UpstreamRequest sent;
@@ -31,7 +31,7 @@ final class WaitingCall implements Subscription {
     private boolean cancelled;
 
     /** @param sent taken, if the call joins the other one */
-    WaitingCall(ResponseCache cache, MissedRequest missed, UpstreamRequest sent, SharedCall shared) {
+    CollapsedCall(ResponseCache cache, MissedRequest missed, UpstreamRequest sent, SharedCall shared) {
         this.cache = cache;
         this.missed = missed;
         this.sent = sent;

@@ -47,6 +47,7 @@ class DocumentationTest {
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
             "docs/explanation/performance.md: takes minutes",
+            "docs/explanation/performance.md: takes minutes",
             "docs/explanation/sizing.md: takes minutes",
             "docs/guides/cache.md: needs a running gateway",
             "docs/guides/canary.md: needs a token file",

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * A client's request: sent alone, or waiting to be joined. Used on the event loop of its call, except that a {@link
  * JoinedBatch} has its message while it waits, and hands over answers from another loop.
  */
-final class BatchMember implements Reply, Subscription {
+final class BatchMember extends ForwardingReply implements Subscription {
     private final BatchedModel model;
     private final BatchingResources resources;
     private final Upstream upstream;
@@ -47,6 +48,7 @@ final class BatchMember implements Reply, Subscription {
             Call call,
             UpstreamRequest.InferenceRequest request,
             Reply client) {
+        super(client);
         this.model = model;
         this.resources = resources;
         this.upstream = upstream;
@@ -219,18 +221,8 @@ final class BatchMember implements Reply, Subscription {
     }
 
     @Override
-    public void headers(Map<String, String> headers) {
-        client.headers(headers);
-    }
-
-    @Override
     public void identified(AsciiString id) {
         client.identified(id);
-    }
-
-    @Override
-    public void message(ReplyMessage message) {
-        client.message(message);
     }
 
     @Override
@@ -249,16 +241,6 @@ final class BatchMember implements Reply, Subscription {
             endSent(false);
             client.fail(failure);
         }
-    }
-
-    @Override
-    public boolean isReady() {
-        return client.isReady();
-    }
-
-    @Override
-    public boolean acceptsParts(Wire wire, long length) {
-        return client.acceptsParts(wire, length);
     }
 
     @Override

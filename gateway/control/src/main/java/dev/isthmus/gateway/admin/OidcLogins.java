@@ -14,8 +14,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +29,9 @@ final class OidcLogins {
     static final String PATH = "/session/oidc";
 
     static final int MAX_LOGINS = 256;
+    /** Requests to the provider at once: it may be slow, and the admin listener has few threads. */
+    static final int MAX_ASKING = 2;
+
     private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(10);
     private static final String COOKIE = "isthmus-login";
     private static final String HOST = "host";
@@ -38,6 +43,7 @@ final class OidcLogins {
     private final LongSupplier nanoTime;
     private final CredentialCheckLimit failures;
     private final SessionStart sessions;
+    private final Semaphore asking = new Semaphore(MAX_ASKING);
     /** By state, the oldest first. Guarded by itself. */
     private final SequencedMap<String, PendingLogin> pending = new LinkedHashMap<>();
 
@@ -79,7 +85,7 @@ final class OidcLogins {
         OidcLogin login = OidcLogin.random(random);
         String browser = OidcLogin.random(random).state();
         String redirect = config.redirectUrl() == null ? redirectUrl(request) : config.redirectUrl();
-        String location = provider.authorization(login, redirect).toString();
+        String location = asked(() -> provider.authorization(login, redirect)).toString();
         synchronized (pending) {
             if (pending.size() >= MAX_LOGINS) {
                 pending.pollFirstEntry();
@@ -90,6 +96,25 @@ final class OidcLogins {
         String cookie =
                 BrowserCookie.set(COOKIE, request, browser, TimeUnit.NANOSECONDS.toSeconds(KEPT_NANOS), PATH, "Lax");
         return redirected(location).with("set-cookie", cookie);
+    }
+
+    /** How many requests wait for the provider. */
+    int asking() {
+        return MAX_ASKING - asking.availablePermits();
+    }
+
+    private <T> T asked(Supplier<T> question) {
+        if (!asking.tryAcquire()) {
+            throw OipException.refused(
+                    ErrorCode.UNAVAILABLE,
+                    "other logins wait for the provider of OpenID Connect",
+                    Duration.ofSeconds(1));
+        }
+        try {
+            return question.get();
+        } finally {
+            asking.release();
+        }
     }
 
     private static String redirectUrl(AdminRequest request) {
@@ -115,7 +140,7 @@ final class OidcLogins {
             throw OipException.refused(
                     ErrorCode.RESOURCE_EXHAUSTED, "too many failed logins from this address", Duration.ofSeconds(1));
         }
-        OidcOperator operator = provider.operator(login.login(), login.redirectUrl(), code);
+        OidcOperator operator = asked(() -> provider.operator(login.login(), login.redirectUrl(), code));
         failed.refund(1);
         // The page has no data: it is followed by requests of its own origin, which carry the cookie.
         return redirected("/")

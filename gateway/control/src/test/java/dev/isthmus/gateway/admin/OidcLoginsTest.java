@@ -2,6 +2,7 @@ package dev.isthmus.gateway.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.sun.net.httpserver.HttpServer;
 import dev.isthmus.gateway.identity.OidcProvider;
@@ -14,12 +15,17 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,7 +38,12 @@ class OidcLoginsTest {
     private final AtomicLong nanos = new AtomicLong(1L << 40);
     private final AdminRoutes routes = new AdminRoutes();
     private final List<Operator> begun = new ArrayList<>();
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    /** Without permits the provider does not answer. */
+    private final Semaphore answers = new Semaphore(1);
+
     private HttpServer server;
+    private OidcLogins logins;
 
     @BeforeEach
     void start() throws IOException {
@@ -41,7 +52,10 @@ class OidcLoginsTest {
         String metadata = """
                 {"issuer": "%1$s", "authorization_endpoint": "%1$s/auth", "token_endpoint": "%1$s/token", "jwks_uri": "%1$s/keys"}
                 """.formatted(issuer);
+        server.setExecutor(threads);
         server.createContext("/", exchange -> {
+            answers.acquireUninterruptibly();
+            answers.release();
             boolean described = exchange.getRequestURI().getPath().endsWith("openid-configuration");
             byte[] body = (described ? metadata : "{\"error\": \"invalid_grant\"}").getBytes(StandardCharsets.UTF_8);
             exchange.sendResponseHeaders(described ? 200 : 400, body.length);
@@ -52,16 +66,17 @@ class OidcLoginsTest {
         OidcConfig config = new OidcConfig(
                 issuer, "isthmus", null, null, List.of(), "sub", "groups", Map.of("*", AdminRole.READ), null);
         OidcProvider provider = new OidcProvider(config, InstantSource.system(), nanos::get);
-        new OidcLogins(config, provider, new SecureRandom(), nanos::get, (request, operator) -> {
-                    begun.add(operator);
-                    return "cookie";
-                })
-                .addTo(routes);
+        logins = new OidcLogins(config, provider, new SecureRandom(), nanos::get, (request, operator) -> {
+            begun.add(operator);
+            return "cookie";
+        });
+        logins.addTo(routes);
     }
 
     @AfterEach
     void stop() {
         server.stop(0);
+        threads.shutdown();
     }
 
     private AdminResponse get(String path, Map<String, List<String>> query, String cookie, boolean secure) {
@@ -154,6 +169,28 @@ class OidcLoginsTest {
             begin();
         }
         assertThat(back(first, cookie(first), Map.of("code", List.of("c")))).contains("not begun by this browser");
+    }
+
+    /** The other threads of the admin listener serve everybody else. */
+    @Test
+    void providerThatDoesNotAnswer_isWaitedForByFew() throws Exception {
+        answers.acquire();
+        List<Future<AdminResponse>> waiting = new ArrayList<>();
+        for (int i = 0; i < OidcLogins.MAX_ASKING; i++) {
+            waiting.add(threads.submit(this::begin));
+        }
+        await().atMost(Duration.ofSeconds(30))
+                .untilAsserted(() -> assertThatThrownBy(() -> {
+                            if (logins.asking() == OidcLogins.MAX_ASKING) {
+                                begin();
+                            }
+                        })
+                        .hasMessageContaining("other logins wait for the provider"));
+        answers.release();
+        for (Future<AdminResponse> each : waiting) {
+            assertThat(each.get().status()).isEqualTo(302);
+        }
+        assertThat(begin().status()).isEqualTo(302);
     }
 
     @Test

@@ -18,8 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells that something has happened in the folders of some files, as far as the file system reports it (inotify on
+ * Tells that something has happened to some files, as far as the file system reports it in their folders (inotify on
  * Linux; not for changes that another host makes on a shared file system). What has changed is found out by reading.
+ * Other files of the folders do not count, a log for instance.
  */
 final class FolderEvents implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FolderEvents.class);
@@ -31,6 +32,7 @@ final class FolderEvents implements AutoCloseable {
     private final Runnable happened;
     private final @Nullable WatchService service;
     private final Map<Path, WatchKey> keys = new HashMap<>();
+    private volatile Set<Path> names = Set.of();
 
     /** @param happened called on a thread of its own; must not block */
     FolderEvents(Runnable happened) {
@@ -57,9 +59,11 @@ final class FolderEvents implements AutoCloseable {
         try {
             while (true) {
                 WatchKey key = from.take();
-                key.pollEvents();
+                boolean concerned = key.pollEvents().stream().anyMatch(this::concerns);
                 key.reset();
-                happened.run();
+                if (concerned) {
+                    happened.run();
+                }
             }
         } catch (InterruptedException | ClosedWatchServiceException e) {
             // Closed.
@@ -67,18 +71,27 @@ final class FolderEvents implements AutoCloseable {
         }
     }
 
-    /** Watches the folders of these files, and no others. Called by one thread. */
+    /** Whether it may be one of the files, or the link by which Kubernetes replaces all files of a folder. */
+    private boolean concerns(WatchEvent<?> event) {
+        return !(event.context() instanceof Path name) || name.toString().startsWith("..") || names.contains(name);
+    }
+
+    /** Watches these files, and no others. Called by one thread. */
     void watch(Collection<Path> files) {
         if (service == null) {
             return;
         }
+        Set<Path> own = new HashSet<>();
         Set<Path> folders = new HashSet<>();
         for (Path file : files) {
             Path folder = file.toAbsolutePath().getParent();
-            if (folder != null) {
+            Path name = file.getFileName();
+            if (folder != null && name != null) {
                 folders.add(folder);
+                own.add(name);
             }
         }
+        names = Set.copyOf(own);
         for (Path gone : Set.copyOf(keys.keySet())) {
             WatchKey key = keys.get(gone);
             if (key != null && (!folders.contains(gone) || !key.isValid())) {

@@ -66,4 +66,20 @@ class FolderEventsTest {
             assertThat(hears()).isTrue();
         }
     }
+
+    @Test
+    void otherFilesOfTheFolder_areNotHeard() throws Exception {
+        Path file = folder.resolve("isthmus.yaml");
+        try (FolderEvents events = new FolderEvents(happened::release)) {
+            events.watch(List.of(file));
+            for (int i = 0; i < 20; i++) {
+                Files.writeString(folder.resolve("access.log"), "line " + i);
+            }
+            Files.createDirectory(folder.resolve("others"));
+            // Events come in their order: those before would have been heard.
+            Files.createFile(file);
+            assertThat(hears()).isTrue();
+            assertThat(happened.availablePermits()).isZero();
+        }
+    }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -62,6 +63,32 @@ class StartScriptTest {
         assertThat(ran)
                 .isEqualTo(new Ran(
                         3, "isthmus: there is no '/nowhere/bin/java'; JDK 25 is needed: set JAVA_HOME to one\n"));
+    }
+
+    @Test
+    void aCacheOfOtherJars_isNotUsed() throws Exception {
+        program(
+                "java",
+                "#!/bin/sh\nfor each; do case $each in\n-XX:AOTCacheOutput=*) echo >\"${each#*=}\" ;;\n"
+                        + "-XX:AOTCache=*) echo cached ;;\nesac; done\n");
+        Files.writeString(folder.resolve("release"), "JAVA_VERSION=\"25.0.3\"\n");
+        Path lib = Files.createDirectories(folder.resolve("dist/lib"));
+        Path script = Files.createDirectories(folder.resolve("dist/bin")).resolve("isthmus");
+        Files.copy(ROOT.resolve("gateway/app/src/main/dist/isthmus"), script);
+        Path jar = Files.writeString(lib.resolve("a.jar"), "one");
+        Files.writeString(lib.resolve("b.jar"), "two");
+        Map<String, String> environment = Map.of("JAVA_HOME", folder.toString());
+        String other = "isthmus: " + folder.toRealPath().resolve("dist/isthmus.aot")
+                + " is of other jars than lib has and is not used; 'isthmus --make-cache' makes it again\n";
+
+        assertThat(run(environment, script.toString(), "--make-cache")).isEqualTo(new Ran(0, ""));
+        assertThat(run(environment, script.toString())).isEqualTo(new Ran(0, "cached\n"));
+        Files.setLastModifiedTime(jar, FileTime.fromMillis(1_000_000));
+        assertThat(run(environment, script.toString())).isEqualTo(new Ran(0, other));
+        assertThat(run(environment, script.toString(), "--make-cache")).isEqualTo(new Ran(0, ""));
+        assertThat(run(environment, script.toString())).isEqualTo(new Ran(0, "cached\n"));
+        Files.writeString(lib.resolve("c.jar"), "three");
+        assertThat(run(environment, script.toString())).isEqualTo(new Ran(0, other));
     }
 
     @ParameterizedTest

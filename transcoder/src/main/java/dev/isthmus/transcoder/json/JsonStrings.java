@@ -69,7 +69,7 @@ final class JsonStrings {
      */
     ByteBuffer utf8(byte[] window, int from, int to) {
         ByteBuffer bytes = escaped ? JsonEscapes.unescape(window, from, to) : ByteBuffer.wrap(window, from, to - from);
-        if (!isAscii(bytes)) {
+        if (!isAscii(bytes.array(), bytes.position(), bytes.limit())) {
             try {
                 StandardCharsets.UTF_8.newDecoder().decode(bytes.duplicate());
             } catch (CharacterCodingException e) {
@@ -79,9 +79,9 @@ final class JsonStrings {
         return bytes;
     }
 
-    private static boolean isAscii(ByteBuffer bytes) {
-        for (int i = bytes.position(); i < bytes.limit(); i++) {
-            if (bytes.get(i) < 0) {
+    private static boolean isAscii(byte[] bytes, int from, int to) {
+        for (int i = from; i < to; i++) {
+            if (bytes[i] < 0) {
                 return false;
             }
         }

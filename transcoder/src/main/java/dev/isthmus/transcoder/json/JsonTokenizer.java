@@ -369,6 +369,10 @@ public final class JsonTokenizer {
 
     /** The value of the last KEY or STRING. */
     public String text() {
+        String frequent = FrequentStrings.find(window, tokenStart, tokenEnd);
+        if (frequent != null) {
+            return frequent;
+        }
         ByteBuffer utf8 = utf8();
         return new String(utf8.array(), utf8.arrayOffset() + utf8.position(), utf8.remaining(), StandardCharsets.UTF_8);
     }

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Reads the JSON document of an inference request or response. Owns its tensors until {@link #takeTensors()}. */
 final class DocumentReader extends ObjectReader {
@@ -17,13 +18,14 @@ final class DocumentReader extends ObjectReader {
     private final Map<String, String> texts = new HashMap<>();
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
     private final List<TensorBuilder> tensors = new ArrayList<>();
-    private final RequestedOutputs outputs;
+    /** Null until a request names outputs. */
+    private @Nullable RequestedOutputs outputs;
+
     private boolean binaryByDefault;
 
     DocumentReader(ReaderSettings settings) {
         super(settings);
         this.settings = settings;
-        this.outputs = new RequestedOutputs(settings.limits());
     }
 
     /** The value of a string member; empty if it is absent. */
@@ -64,7 +66,7 @@ final class DocumentReader extends ObjectReader {
     }
 
     List<RequestedOutput> outputs() {
-        return outputs.list();
+        return outputs == null ? List.of() : outputs.list();
     }
 
     /** The names of the inputs, which are distinct, received as JSON that every server interprets alike. */
@@ -95,6 +97,9 @@ final class DocumentReader extends ObjectReader {
     }
 
     OutputForms forms() {
+        if (outputs == null) {
+            return binaryByDefault ? OutputForms.BINARY : OutputForms.JSON;
+        }
         return outputs.forms(binaryByDefault);
     }
 
@@ -127,7 +132,9 @@ final class DocumentReader extends ObjectReader {
     }
 
     private ValueReader outputsReader(String key) {
-        return new ObjectArrayReader(settings, key, () -> new OutputReader(settings, outputs));
+        RequestedOutputs requested = new RequestedOutputs(settings.limits());
+        outputs = requested;
+        return new ObjectArrayReader(settings, key, () -> new OutputReader(settings, requested));
     }
 
     @Override
@@ -189,7 +196,9 @@ final class DocumentReader extends ObjectReader {
 
     private void requireDistinct() {
         settings.check().requireDistinct(tensors, TensorBuilder::name);
-        outputs.requireDistinct();
+        if (outputs != null) {
+            outputs.requireDistinct();
+        }
     }
 
     /** The tensors, complete and owned by the caller. */

@@ -5,16 +5,14 @@ import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Reads an object with parameters (the message, a tensor, a requested output), from after its opening brace. */
 abstract class ObjectReader implements ValueReader {
     private final ReaderSettings settings;
-    private final Set<String> keys = new HashSet<>();
+    private final KeySet keys = new KeySet();
     private @Nullable ValueReader value;
     /** The heap bytes counted for the names of its members and parameters. */
     private long names;
@@ -67,7 +65,7 @@ abstract class ObjectReader implements ValueReader {
     }
 
     /** Adds a key; fails if it is duplicated. */
-    final void requireNew(String key, Set<String> seen) {
+    final void requireNew(String key, KeySet seen) {
         if (!seen.add(key)) {
             throw settings.failure(where("key '" + key + "' is given twice"));
         }

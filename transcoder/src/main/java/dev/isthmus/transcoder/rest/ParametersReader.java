@@ -7,15 +7,13 @@ import dev.isthmus.transcoder.json.RetainedText;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.StreamParameters;
-import java.util.HashSet;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the {@code parameters} of a message, a tensor or a requested output. */
 final class ParametersReader implements ValueReader {
     private final ReaderSettings settings;
     private final ObjectReader owner;
-    private final Set<String> keys = new HashSet<>();
+    private final KeySet keys = new KeySet();
     private boolean opened;
     private @Nullable String key;
     /** The reader of an array or object, and the name of its parameter. */

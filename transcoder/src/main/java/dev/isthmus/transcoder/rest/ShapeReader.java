@@ -10,10 +10,13 @@ import java.util.Arrays;
 
 /** Reads a tensor's {@code shape}. */
 final class ShapeReader implements ValueReader {
+    /** The most dimensions of nearly all tensors. */
+    private static final int FEW = 4;
+
     private final TensorCheck check;
     private final TensorBuilder tensor;
     private final JsonNumbers number = new JsonNumbers();
-    private final long[] extents = new long[Shape.MAX_RANK];
+    private long[] extents = new long[FEW];
     private boolean opened;
     private int rank;
 
@@ -59,6 +62,9 @@ final class ShapeReader implements ValueReader {
         }
         if (rank == Shape.MAX_RANK) {
             throw check.failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
+        }
+        if (rank == extents.length) {
+            extents = Arrays.copyOf(extents, 2 * rank);
         }
         extents[rank++] = number.integer();
     }

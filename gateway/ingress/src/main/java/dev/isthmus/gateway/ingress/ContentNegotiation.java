@@ -17,6 +17,9 @@ final class ContentNegotiation {
 
     /** Whether the response to an inference is server-sent events. With equal weights they must be named explicitly. */
     static boolean events(List<String> accept) {
+        if (accept.isEmpty()) {
+            return false;
+        }
         List<AcceptedValue> values = AcceptedValue.list(accept);
         int events = weight(values, EVENTS, "text/*", "*/*");
         int whole = Math.max(
@@ -50,6 +53,9 @@ final class ContentNegotiation {
      * supports.
      */
     static @Nullable ContentCoding coding(List<String> acceptEncoding) {
+        if (acceptEncoding.isEmpty()) {
+            return null;
+        }
         List<AcceptedValue> values = AcceptedValue.list(acceptEncoding);
         int max = Math.max(0, weight(values, "identity", "*") - 1);
         ContentCoding chosen = null;

@@ -11,6 +11,7 @@ import io.netty.channel.epoll.EpollDatagramChannel;
 import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.epoll.EpollTcpInfo;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.DatagramChannel;
 import io.netty.channel.socket.ServerSocketChannel;
@@ -19,6 +20,7 @@ import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioDatagramChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.FastThreadLocal;
 import jdk.net.ExtendedSocketOptions;
 
 /** The I/O mechanism of event loops, with its channel types. */
@@ -28,6 +30,14 @@ public enum Transport {
 
     /** The state of an open connection in Linux's {@code tcp_states.h}. */
     private static final int TCP_ESTABLISHED = 1;
+
+    /** What the kernel writes into, again for each question. */
+    private static final FastThreadLocal<EpollTcpInfo> TCP_INFO = new FastThreadLocal<>() {
+        @Override
+        protected EpollTcpInfo initialValue() {
+            return new EpollTcpInfo();
+        }
+    };
 
     private final Class<? extends ServerSocketChannel> serverChannel;
     private final Class<? extends SocketChannel> clientChannel;
@@ -74,7 +84,13 @@ public enum Transport {
      * tells; false for other transports.
      */
     public static boolean closedByPeer(Channel channel) {
-        return channel instanceof EpollSocketChannel socket && socket.tcpInfo().state() != TCP_ESTABLISHED;
+        return channel instanceof EpollSocketChannel socket && state(socket) != TCP_ESTABLISHED;
+    }
+
+    private static int state(EpollSocketChannel socket) {
+        EpollTcpInfo info = TCP_INFO.get();
+        socket.tcpInfo(info);
+        return info.state();
     }
 
     public Class<? extends ServerSocketChannel> serverChannel() {

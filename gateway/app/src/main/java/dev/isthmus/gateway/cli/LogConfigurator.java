@@ -9,7 +9,7 @@ import dev.isthmus.gateway.logging.ProcessLogAppender;
 import dev.isthmus.gateway.warm.WarmUpLogFilter;
 
 /**
- * The packaged configuration of the log, which Logback finds as a service. It is code because reading a file takes 280
+ * The packaged configuration of the log, which Logback finds as a service. It is code because reading a file takes 390
  * more classes, an XML parser among them. A file named by {@code -Dlogback.configurationFile} takes its place.
  */
 public final class LogConfigurator extends ContextAwareBase implements Configurator {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.Version;
+import dev.isthmus.gateway.memory.HeapTrimmer;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.reload.ConfigWatcher;
@@ -72,6 +73,7 @@ record GatewayProcess(
         warm(warmUp, gateway, out);
         ConfigWatcher watcher = ConfigWatcher.start(source, gateway.reloads()::reload, watched);
         ProcessSignals.onHangup(watcher::requestReload);
+        HeapTrimmer.start(gateway::isServing);
         return gateway;
     }
 

@@ -38,7 +38,7 @@ public final class ProcessLog {
         appender.everyTick(this::expire);
     }
 
-    /** The log as {@code logback.xml} configures it; empty in a process that logs in another way. */
+    /** The log as it is packaged; empty in a process that logs in another way. */
     public static Optional<ProcessLog> ofProcess() {
         ILoggerFactory factory = LoggerFactory.getILoggerFactory();
         return factory instanceof LoggerContext loggers ? of(loggers, InstantSource.system()) : Optional.empty();

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the log to standard error, in a thread of its own, so that a slow reader of it delays no call. If too many
- * lines wait, further ones are dropped and counted in the next line. Configured in {@code logback.xml}.
+ * lines wait, further ones are dropped and counted in the next line.
  */
 public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggingEvent> {
     /** Lines that may wait. */
@@ -36,7 +36,7 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
     // Guarded by this.
     private @Nullable ProcessLog log;
 
-    /** As {@code logback.xml} makes it. */
+    /** That of the process. */
     @SuppressWarnings("SystemOut") // where logs go
     public ProcessLogAppender() {
         this(() -> System.err, new RepetitionLimit(System::nanoTime));

@@ -7,7 +7,7 @@ import ch.qos.logback.core.spi.FilterReply;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Marker;
 
-/** Drops the log events of the warm-up's threads below ERROR; configured in {@code logback.xml}. */
+/** Drops the log events of the warm-up's threads below ERROR. */
 public final class WarmUpLogFilter extends TurboFilter {
 
     @Override

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.testing.LogConfiguratorOfTests;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -38,7 +39,7 @@ class ProcessTerminationTest {
                                     .toString(),
                             "--enable-native-access=ALL-UNNAMED",
                             // As shipped: that of the tests prints no information.
-                            "-Dlogback.configurationFile=logback.xml",
+                            "-D" + LogConfiguratorOfTests.PACKAGED + "=true",
                             "-cp",
                             System.getProperty("java.class.path"),
                             IsthmusCommand.class.getName(),

@@ -1,0 +1,79 @@
+package dev.isthmus.gateway.memory;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+
+/**
+ * Collects the heap while no client calls, if its old generation has much garbage: of replaced configurations for
+ * instance. The serial collector lets the old generation grow up to the limit of the heap before it collects it. G1 does
+ * so earlier, and is left alone. Not thread-safe.
+ */
+public final class HeapTrimmer {
+    /** In bytes. With less, a collection gains little. */
+    static final long MIN_GARBAGE = 32L << 20;
+
+    private static final Duration PERIOD = Duration.ofSeconds(10);
+
+    private final BooleanSupplier busy;
+    private final LongSupplier used;
+    private final LongSupplier live;
+    private final Runnable collection;
+
+    /**
+     * A trimmer.
+     *
+     * @param busy whether a client calls
+     * @param used bytes of the old generation
+     * @param live bytes of it that its last collection left
+     */
+    HeapTrimmer(BooleanSupplier busy, LongSupplier used, LongSupplier live, Runnable collection) {
+        this.busy = busy;
+        this.used = used;
+        this.live = live;
+        this.collection = collection;
+    }
+
+    /**
+     * Starts a thread for the process, if the serial collector is in use.
+     *
+     * @param busy whether a client calls; must be cheap and thread-safe
+     */
+    public static void start(BooleanSupplier busy) {
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getName().equals("Tenured Gen")) {
+                HeapTrimmer trimmer = of(pool, busy);
+                Thread.ofPlatform().daemon().name("isthmus-heap").start(trimmer::run);
+            }
+        }
+    }
+
+    static HeapTrimmer of(MemoryPoolMXBean pool, BooleanSupplier busy) {
+        return new HeapTrimmer(
+                busy,
+                () -> pool.getUsage().getUsed(),
+                () -> pool.getCollectionUsage().getUsed(),
+                System::gc);
+    }
+
+    private void run() {
+        try {
+            while (true) {
+                Thread.sleep(PERIOD);
+                check();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Collects if there is more garbage than live objects, more than the minimum, and no call. */
+    void check() {
+        long kept = live.getAsLong();
+        if (used.getAsLong() - kept > Math.max(MIN_GARBAGE, kept) && !busy.getAsBoolean()) {
+            collection.run();
+        }
+    }
+}

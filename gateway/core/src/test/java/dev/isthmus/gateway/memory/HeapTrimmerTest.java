@@ -1,0 +1,79 @@
+package dev.isthmus.gateway.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class HeapTrimmerTest {
+    private static final long MIB = 1 << 20;
+
+    @ParameterizedTest
+    @CsvSource(textBlock = """
+            # used, live, a call, collections
+              43,   10,   false,  1
+              42,   10,   false,  0
+              43,   10,   true,   0
+              201,  100,  false,  1
+              200,  100,  false,  0
+            """)
+    void heap_isCollected_ifMoreThanHalfIsGarbage_andNobodyCalls(long used, long live, boolean busy, int expected) {
+        AtomicInteger collections = new AtomicInteger();
+
+        new HeapTrimmer(() -> busy, () -> used * MIB, () -> live * MIB, collections::incrementAndGet).check();
+
+        assertThat(collections).hasValue(expected);
+    }
+
+    /** With the options of serial.options. */
+    @Test
+    void serialCollector_givesItsMemoryBack() throws Exception {
+        Process process = new ProcessBuilder(
+                        ProcessHandle.current().info().command().orElseThrow(),
+                        "-XX:+UseSerialGC",
+                        "-Xms24m",
+                        "-Xmn12m",
+                        "-Xmx1g",
+                        "-XX:-ShrinkHeapInSteps",
+                        "-XX:MaxHeapFreeRatio=50",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Filled.class.getName())
+                .redirectErrorStream(true)
+                .start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(said).isZero();
+        String[] committed = said.strip().split(" ", -1);
+        assertThat(Long.parseLong(committed[0])).as(said).isGreaterThan(100 * MIB);
+        assertThat(Long.parseLong(committed[1])).as(said).isLessThan(32 * MIB);
+    }
+
+    /** Fills the old generation with garbage; prints its size in bytes before and after the trimmer's check. */
+    static final class Filled {
+        private Filled() {}
+
+        public static void main(String[] arguments) {
+            MemoryPoolMXBean old = ManagementFactory.getMemoryPoolMXBeans().stream()
+                    .filter(pool -> pool.getName().equals("Tenured Gen"))
+                    .findFirst()
+                    .orElseThrow();
+            System.gc();
+            List<byte[]> held = new ArrayList<>();
+            for (int i = 0; i < 10; i++) {
+                held.add(new byte[(int) (16 * MIB)]);
+            }
+            Objects.requireNonNull(held).clear();
+            long before = old.getUsage().getCommitted();
+            HeapTrimmer.of(old, () -> false).check();
+            System.out.println(before + " " + old.getUsage().getCommitted());
+        }
+    }
+}

@@ -826,7 +826,7 @@ def percentile(values, q):
 def report(path):
     """Markdown tables of medians (min-max over the repeats)."""
     data = json.loads(Path(path).read_text())
-    lines = []
+    lines = [f"Load by {data['args'].get('generator') or 'h2load'}."]
     for role, workloads in data["results"].items():
         for workload, rows in workloads.items():
             if any(cell["sat"] for cell in rows.values()):
@@ -910,7 +910,7 @@ def main():
     bench = Bench(args)
     if args.paired:
         bench.paired()
-        print(paired_report(bench.results))
+        print(f"Load by {args.generator or 'h2load'}.\n" + paired_report(bench.results))
         return
     bench.run()
     bench.save()

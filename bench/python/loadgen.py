@@ -9,8 +9,10 @@ import json
 import re
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
+from importlib.metadata import version
 from pathlib import Path
 
 import mlperf_loadgen as lg
@@ -19,6 +21,7 @@ from oip_conformance.client import Grpc, pb
 
 WIDTH = 256
 SAMPLES = 512
+HEADROOM = 1.5  # of the rate that Offline expects over that of the run before, whose start counts
 SCENARIOS = {"SingleStream": lg.TestScenario.SingleStream, "Server": lg.TestScenario.Server, "Offline": lg.TestScenario.Offline}
 # What the summary of a run gives for each scenario.
 FIGURES = {"SingleStream": "90.0th percentile latency (ns)", "Server": "Completed samples per second", "Offline": "Samples per second"}
@@ -84,18 +87,19 @@ class System:
         lg.QuerySamplesComplete([lg.QuerySampleResponse(query, address, size)])
 
 
-def settings(scenario, mode, given):
+def settings(scenario, mode, given, rate):
+    """rate: samples per second that Offline expects; it sends as many as take its minimum duration then."""
     made = lg.TestSettings()
     made.scenario, made.mode = SCENARIOS[scenario], mode
     made.min_duration_ms = int(given.seconds * 1000)
     made.min_query_count = 1 if scenario == "Offline" else given.queries
-    made.server_target_qps = made.offline_expected_qps = given.rate
+    made.server_target_qps, made.offline_expected_qps = given.rate, rate
     made.server_target_latency_ns = int(given.latency_ms * 1e6)
     made.server_target_latency_percentile = 0.99
     return made
 
 
-def run(scenario, mode, client, samples, folder, given):
+def run(scenario, mode, client, samples, folder, given, rate=1.0):
     """The folder of the run's logs. AssertionError if a call failed."""
     folder.mkdir(parents=True, exist_ok=True)
     system = System(client, samples, given.threads)
@@ -106,7 +110,7 @@ def run(scenario, mode, client, samples, folder, given):
     sut = lg.ConstructSUT(system.issue, lambda: None)
     library = lg.ConstructQSL(SAMPLES, SAMPLES, lambda _: None, lambda _: None)
     try:
-        lg.StartTestWithLogSettings(sut, library, settings(scenario, mode, given), logs)
+        lg.StartTestWithLogSettings(sut, library, settings(scenario, mode, given, rate), logs)
     finally:
         lg.DestroyQSL(library)
         lg.DestroySUT(sut)
@@ -142,6 +146,7 @@ def main():
     parser.add_argument("endpoints", nargs="+", metavar="NAME=rest|grpc@HOST:PORT", help="what is measured")
     parser.add_argument("--model", default="identity_fp32")
     parser.add_argument("--output", type=Path, required=True, help="folder of the load generator's logs")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="also write the table, in Markdown, to this file")
     parser.add_argument("--seconds", type=float, default=60, help="minimum duration of a run (default: %(default)g, MLPerf's)")
     parser.add_argument("--queries", type=int, default=1024, help="minimum number of queries of a run (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=200, help="queries per second of Server (default: %(default)g)")
@@ -149,15 +154,35 @@ def main():
     parser.add_argument("--threads", type=int, default=8, help="calls at the same time (default: %(default)s)")
     given = parser.parse_args()
     samples = sample_library()
-    print(f"{'endpoint':24} {'scenario':14} {'bits':>6} {'figure':>14}  of")
+    rows = []
     for endpoint in given.endpoints:
         name, wire, address = re.fullmatch(r"([^=]+)=(rest|grpc)@(.+)", endpoint).groups()
         client = (Rest if wire == "rest" else OverGrpc)(address, given.model)
         for scenario in SCENARIOS:
             folder = given.output / name / scenario
+            begin = time.monotonic()
             equal = check_bits(run(scenario, lg.TestMode.AccuracyOnly, client, samples, folder / "accuracy", given), samples)
-            value, verdict = figure(run(scenario, lg.TestMode.PerformanceOnly, client, samples, folder / "performance", given), scenario)
-            print(f"{name:24} {scenario:14} {equal:6} {value:14.1f}  {FIGURES[scenario]}, {verdict}", flush=True)
+            rate = HEADROOM * SAMPLES / (time.monotonic() - begin)
+            value, verdict = figure(run(scenario, lg.TestMode.PerformanceOnly, client, samples, folder / "performance", given, rate), scenario)
+            rows.append((name, scenario, equal, shown(scenario, value), verdict))
+            print(*rows[-1], flush=True)
+    text = table(rows, given)
+    print("\n" + text, end="")
+    if given.table:
+        given.table.write_text(text)
+
+
+def shown(scenario, value):
+    return f"{value / 1e6:.2f} ms" if scenario == "SingleStream" else f"{value:.1f} samples/s"
+
+
+def table(rows, given):
+    """The outcomes in Markdown, with the conditions that they were measured under."""
+    figures = "; ".join(f"{scenario}: {name.removesuffix(' (ns)')}" for scenario, name in FIGURES.items())
+    lines = [f"LoadGen {version('mlcommons-loadgen')}, {given.seconds:g} s for each run, Server at {given.rate:g}/s with a 99th percentile of at most "
+             f"{given.latency_ms:g} ms, {given.threads} calls at a time. {figures}. *Bits*: answers of AccuracyOnly that have the bits of "
+             "their sample, which is all of them.", "", "| endpoint | scenario | bits | figure | result |", "|---|---|---|---|---|"]
+    return "\n".join(lines + [f"| {' | '.join(map(str, row))} |" for row in rows]) + "\n"
 
 
 if __name__ == "__main__":

@@ -67,11 +67,14 @@ class Endpoint:
     """The endpoint under test: its addresses, of which one may be missing, and its models.
 
     witness   the scripted upstreams by protocol, if the endpoint is a gateway that routes to them
+    tls       how its addresses are reached over TLS, by "rest" and "grpc"; those that are missing are plain text
     """
 
-    def __init__(self, rest: str | None, grpc: str | None, models: Models, witness=None, timeout: float = TIMEOUT):
+    def __init__(self, rest: str | None, grpc: str | None, models: Models, witness=None, timeout: float = TIMEOUT, tls=None):
         self.rest_address, self.grpc_address, self.models, self.timeout = rest, grpc, models, timeout
-        self._rest, self._grpc, self._witness = rest and Rest(rest, timeout), grpc and Grpc(grpc, timeout), witness
+        secured = tls or {}
+        self._rest, self._grpc = rest and Rest(rest, timeout, secured.get("rest")), grpc and Grpc(grpc, timeout, secured.get("grpc"))
+        self._witness = witness
 
     @property
     def rest(self) -> Rest:

@@ -122,7 +122,8 @@ def official_client(t):
         raise NotApplicable("tritonclient[http] is not installed beside the suite") from None
     echo = t.models.echo()
     sent = echo.sample()
-    client = tritonclient.http.InferenceServerClient(t.rest_address, connection_timeout=t.timeout, network_timeout=t.timeout)
+    secured = t.rest.tls.of_gevent() if t.rest.tls else {}
+    client = tritonclient.http.InferenceServerClient(t.rest_address, connection_timeout=t.timeout, network_timeout=t.timeout, **secured)
     try:
         inputs = []
         for one in sent:

@@ -228,7 +228,7 @@ def server_metadata_slash(t):
 @case("R25", "absolute-form")
 def absolute_form(t):
     """RFC 9112, 3.2.2: a server must accept a target in absolute form."""
-    t.rest.get(f"http://{t.rest_address}/v2/health/live").ok()
+    t.rest.get(f"{t.rest.scheme}://{t.rest_address}/v2/health/live").ok()
 
 
 def varint(data, at):

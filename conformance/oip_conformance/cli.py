@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,8 +15,9 @@ from .cases import Endpoint
 from .chapters import CASES, CHAPTERS
 from .client import TIMEOUT, NotApplicable, pb
 from .discovery import NoModels, discover
-from .models import FLEETS
+from .models import FLEETS, Models
 from .running import FAILED, Conditions, answers, run_all, score
+from .tls import HTTP1, HTTP2, Tls, TlsFileError, host_and_port
 from .witness import start_witnesses
 
 AS_EXPECTED, FAILURES, USAGE, UNREACHABLE = 0, 1, 2, 3
@@ -38,8 +40,14 @@ def parser():
     made = argparse.ArgumentParser(
         prog="oip-conformance", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Tests a server of the Open Inference Protocol (V2) over REST and gRPC.")
-    made.add_argument("url", nargs="?", help="REST address of the server: http://HOST:PORT or HOST:PORT")
-    made.add_argument("--grpc", metavar="HOST:PORT", help="gRPC address of the server; without one, its cases do not apply")
+    made.add_argument("url", nargs="?", help="REST address of the server: HOST:PORT, http://HOST:PORT or https://HOST:PORT")
+    made.add_argument("--grpc", metavar="ADDRESS", help="gRPC address of the server: HOST:PORT, or https://HOST:PORT for TLS; without "
+                      "one, its cases do not apply")
+    made.add_argument("--ca-file", metavar="FILE", help="over TLS: PEM file with the authorities that may have issued the server's "
+                      "certificate; default: the system's")
+    made.add_argument("--insecure", action="store_true", help="over TLS: accept any certificate")
+    made.add_argument("--cert", metavar="FILE", help="over TLS: PEM file with a client certificate, and its key unless --key names it")
+    made.add_argument("--key", metavar="FILE", help="over TLS: PEM file with the key of --cert, without a password")
     made.add_argument("--models", choices=[DISCOVER, *FLEETS], default=DISCOVER,
                       help="models of the server: one of the suite's fleets, or those that its metadata show (default)")
     made.add_argument("--model", metavar="NAME", action="append", default=[], help="a model to discover; default: all of the index")
@@ -75,18 +83,60 @@ def positive(text):
 
 
 def address(text, what):
-    """HOST:PORT of an address with or without http://."""
+    """HOST:PORT of an address with or without a scheme, and whether it is https; (None, False) without an address."""
     if text is None:
-        return None
+        return None, False
     parts = urlsplit(text if "://" in text else "http://" + text)
     try:
         port = parts.port
     except ValueError:
         port = None
-    if parts.scheme != "http" or not parts.hostname or port is None or parts.path not in ("", "/") or parts.query or parts.username:
-        raise UsageError(f"{what} is '{text}', expected http://HOST:PORT or HOST:PORT")
+    schemed = parts.scheme in ("http", "https")
+    if not schemed or not parts.hostname or port is None or parts.path not in ("", "/") or parts.query or parts.username:
+        raise UsageError(f"{what} is '{text}', expected HOST:PORT, http://HOST:PORT or https://HOST:PORT")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{host}:{port}"
+    return f"{host}:{port}", parts.scheme == "https"
+
+
+@dataclass(frozen=True)
+class Target:
+    """The addresses under test, HOST:PORT or None, and TLS by "rest" and "grpc" where it is used."""
+    rest: str | None
+    grpc: str | None
+    tls: dict
+
+    @staticmethod
+    def of(given):
+        (rest, rest_tls), (grpc, grpc_tls) = address(given.url, "the server's address"), address(given.grpc, "--grpc")
+        if not rest and not grpc:
+            raise UsageError("the address of a server is expected: oip-conformance http://HOST:PORT --grpc HOST:PORT")
+        if not (rest_tls or grpc_tls):
+            for option, value in (("--ca-file", given.ca_file), ("--insecure", given.insecure), ("--cert", given.cert), ("--key", given.key)):
+                if value:
+                    raise UsageError(f"{option} is for addresses with TLS: https://HOST:PORT")
+        if given.ca_file and given.insecure:
+            raise UsageError("--ca-file and --insecure exclude each other")
+        if given.key and not given.cert:
+            raise UsageError("--key FILE is for --cert FILE")
+        tls = Tls(given.ca_file, given.insecure, given.cert, given.key)
+        return Target(rest, grpc, {name: tls for name, used in (("rest", rest_tls), ("grpc", grpc_tls)) if used})
+
+    def problem(self, timeout):
+        """Why an address with TLS cannot be used, or None."""
+        for name, at, protocol in (("rest", self.rest, HTTP1), ("grpc", self.grpc, HTTP2)):
+            if name in self.tls:
+                found = self.tls[name].problem(host_and_port(at), protocol, timeout)
+                if found:
+                    return f"no connection with TLS to {at}: {found}"
+        return None
+
+    def endpoint(self, models, witness=None, timeout=TIMEOUT):
+        return Endpoint(self.rest, self.grpc, models, witness, timeout, self.tls)
+
+    def shown(self, name):
+        """An address for reports."""
+        at = self.rest if name == "rest" else self.grpc
+        return f"https://{at}" if name in self.tls else at
 
 
 def chosen(given):
@@ -129,29 +179,40 @@ def server_of(endpoint):
 
 def run(given):
     """Runs the chosen cases, writes the reports, and returns the exit status."""
-    rest, grpc = address(given.url, "the server's address"), address(given.grpc, "--grpc")
-    if not rest and not grpc:
-        raise UsageError("the address of a server is expected: oip-conformance http://HOST:PORT --grpc HOST:PORT")
+    target = Target.of(given)
     if given.model and given.models != DISCOVER:
         raise UsageError(f"--model NAME is for --models {DISCOVER}")
     cases = chosen(given)
     conditions = Conditions(given.dangerous, given.time_limit, given.restart, expected.read(given.expected, [case.id for case in CASES])
                             if given.expected else expected.Expectations(()))
-    if not answers(Endpoint(rest, grpc, FLEETS["onnx"], timeout=given.timeout), seconds=1.0):
-        print(f"oip-conformance: nothing answers at {rest or grpc}", file=sys.stderr)
+    unreachable = unreachability(target, given.timeout)
+    if unreachable:
+        print(f"oip-conformance: {unreachable}", file=sys.stderr)
         return UNREACHABLE
-    models = FLEETS.get(given.models) or discover(rest, grpc, given.model, given.timeout)
+    models = FLEETS.get(given.models) or discover(target.endpoint(Models("discovered", {}), timeout=given.timeout), given.model)
     with start_witnesses(given.witness_rest, given.witness_grpc) as witness:
-        endpoint = Endpoint(rest, grpc, models, witness, given.timeout)
+        endpoint = target.endpoint(models, witness, given.timeout)
         if witness:
             await_ready(endpoint)
-        about = report.About(rest, grpc, server_of(endpoint), given.models, __version__, tuple(given.profile or PROFILES))
+        about = report.About(target.shown("rest"), target.shown("grpc"), server_of(endpoint), given.models, __version__,
+                             tuple(given.profile or PROFILES))
         outcomes = run_all(cases, endpoint, conditions)
     write_reports(given, outcomes, about)
     print(report.last(outcomes) if given.quiet else report.text(outcomes))
     if given.min_score is not None:
         return FAILURES if score(outcomes) < given.min_score else AS_EXPECTED
     return FAILURES if any(outcome.surprise for outcome in outcomes) else AS_EXPECTED
+
+
+def unreachability(target, timeout):
+    """Why the endpoint cannot be tested, or None."""
+    try:
+        found = target.problem(timeout)
+        if not found and not answers(target.endpoint(FLEETS["onnx"], timeout=timeout), seconds=1.0):
+            found = f"nothing answers at {target.shown('rest') or target.shown('grpc')}"
+        return found
+    except OSError as error:
+        return f"no connection with TLS: {error}"
 
 
 def write_reports(given, outcomes, about):
@@ -201,6 +262,6 @@ def main(arguments=None):
         if arguments[:1] and arguments[0] in commands:
             return commands[arguments[0]](arguments[1:])
         return run(parser().parse_args(arguments))
-    except (UsageError, NoModels, expected.ExpectedFileError) as error:
+    except (UsageError, NoModels, TlsFileError, expected.ExpectedFileError) as error:
         print(f"oip-conformance: {error}", file=sys.stderr)
         return USAGE

@@ -1,18 +1,17 @@
 """The suite's clients: single REST and gRPC calls, each bounded in time and in what it receives."""
 import http.client
 import json
-import socket
-import time
 from dataclasses import dataclass, field
 from itertools import islice
 
 import grpc
 
 from . import messages as pb
+from .connection import MAX_RECEIVED, Connection, connect
 from .tensors import TYPED_FIELDS, Tensor, from_json, nest, pack, parse, render, to_json
+from .tls import host_and_port
 
 TIMEOUT = 10.0
-MAX_RECEIVED = 64 << 20
 MAX_MESSAGES = 10_000
 LENGTH = "inference-header-content-length"
 FORMS = ("json", "json-nested", "binary-in", "binary-out", "binary", "grpc-raw", "grpc-typed")
@@ -121,79 +120,19 @@ class Result:
         return self.outputs[name]
 
 
-class BoundedSocket(socket.socket):
-    """Its operations all end at one deadline, and it receives MAX_RECEIVED bytes at most."""
-    deadline = None
-    received = 0
-
-    def _wait(self):
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("timed out")
-        self.settimeout(left)
-
-    def _count(self, count):
-        self.received += count
-        if self.received > MAX_RECEIVED:
-            raise OSError(f"more than {MAX_RECEIVED} bytes were received")
-        return count
-
-    def connect(self, address):
-        self._wait()
-        super().connect(address)
-
-    def sendall(self, data, flags=0):
-        self._wait()
-        super().sendall(data, flags)
-
-    def recv(self, size, flags=0):
-        self._wait()
-        data = super().recv(size, flags)
-        self._count(len(data))
-        return data
-
-    def recv_into(self, buffer, size=0, flags=0):
-        self._wait()
-        return self._count(super().recv_into(buffer, size, flags))
-
-
-def connect(address, timeout):
-    """A connected socket whose deadline is timeout from now."""
-    failure = OSError(f"{address[0]} has no address")
-    deadline = time.monotonic() + timeout
-    for family, kind, _, _, found in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
-        made = BoundedSocket(family, kind)
-        made.deadline = deadline
-        try:
-            made.connect(found)
-            return made
-        except OSError as error:
-            made.close()
-            failure = error
-    raise failure
-
-
-class Connection(http.client.HTTPConnection):
-    """An HTTP/1.1 connection over a BoundedSocket."""
-
-    def __init__(self, address, timeout):
-        super().__init__(address, timeout=timeout)
-        self._create_connection = lambda target, *_: connect(target, timeout)
-
-
 class Rest:
     """REST calls, each on its own connection, so that cases do not affect each other."""
 
-    def __init__(self, address, timeout=TIMEOUT):
-        self.address, self.timeout = address, timeout
+    def __init__(self, address, timeout=TIMEOUT, tls=None):
+        self.address, self.timeout, self.tls = address, timeout, tls
+        self.scheme = "https" if tls else "http"
 
     def connection(self):
-        return Connection(self.address, self.timeout)
+        return Connection(self.address, self.timeout, self.tls and self.tls.http1)
 
-    def socket(self):
-        """A connection for bytes that are not written by an HTTP client."""
-        host, port = self.address.rsplit(":", 1)
-        return connect((host.strip("[]"), int(port)), self.timeout)
+    def http2(self):
+        """A connection for frames of HTTP/2."""
+        return connect(host_and_port(self.address), self.timeout, self.tls and self.tls.http2)
 
     def call(self, method, path, body=None, headers=None):
         if isinstance(body, (dict, list)):
@@ -225,9 +164,9 @@ class Grpc:
                ("grpc.enable_retries", 0), ("grpc.use_local_subchannel_pool", 1),
                ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000)]
 
-    def __init__(self, address, timeout=TIMEOUT):
+    def __init__(self, address, timeout=TIMEOUT, tls=None):
         self.timeout = timeout
-        self.channel = grpc.insecure_channel(address, self.OPTIONS)
+        self.channel = tls.channel(address, self.OPTIONS, timeout) if tls else grpc.insecure_channel(address, self.OPTIONS)
         self.stub = pb.Stub(self.channel)
 
     def call(self, method, request, metadata=None):

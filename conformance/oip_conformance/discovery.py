@@ -34,9 +34,8 @@ def _list(t):
     return sorted(entry if isinstance(entry, str) else entry["name"] for entry in found)
 
 
-def discover(rest, grpc, names, timeout):
+def discover(t: Endpoint, names):
     """The models with these names, or all that the endpoint lists."""
-    t = Endpoint(rest, grpc, Models("discovered", {}), timeout=timeout)
     names = list(names) or names_of(t)
     generic, echoes = [], {}
     for name in names:

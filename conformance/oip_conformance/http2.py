@@ -2,6 +2,7 @@
 import struct
 
 from .client import Answer, NotApplicable
+from .tls import HTTP2
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, SETTINGS = 0, 1, 4
@@ -59,8 +60,10 @@ def frames(received):
 
 def get(rest, path, fields=()):
     """Status and body of the response to a GET."""
-    request = block([(":method", "GET"), (":scheme", "http"), (":authority", rest.address), (":path", path), *fields])
-    with rest.socket() as connection, connection.makefile("rb") as received:
+    request = block([(":method", "GET"), (":scheme", rest.scheme), (":authority", rest.address), (":path", path), *fields])
+    with rest.http2() as connection, connection.makefile("rb") as received:
+        if rest.tls and connection.selected_alpn_protocol() != HTTP2:
+            raise NotApplicable("the endpoint has no HTTP/2 where it takes REST")
         connection.sendall(PREFACE + frame(SETTINGS, 0, 0))
         arriving = frames(received)
         if not speaks(arriving):

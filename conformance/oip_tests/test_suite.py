@@ -45,7 +45,10 @@ def test_discovery_ofOneModel_withFixedShape(suite):
 @pytest.mark.parametrize("arguments", [
     [], ["ftp://127.0.0.1:1"], ["127.0.0.1"], ["127.0.0.1:99999"], ["127.0.0.1:1", "--only", "nothing."],
     ["127.0.0.1:1", "--timeout", "0"], ["127.0.0.1:1", "--profile", "other"], ["127.0.0.1:1", "--expected", "missing.txt"],
-    ["127.0.0.1:1", "--models", "triton", "--model", "m"], ["127.0.0.1:1", "--profile", "gateway", "--chapter", "health"]])
+    ["127.0.0.1:1", "--models", "triton", "--model", "m"], ["127.0.0.1:1", "--profile", "gateway", "--chapter", "health"],
+    ["127.0.0.1:1", "--insecure"], ["127.0.0.1:1", "--ca-file", "ca.pem"], ["https://127.0.0.1:1", "--ca-file", "missing.pem"],
+    ["https://127.0.0.1:1", "--ca-file", "ca.pem", "--insecure"], ["https://127.0.0.1:1", "--key", "key.pem"],
+    ["https://127.0.0.1:1", "--cert", "missing.pem"], ["127.0.0.1:1", "--grpc", "grpcs://127.0.0.1:1"]])
 def test_usage_wrong_isTold(suite, arguments):
     run = suite(*arguments)
     assert run.status == 2 and "oip-conformance: " in run.text and "Traceback" not in run.text

@@ -11,8 +11,14 @@ import tarfile
 import tempfile
 import zipfile
 
+from . import elf
+
 # Processors, and the number of each in programs (ELF, e_machine).
 ARCHITECTURES = {"amd64": 62, "arm64": 183}
+JVM = "opt/java/lib/server/libjvm.so"
+CACHE = "opt/isthmus/isthmus.aot"
+# Libraries of the module java.desktop that need a display, fonts or sound. Isthmus never loads them, and the image lacks what they need.
+WITH_DISPLAY = {"libawt_xawt.so", "libjawt.so", "libsplashscreen.so", "libjsound.so", "libfontmanager.so"}
 CHECKSUMS = "SHA256SUMS"
 SIGNATURE = f"{CHECKSUMS}.sig"
 # Says which images a release lacks; only a release that was asked to be incomplete has it.
@@ -115,19 +121,43 @@ class Image:
 
     def __init__(self, file):
         self.archive = tarfile.open(file)
-        self.manifest = json.loads(self.blob(json.loads(self.read("index.json"))["manifests"][0]["digest"]))
+        described = json.loads(self.read("index.json"))["manifests"][0]
+        self.platform = described["platform"]["architecture"]
+        self.manifest = json.loads(self.blob(described["digest"]))
         self.config = json.loads(self.blob(self.manifest["config"]["digest"]))
         self.architecture = self.config["architecture"]
         self.labels = {key.rpartition(".")[2]: value for key, value in self.config["config"]["Labels"].items()}
 
     def processor(self):
-        """The processor that the image is for. ValueError if its JVM is for another one."""
+        """The processor that the image is for. ValueError if index, JVM, or any program or library in it is for another one, or if a
+        library that one of them needs is missing."""
         expected = ARCHITECTURES.get(self.architecture)
-        jvm = self.files(r"^opt/java/lib/server/libjvm\.so$").get("libjvm.so", b"")
-        found = int.from_bytes(jvm[18:20], "little")
-        if found != expected:
-            raise ValueError(f"the image is for {self.architecture}, and its JVM for the processor {found}, expected {expected}")
+        if self.platform != self.architecture:
+            raise ValueError(f"the index says {self.platform}, and the image's configuration {self.architecture}")
+        programs, names = self.programs()
+        if JVM not in programs:
+            raise ValueError(f"the image has no {JVM}")
+        for path, program in programs.items():
+            if program.machine != expected:
+                raise ValueError(f"the image is for {self.architecture}, and its {path} for the processor {program.machine}, expected {expected}")
+        there = names | {program.soname for program in programs.values()}
+        for path, program in programs.items():
+            missing = sorted(set(program.needed) - there)
+            if missing and pathlib.PurePath(path).name not in WITH_DISPLAY:
+                raise ValueError(f"{path} needs {', '.join(missing)}, which the image does not have")
         return self.architecture
+
+    def programs(self):
+        """The programs and libraries of all layers by path, and the names of all files and links."""
+        found, names = {}, set()
+        for layer in self.manifest["layers"]:
+            with tarfile.open(fileobj=io.BytesIO(self.blob(layer["digest"]))) as packed:
+                for each in packed:
+                    names.add(pathlib.PurePath(each.name).name)
+                    content = packed.extractfile(each).read() if each.isfile() else b""
+                    if elf.is_program(content):
+                        found[each.name] = elf.Program(content)
+        return found, names
 
     def read(self, name):
         return self.archive.extractfile(name).read()

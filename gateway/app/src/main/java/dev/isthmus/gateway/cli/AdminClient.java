@@ -14,7 +14,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
@@ -33,15 +32,11 @@ final class AdminClient implements AutoCloseable {
     /** @throws AdminException if a file cannot be used */
     AdminClient(RemoteOptions options) throws AdminException {
         admin = options.admin();
+        token = options.token();
         try {
-            token = options.token() == null
-                    ? null
-                    : Files.readString(options.token()).strip();
             client = http(options.authority(), TIMEOUT);
         } catch (TlsFileException e) {
             throw new AdminException(Objects.requireNonNull(e.getMessage()), e);
-        } catch (IOException e) {
-            throw new AdminException("a file cannot be used: " + FailureReason.of(e), e);
         }
     }
 
@@ -110,7 +105,7 @@ final class AdminClient implements AutoCloseable {
                 .timeout(TIMEOUT)
                 .method(method, HttpRequest.BodyPublishers.noBody());
         if (token != null) {
-            request.header("Authorization", "Bearer " + token);
+            request.header("Authorization", ServerOptions.bearer(token));
         }
         try {
             return client.send(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));

@@ -9,7 +9,6 @@ import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -42,17 +41,22 @@ final class InferCommand extends NamedCommand {
     private static final Option CONCURRENCY =
             CommandOptions.valued("c", "concurrency", "N", "Requests at a time; 1 by default.");
     private static final Option HEADER = CommandOptions.valued("header", "NAME=VALUE", "A header of the request.");
-    private static final Option TOKEN =
-            CommandOptions.valued("token-file", "FILE", "File with a token, sent as 'authorization: Bearer TOKEN'.");
-    private static final Option CA =
-            CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
     private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
     InferCommand() {
         super(
                 "infer",
                 List.of("MODEL"),
-                List.of(FILE, URL, GRPC, COUNT, CONCURRENCY, HEADER, TOKEN, CA, OUTPUT),
+                List.of(
+                        FILE,
+                        URL,
+                        GRPC,
+                        COUNT,
+                        CONCURRENCY,
+                        HEADER,
+                        ServerOptions.TOKEN,
+                        ServerOptions.AUTHORITY,
+                        OUTPUT),
                 "Sends an inference request and prints the response, or with -n who responded, and how fast.",
                 "MODEL is the name that a client requests, or NAME/VERSION.",
                 "Exit status: 0 all were answered, 1 some failed, 2 the request is refused before it is sent.");
@@ -65,7 +69,7 @@ final class InferCommand extends NamedCommand {
         ModelRef model = CommandOptions.model("", arguments.operand(0));
         int count = CommandOptions.count(arguments, COUNT, 1, MAX_COUNT);
         Path file = arguments.file(FILE);
-        String given = file == null ? null : text(FILE, file);
+        String given = file == null ? null : ServerOptions.text(FILE, file);
         InferReport report;
         try {
             String request = given == null ? InferRun.example(connection, model) : given;
@@ -105,7 +109,7 @@ final class InferCommand extends NamedCommand {
         String url = Objects.requireNonNullElse(arguments.text(URL), DEFAULT_URL);
         return new ServerConnection(
                 CommandOptions.server(URL, url),
-                arguments.file(CA),
+                arguments.file(ServerOptions.AUTHORITY),
                 arguments.has(GRPC),
                 BinaryTensorData.AUTO,
                 headers(arguments),
@@ -114,20 +118,11 @@ final class InferCommand extends NamedCommand {
 
     private static Map<String, String> headers(Arguments arguments) throws UsageException {
         Map<String, String> headers = new LinkedHashMap<>(arguments.pairs(HEADER));
-        Path token = arguments.file(TOKEN);
+        String token = ServerOptions.token(arguments);
         if (token != null) {
-            headers.put("authorization", "Bearer " + text(TOKEN, token).strip());
+            headers.put("authorization", ServerOptions.bearer(token));
         }
         return headers;
-    }
-
-    private static String text(Option option, Path file) throws UsageException {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
-            throw new UsageException(
-                    "--" + option.getLongOpt() + ": a file with text is expected: " + FailureReason.of(e));
-        }
     }
 
     private static void print(InferReport report, int count, Console console) {

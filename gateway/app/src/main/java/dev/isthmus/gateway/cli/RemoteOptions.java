@@ -13,27 +13,24 @@ import org.jspecify.annotations.Nullable;
  * How a command reaches a running gateway, and how it prints.
  *
  * @param admin the admin address
- * @param token file with the admin token; null for none
+ * @param token the admin token; null for none
  * @param authority file with the certificates of the authorities that may have issued the gateway's; null for those of
  *     the JDK
  * @param json whether the output is JSON
  */
 record RemoteOptions(
-        URI admin, @Nullable Path token, @Nullable Path authority, boolean json) {
+        URI admin, @Nullable String token, @Nullable Path authority, boolean json) {
     private static final String DEFAULT_ADMIN = "http://127.0.0.1:9901";
     private static final String TABLE = "table";
     private static final String JSON = "json";
 
     private static final Option ADMIN = CommandOptions.valued(
             "admin", "URL", "Admin address of the gateway, HOST:PORT or a URL; default " + DEFAULT_ADMIN + ".");
-    private static final Option TOKEN = CommandOptions.valued("token-file", "FILE", "File with the admin token.");
-    private static final Option AUTHORITY = CommandOptions.valued(
-            "ca-file", "FILE", "PEM file with the authorities that may have issued the gateway's certificate.");
     private static final Option OUTPUT = CommandOptions.output("Form of the output.", TABLE, JSON);
 
     /** The options of every command that asks a running gateway, and further ones. */
     static List<Option> with(Option... further) {
-        List<Option> all = new ArrayList<>(List.of(ADMIN, TOKEN, AUTHORITY, OUTPUT));
+        List<Option> all = new ArrayList<>(List.of(ADMIN, ServerOptions.TOKEN, ServerOptions.AUTHORITY, OUTPUT));
         all.addAll(List.of(further));
         return all;
     }
@@ -43,8 +40,8 @@ record RemoteOptions(
         String output = CommandOptions.word(arguments, OUTPUT, TABLE, JSON);
         return new RemoteOptions(
                 address(Objects.requireNonNullElse(arguments.text(ADMIN), DEFAULT_ADMIN)),
-                arguments.file(TOKEN),
-                arguments.file(AUTHORITY),
+                ServerOptions.token(arguments),
+                arguments.file(ServerOptions.AUTHORITY),
                 output.equals(JSON));
     }
 

@@ -27,8 +27,6 @@ final class ReplayCommand extends NamedCommand {
 
     private static final Option TO =
             CommandOptions.valued("to", "URL", "The server: http://HOST:PORT or https://HOST:PORT.");
-    private static final Option CA =
-            CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the server's.");
     private static final Option GRPC = CommandOptions.flag("grpc", "Send requests over gRPC; over REST otherwise.");
     private static final Option FORM = CommandOptions.valued(
             "form", "auto|json|binary", "Tensors over REST; default auto: as the server's metadata has it.");
@@ -50,7 +48,19 @@ final class ReplayCommand extends NamedCommand {
         super(
                 "replay",
                 List.of("FILE"),
-                List.of(TO, CA, GRPC, FORM, HEADER, MODEL, COMPARE, RTOL, ATOL, RATE, CONCURRENCY, OUTPUT),
+                List.of(
+                        TO,
+                        ServerOptions.AUTHORITY,
+                        GRPC,
+                        FORM,
+                        HEADER,
+                        MODEL,
+                        COMPARE,
+                        RTOL,
+                        ATOL,
+                        RATE,
+                        CONCURRENCY,
+                        OUTPUT),
                 "Sends the requests of a payload log again, and compares the responses.",
                 "FILE is a file that 'payload_log' of the configuration wrote: a CloudEvent of JSON in each line.",
                 "Exit status: 0 all were answered and none differs, 1 some failed or differ, 2 lines cannot be used.");
@@ -95,7 +105,7 @@ final class ReplayCommand extends NamedCommand {
         double rate = number(arguments, RATE, 0, MAX_RATE);
         ServerConnection connection = new ServerConnection(
                 CommandOptions.server(TO, arguments.text(TO)),
-                arguments.file(CA),
+                arguments.file(ServerOptions.AUTHORITY),
                 arguments.has(GRPC),
                 switch (CommandOptions.word(arguments, FORM, "auto", "json", "binary")) {
                     case "json" -> BinaryTensorData.FALSE;

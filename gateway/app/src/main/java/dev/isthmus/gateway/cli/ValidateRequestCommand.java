@@ -13,7 +13,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -33,17 +32,13 @@ final class ValidateRequestCommand extends NamedCommand {
             CommandOptions.valued("f", "file", "FILE", "The request: the JSON that a REST client would post.");
     private static final Option URL = CommandOptions.valued(
             "url", "URL", "The gateway: http://HOST:PORT or https://HOST:PORT; default " + DEFAULT_URL + ".");
-    private static final Option TOKEN =
-            CommandOptions.valued("token-file", "FILE", "File with a token, sent as 'authorization: Bearer TOKEN'.");
-    private static final Option CA =
-            CommandOptions.valued("ca-file", "FILE", "PEM file with the certificates that vouch for the gateway's.");
     private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
     ValidateRequestCommand() {
         super(
                 "validate-request",
                 List.of("MODEL"),
-                List.of(FILE, URL, TOKEN, CA, OUTPUT),
+                List.of(FILE, URL, ServerOptions.TOKEN, ServerOptions.AUTHORITY, OUTPUT),
                 "Says what would be wrong with an inference request, without sending it to a server.",
                 "MODEL is the name that a client requests, or NAME/VERSION.",
                 "Exit status: 0 nothing, 1 something, or it cannot be told, 2 an argument is invalid.");
@@ -59,8 +54,8 @@ final class ValidateRequestCommand extends NamedCommand {
         }
         URI gateway = CommandOptions.server(URL, Objects.requireNonNullElse(arguments.text(URL), DEFAULT_URL));
         try {
-            HttpRequest request = request(gateway, model, file, arguments.file(TOKEN));
-            HttpResponse<String> response = send(request, arguments.file(CA));
+            HttpRequest request = request(gateway, model, file, ServerOptions.token(arguments));
+            HttpResponse<String> response = send(request, arguments.file(ServerOptions.AUTHORITY));
             return print(response, json, console);
         } catch (IOException | TlsFileException e) {
             console.err().println("isthmus validate-request: " + gateway + ": " + FailureReason.of(e));
@@ -68,8 +63,8 @@ final class ValidateRequestCommand extends NamedCommand {
         }
     }
 
-    private static HttpRequest request(URI gateway, ModelRef model, Path file, @Nullable Path token)
-            throws UsageException, IOException {
+    private static HttpRequest request(URI gateway, ModelRef model, Path file, @Nullable String token)
+            throws UsageException {
         String version = model.version().isEmpty() ? "" : "/versions/" + AdminClient.segment(model.version());
         URI to = gateway.resolve("/v2/models/" + AdminClient.segment(model.name()) + version + "/validate");
         HttpRequest.Builder request = HttpRequest.newBuilder(to).timeout(TIMEOUT);
@@ -79,7 +74,7 @@ final class ValidateRequestCommand extends NamedCommand {
             throw new UsageException("--file: a file with the request is expected, got '" + file + "'");
         }
         if (token != null) {
-            request.header("Authorization", "Bearer " + Files.readString(token).strip());
+            request.header("Authorization", ServerOptions.bearer(token));
         }
         return request.build();
     }

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.ArrayList;
 import java.util.List;
@@ -160,26 +161,26 @@ final class JoinedBatch {
         BatchMember first = waiting.getFirst().member();
         memory = resources.memory().reserve();
         Call joined = joinedCall(first);
-        InferMessage message;
-        try {
-            InferRequest request = RowTensors.join(
-                    joined.allocator(),
-                    waiting.stream().map(WaitingRequest::request).toList());
-            message = first.codec()
-                    .write(
-                            joined.allocator(),
-                            request,
-                            key.form(),
-                            first.upstream().peer());
-        } catch (RuntimeException | OutOfMemoryError e) {
-            failed(CallLog.failureOf(e, joined.context()));
-            return;
-        }
         JoinedReply receiver = new JoinedReply(this, joined.context());
         reply = receiver;
-        inFlight = first.upstream()
-                .send(joined, new UpstreamRequest.InferenceRequest(key.model(), message), receiver)
-                .cancelIf(ended);
+        try {
+            inFlight = first.upstream()
+                    .send(
+                            joined,
+                            new UpstreamRequest.InferenceRequest(key.model(), message(first, joined.allocator())),
+                            receiver)
+                    .cancelIf(ended);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            receiver.fail(CallLog.failureOf(e, joined.context()));
+        }
+    }
+
+    /** The joined request; what was decoded is taken. */
+    private InferMessage message(BatchMember first, ByteBufAllocator allocator) {
+        InferRequest request = RowTensors.join(
+                allocator, waiting.stream().map(WaitingRequest::request).toList());
+        return first.codec()
+                .write(allocator, request, key.form(), first.upstream().peer());
     }
 
     /** The call has the deadline of the request that may wait longest; the others end by their own. */
@@ -197,8 +198,13 @@ final class JoinedBatch {
 
     /** A client does not want its part any more. */
     void left() {
-        if (wanted.decrementAndGet() == 0 && !owner.isShuttingDown()) {
-            owner.execute(this::cancel);
+        if (wanted.decrementAndGet() == 0) {
+            try {
+                owner.execute(this::cancel);
+            } catch (RejectedExecutionException stopped) {
+                // The gateway has ended, and the call with it.
+                return;
+            }
         }
     }
 

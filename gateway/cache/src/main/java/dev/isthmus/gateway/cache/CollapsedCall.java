@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -83,8 +84,9 @@ final class CollapsedCall implements Subscription {
         cache.count(CacheOutcome.COLLAPSED);
         try {
             missed.request().notSent();
+            InferMessage message = response.message(call.allocator(), missed.id());
             missed.reply().headers(CacheStatus.collapsed(response.headers()));
-            missed.reply().only(new ReplyMessage.Inference(response.message(call.allocator(), missed.id())));
+            missed.reply().only(new ReplyMessage.Inference(message));
         } catch (RuntimeException | OutOfMemoryError e) {
             missed.reply().fail(CallLog.failureOf(e, call.context()));
         }
@@ -118,7 +120,7 @@ final class CollapsedCall implements Subscription {
     private void begin(Supplier<Subscription> start) {
         try {
             own = start.get().cancelIf(cancelled);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             missed.reply().fail(CallLog.failureOf(fault, call.context()));
         }
     }

@@ -13,6 +13,7 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.InferMessage;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -109,11 +110,12 @@ public final class ResponseCache implements AutoCloseable {
         CacheDirectives directives = CacheDirectives.of(request.call().client().value("cache-control"));
         StoredResponse stored = responses == null || directives.refresh() ? null : responses.getIfPresent(key);
         if (stored != null) {
+            InferMessage message =
+                    stored.message(request.call().allocator(), request.decoded().id());
             meters.count(CacheOutcome.HIT);
             request.notSent();
             reply.headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
-            String id = request.decoded().id();
-            reply.only(new ReplyMessage.Inference(stored.message(request.call().allocator(), id)));
+            reply.only(new ReplyMessage.Inference(message));
             return Subscription.NONE;
         }
         InferRequest decoded = request.decoded();

@@ -57,7 +57,7 @@ final class SharedCall implements Reply, Subscription {
         Subscription started;
         try {
             started = first.upstream().send(call, sent, this);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             ended = true;
             OipException failure = CallLog.failureOf(fault, call.context());
             each(close(), waits -> waits.fail(failure));
@@ -156,7 +156,13 @@ final class SharedCall implements Reply, Subscription {
     @Override
     public void message(ReplyMessage message) {
         if (message instanceof ReplyMessage.Inference inference) {
-            keep(inference);
+            try {
+                keep(inference);
+            } catch (RuntimeException fault) {
+                // Those that wait are sent on their own.
+                CallLog.failureOf(fault, first.request().call().context());
+                response = null;
+            }
         }
         reply.message(message);
     }

@@ -243,7 +243,9 @@ final class CallQueue {
 
     private void startNext() {
         for (WaitingCall next = next(); next != null; next = next()) {
-            next.start();
+            if (!next.start()) {
+                takeBack(next);
+            }
         }
     }
 
@@ -302,12 +304,17 @@ final class CallQueue {
         released();
     }
 
+    /** The place of a call that was taken from the queue. */
+    private synchronized void takeBack(WaitingCall next) {
+        starting--;
+        ended(next.caller());
+        places.giveBack();
+    }
+
     /** A call that was taken from the queue is not sent. */
     void giveBack(WaitingCall next, boolean waits) {
         synchronized (this) {
-            starting--;
-            ended(next.caller());
-            places.giveBack();
+            takeBack(next);
             if (waits && closed) {
                 next.refuse(shared.failures().closed());
             } else if (waits) {

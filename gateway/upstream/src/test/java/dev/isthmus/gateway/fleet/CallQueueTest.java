@@ -15,11 +15,14 @@ import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException.Processed;
+import io.netty.channel.DefaultEventLoop;
+import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Calls that wait, in virtual time. */
@@ -85,6 +88,45 @@ class CallQueueTest {
             assertThat(second.complete).isTrue();
             assertThat(bench.meters.get("isthmus.upstream.queue.wait").timer().count())
                     .isOne();
+        }
+    }
+
+    /** As at the gateway's end, when event loops stop one after the other. */
+    @Test
+    void callWhoseEventLoopHasEnded_isReleased_andTheNextIsSent() {
+        EventLoop ended = new DefaultEventLoop();
+        try (FleetBench bench = limited(1, QUEUE)) {
+            infer(bench, "a");
+            bench.infer(call(bench, ended), 10);
+            ClientReply next = infer(bench, "b");
+            bench.infer(call(bench, ended), 10);
+            ended.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+
+            bench.one.last().respond();
+            bench.run();
+
+            assertThat(callers(bench)).isEqualTo("ab");
+            bench.one.last().respond();
+            assertThat(next.complete).isTrue();
+            assertThat(waiting(bench)).isZero();
+        }
+    }
+
+    private static Call call(FleetBench bench, EventLoop loop) {
+        Call call = bench.call();
+        return new Call(call.operation(), Call.NO_DEADLINE, Map.of(), loop, call.allocator());
+    }
+
+    @Test
+    void whenTheQueueCloses_callsOfEndedEventLoopsAreReleased() {
+        EventLoop ended = new DefaultEventLoop();
+        try (FleetBench bench = limited(1, QUEUE)) {
+            infer(bench, "a");
+            bench.infer(call(bench, ended), 10);
+            ended.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+            bench.closeCluster();
+            assertThat(bench.held()).isZero();
+            bench.one.last().respond();
         }
     }
 

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.fleet.QueueMeters.QueueRefusal;
+import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.queue.CallerCounts;
 import dev.isthmus.gateway.queue.FairQueue;
 import dev.isthmus.gateway.queue.WaitEstimate;
@@ -16,7 +17,7 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
-import java.net.InetSocketAddress;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -85,9 +86,8 @@ final class CallQueue {
         if (!name.isEmpty()) {
             return name;
         }
-        return context.peer() instanceof InetSocketAddress client && client.getAddress() != null
-                ? client.getAddress()
-                : NOBODY;
+        InetAddress network = ClientNetwork.of(context.peer());
+        return network == null ? NOBODY : network;
     }
 
     private boolean noServer() {

@@ -17,6 +17,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException.Processed;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.EventLoop;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -89,6 +90,30 @@ class CallQueueTest {
             assertThat(bench.meters.get("isthmus.upstream.queue.wait").timer().count())
                     .isOne();
         }
+    }
+
+    @Test
+    void clientsWithoutNames_areCallers_byAddress_orByNetwork() {
+        try (FleetBench bench = limited(1, queue(Map.of("maxWaitingPerCaller", 1)))) {
+            infer(bench, "a");
+            List<ClientReply> waiting = new ArrayList<>();
+            for (String address : List.of("192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1")) {
+                waiting.add(bench.infer(callFrom(bench, address), 10));
+            }
+            ClientReply sameNetwork = bench.infer(callFrom(bench, "2001:db8::2:3"), 10);
+            bench.run();
+
+            assertThat(sameNetwork.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            assertThat(refused(bench, "caller_full")).isOne();
+            answerAll(bench);
+            assertThat(waiting).allSatisfy(each -> assertThat(each.complete).isTrue());
+        }
+    }
+
+    private static Call callFrom(FleetBench bench, String address) {
+        Call call = bench.call();
+        call.context().forwardedFor(new InetSocketAddress(address, 1));
+        return call;
     }
 
     /** As at the gateway's end, when event loops stop one after the other. */

@@ -171,6 +171,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
                         release();
                         tried.ended(false);
                     } else {
+                        linked();
                         singles = tried;
                         send(model.begin(1));
                     }
@@ -194,6 +195,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
             return;
         }
         end();
+        linked();
         call.context().attempted(server);
         try {
             call.memory().response(part.bytes());
@@ -214,10 +216,18 @@ final class BatchMember extends ForwardingReply implements Subscription {
                 () -> {
                     if (!ended) {
                         end();
+                        linked();
                         client.fail(failure);
                     }
                 },
                 () -> {});
+    }
+
+    /** The joined call has ended; its span tells what happened to this request. */
+    private void linked() {
+        if (batch != null) {
+            call.context().span().linked(batch.span());
+        }
     }
 
     /**

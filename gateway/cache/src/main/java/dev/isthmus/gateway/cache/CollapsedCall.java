@@ -81,7 +81,7 @@ final class CollapsedCall implements Subscription {
             return;
         }
         sent.release();
-        cache.count(CacheOutcome.COLLAPSED);
+        collapsed();
         try {
             missed.request().notSent();
             InferMessage message = response.message(call.allocator(), missed.id());
@@ -96,10 +96,15 @@ final class CollapsedCall implements Subscription {
     void fail(OipException failure) {
         if (end()) {
             sent.release();
-            cache.count(CacheOutcome.COLLAPSED);
+            collapsed();
             missed.request().notSent();
             missed.reply().fail(failure);
         }
+    }
+
+    private void collapsed() {
+        cache.count(CacheOutcome.COLLAPSED, call.context());
+        call.context().span().linked(shared.span());
     }
 
     /** Sends it, or waits for another equal request. */
@@ -112,7 +117,7 @@ final class CollapsedCall implements Subscription {
     /** Sends it: its response is not to be shared. */
     void sendAlone() {
         if (end()) {
-            cache.count(CacheOutcome.MISS);
+            cache.count(CacheOutcome.MISS, call.context());
             begin(() -> missed.upstream().send(call, sent, missed.reply()));
         }
     }

@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.RemovalCause;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
@@ -87,9 +88,10 @@ public final class ResponseCache implements AutoCloseable {
         return meters;
     }
 
-    /** A request was sent without it. */
-    public void count(CacheOutcome outcome) {
+    /** What became of a request, for metrics and its span. */
+    public void count(CacheOutcome outcome, CallContext call) {
         meters.count(outcome);
+        call.span().cached(outcome.label());
     }
 
     /**
@@ -103,7 +105,7 @@ public final class ResponseCache implements AutoCloseable {
         CacheKey key = obstacle == null ? key(request, upstream) : null;
         if (key == null) {
             CacheOutcome reason = obstacle == null ? CacheOutcome.FAULT : obstacle;
-            meters.count(reason);
+            count(reason, request.call().context());
             reply.headers(CacheStatus.bypassed(reason));
             return upstream.send(request.call(), request.encoded(), reply);
         }
@@ -112,7 +114,7 @@ public final class ResponseCache implements AutoCloseable {
         if (stored != null) {
             InferMessage message =
                     stored.message(request.call().allocator(), request.decoded().id());
-            meters.count(CacheOutcome.HIT);
+            count(CacheOutcome.HIT, request.call().context());
             request.notSent();
             reply.headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
             reply.only(new ReplyMessage.Inference(message));
@@ -180,7 +182,7 @@ public final class ResponseCache implements AutoCloseable {
             }
             underWay.remove(missed.key(), first);
         }
-        meters.count(missed.directives().refresh() ? CacheOutcome.REFRESHED : CacheOutcome.MISS);
+        count(missed.directives().refresh() ? CacheOutcome.REFRESHED : CacheOutcome.MISS, call.context());
         return own.send(call, sent);
     }
 

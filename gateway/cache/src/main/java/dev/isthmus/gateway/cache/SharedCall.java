@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -65,6 +66,11 @@ final class SharedCall implements Reply, Subscription {
         }
         inFlight = started.cancelIf(ended);
         return this;
+    }
+
+    /** The span of the first call. */
+    TraceSpan span() {
+        return first.request().call().context().span();
     }
 
     /** Adds a call that waits; false if it is too late. */

@@ -73,6 +73,11 @@ public final class MessageSplice {
         return all == null ? Unpooled.EMPTY_BUFFER : all;
     }
 
+    /** Releases what was not taken. */
+    public void release() {
+        take().release();
+    }
+
     private CompositeByteBuf closedTail() {
         CompositeByteBuf open = whole == null ? allocator.compositeBuffer(Integer.MAX_VALUE) : whole;
         whole = open;

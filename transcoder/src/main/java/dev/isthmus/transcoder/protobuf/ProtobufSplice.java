@@ -25,14 +25,15 @@ public final class ProtobufSplice {
      * @param message taken
      */
     public static ByteBuf last(ByteBufAllocator allocator, ByteBuf message) {
+        MessageSplice splice = new MessageSplice(allocator);
         try {
-            MessageSplice splice = new MessageSplice(allocator);
             splice.part(message, message.readerIndex(), message.readableBytes());
             // The last entry of a key counts.
             ProtobufWriter.parameters(
                     splice.tail(), PARAMETERS, Map.of(StreamParameters.FINAL, new Parameter.Bool(true)), true);
             return splice.take();
         } finally {
+            splice.release();
             message.release();
         }
     }
@@ -44,13 +45,14 @@ public final class ProtobufSplice {
      * @param id may be empty
      */
     public static ByteBuf id(ByteBufAllocator allocator, ByteBuf message, String id) {
+        MessageSplice splice = new MessageSplice(allocator);
         try {
-            MessageSplice splice = new MessageSplice(allocator);
             splice.part(message, message.readerIndex(), message.readableBytes());
             // The last value of a field counts, an empty one, too.
             ProtobufWriter.text(splice.tail(), ID, id);
             return splice.take();
         } finally {
+            splice.release();
             message.release();
         }
     }
@@ -102,21 +104,25 @@ public final class ProtobufSplice {
     /** The name and version, followed by all other fields in their order. */
     private static ByteBuf splice(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
         MessageSplice splice = new MessageSplice(allocator);
-        ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_NAME), model.name());
-        ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_VERSION), model.version());
-        ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INTERNAL);
-        int end = message.writerIndex();
-        int kept = message.readerIndex();
-        while (cursor.more()) {
-            int start = end - cursor.remaining();
-            int tag = cursor.tag();
-            cursor.skip();
-            if (tag == MODEL_NAME || tag == MODEL_VERSION) {
-                splice.part(message, kept, start - kept);
-                kept = end - cursor.remaining();
+        try {
+            ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_NAME), model.name());
+            ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_VERSION), model.version());
+            ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INTERNAL);
+            int end = message.writerIndex();
+            int kept = message.readerIndex();
+            while (cursor.more()) {
+                int start = end - cursor.remaining();
+                int tag = cursor.tag();
+                cursor.skip();
+                if (tag == MODEL_NAME || tag == MODEL_VERSION) {
+                    splice.part(message, kept, start - kept);
+                    kept = end - cursor.remaining();
+                }
             }
+            splice.part(message, kept, end - kept);
+            return splice.take();
+        } finally {
+            splice.release();
         }
-        splice.part(message, kept, end - kept);
-        return splice.take();
     }
 }

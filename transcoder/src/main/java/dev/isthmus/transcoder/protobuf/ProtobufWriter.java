@@ -13,8 +13,10 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** Encodes inference messages for the protobuf wire; tensors are written as raw contents without copying. */
 public final class ProtobufWriter {
@@ -35,7 +37,11 @@ public final class ProtobufWriter {
      *     them, and an unsupported id is left out
      */
     public static ByteBuf request(ByteBufAllocator allocator, InferRequest request, Dialect dialect) {
-        return withRaw(allocator, requestHead(allocator, request, dialect), RAW_INPUT_CONTENTS, request.inputs());
+        try {
+            return withRaw(allocator, requestHead(allocator, request, dialect), RAW_INPUT_CONTENTS, request.inputs());
+        } finally {
+            request.release();
+        }
     }
 
     /**
@@ -47,21 +53,32 @@ public final class ProtobufWriter {
      */
     public static ByteBuf requestHead(ByteBufAllocator allocator, InferRequest request, Dialect dialect) {
         boolean wideParameters = dialect.wideParameters();
-        ByteBuf head = allocator.buffer();
-        string(head, 1, request.model().name());
-        string(head, 2, request.model().version());
-        string(head, 3, dialect.acceptsId(request.id()) ? request.id() : "");
-        parameters(head, 4, request.parameters(), wideParameters);
-        for (Tensor input : request.inputs()) {
-            message(head, 5, head(allocator, input, input.parameters(), wideParameters));
+        return filled(allocator.buffer(), head -> {
+            string(head, 1, request.model().name());
+            string(head, 2, request.model().version());
+            string(head, 3, dialect.acceptsId(request.id()) ? request.id() : "");
+            parameters(head, 4, request.parameters(), wideParameters);
+            for (Tensor input : request.inputs()) {
+                message(head, 5, head(allocator, input, input.parameters(), wideParameters));
+            }
+            for (RequestedOutput output : request.outputs()) {
+                message(head, 6, filled(allocator.buffer(), nested -> {
+                    string(nested, 1, output.name());
+                    parameters(nested, 2, output.parameters(), wideParameters);
+                }));
+            }
+        });
+    }
+
+    /** The buffer with its content; it is released if memory runs out meanwhile. */
+    static ByteBuf filled(ByteBuf buffer, Consumer<ByteBuf> content) {
+        try {
+            content.accept(buffer);
+            return buffer;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            buffer.release();
+            throw e;
         }
-        for (RequestedOutput output : request.outputs()) {
-            ByteBuf nested = allocator.buffer();
-            string(nested, 1, output.name());
-            parameters(nested, 2, output.parameters(), wideParameters);
-            message(head, 6, nested);
-        }
-        return head;
     }
 
     /** The bytes that {@link #rawInputHead} writes. */
@@ -84,78 +101,89 @@ public final class ProtobufWriter {
     public static ByteBuf response(ByteBufAllocator allocator, InferResponse response, boolean typed) {
         boolean contents =
                 typed && response.outputs().stream().allMatch(output -> TypedWriter.supports(output.dataType()));
-        ByteBuf head = allocator.buffer();
-        string(head, 1, response.model().name());
-        string(head, 2, response.model().version());
-        string(head, 3, response.id());
-        parameters(head, 4, response.parameters(), true);
-        if (contents) {
-            for (Tensor output : response.outputs()) {
-                ByteBuf nested = head(allocator, output, output.responseParameters(), true);
-                if (!output.shared()) {
+        try {
+            ByteBuf head = filled(allocator.buffer(), out -> responseHead(allocator, out, response, contents));
+            return contents ? head : withRaw(allocator, head, RAW_OUTPUT_CONTENTS, response.outputs());
+        } finally {
+            response.release();
+        }
+    }
+
+    /** @param contents whether the tensors have their contents */
+    private static void responseHead(
+            ByteBufAllocator allocator, ByteBuf out, InferResponse response, boolean contents) {
+        string(out, 1, response.model().name());
+        string(out, 2, response.model().version());
+        string(out, 3, response.id());
+        parameters(out, 4, response.parameters(), true);
+        for (Tensor output : response.outputs()) {
+            message(out, 5, filled(head(allocator, output, output.responseParameters(), true), nested -> {
+                if (contents && !output.shared()) {
                     message(nested, CONTENTS, TypedWriter.contents(allocator, output));
                 }
-                message(head, 5, nested);
-                output.release();
-            }
-            return head;
+            }));
         }
-        for (Tensor output : response.outputs()) {
-            message(head, 5, head(allocator, output, output.responseParameters(), true));
-        }
-        return withRaw(allocator, head, RAW_OUTPUT_CONTENTS, response.outputs());
     }
 
     /** Encodes a tensor with these parameters, without its elements. */
     private static ByteBuf head(ByteBufAllocator allocator, Tensor tensor, Map<String, Parameter> named, boolean wide) {
-        ByteBuf nested = allocator.buffer();
-        string(nested, 1, tensor.name());
-        string(nested, 2, tensor.dataType().name());
-        shape(allocator, nested, tensor.shape());
-        parameters(nested, 4, named, wide);
-        return nested;
+        return filled(allocator.buffer(), nested -> {
+            string(nested, 1, tensor.name());
+            string(nested, 2, tensor.dataType().name());
+            shape(allocator, nested, tensor.shape());
+            parameters(nested, 4, named, wide);
+        });
     }
 
     private static void shape(ByteBufAllocator allocator, ByteBuf out, Shape shape) {
         if (shape.rank() == 0) {
             return;
         }
-        ByteBuf packed = allocator.buffer(shape.rank() * 5);
-        for (int i = 0; i < shape.rank(); i++) {
-            varint(packed, shape.extent(i));
-        }
-        message(out, 3, packed);
+        message(out, 3, filled(allocator.buffer(shape.rank() * 5), packed -> {
+            for (int i = 0; i < shape.rank(); i++) {
+                varint(packed, shape.extent(i));
+            }
+        }));
     }
 
-    /** Appends the tensors' raw contents to the head: small ones are copied, others become components. */
+    /**
+     * Appends the tensors' raw contents to the head: small ones are copied, others become components.
+     *
+     * @param head taken
+     * @param tensors borrowed
+     */
     private static ByteBuf withRaw(ByteBufAllocator allocator, ByteBuf head, int field, List<Tensor> tensors) {
         CompositeByteBuf whole = null;
         ByteBuf tail = head;
-        for (Tensor tensor : tensors) {
-            ByteBuf data = tensor.data();
-            if (tensor.shared() && field == RAW_INPUT_CONTENTS) {
-                // Servers expect raw inputs only for tensors in the message; clients expect raw outputs for all, as
-                // Triton sends them.
-                data.release();
-                continue;
+        try {
+            for (Tensor tensor : tensors) {
+                ByteBuf data = tensor.data();
+                if (tensor.shared() && field == RAW_INPUT_CONTENTS) {
+                    // Servers expect raw inputs only for tensors in the message; clients expect raw outputs for all,
+                    // as Triton sends them.
+                    continue;
+                }
+                tag(tail, field, ProtoCursor.BYTES);
+                varint(tail, data.readableBytes());
+                if (data.readableBytes() < COPY_BELOW) {
+                    tail.writeBytes(data, data.readerIndex(), data.readableBytes());
+                    continue;
+                }
+                if (whole == null) {
+                    whole = allocator.compositeBuffer(Integer.MAX_VALUE);
+                }
+                whole.addComponent(true, tail).addFlattenedComponents(true, data.retain());
+                tail = Unpooled.EMPTY_BUFFER;
+                tail = allocator.buffer(64);
             }
-            tag(tail, field, ProtoCursor.BYTES);
-            varint(tail, data.readableBytes());
-            if (data.readableBytes() < COPY_BELOW) {
-                tail.writeBytes(data, data.readerIndex(), data.readableBytes());
-                data.release();
-                continue;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            tail.release();
+            if (whole != null) {
+                whole.release();
             }
-            if (whole == null) {
-                whole = allocator.compositeBuffer(Integer.MAX_VALUE);
-            }
-            whole.addComponent(true, tail).addFlattenedComponents(true, data);
-            tail = allocator.buffer(64);
+            throw e;
         }
-        if (whole == null) {
-            return head;
-        }
-        return whole.addComponent(true, tail);
+        return whole == null ? head : whole.addComponent(true, tail);
     }
 
     /**
@@ -166,12 +194,11 @@ public final class ProtobufWriter {
             if (parameter.getValue() instanceof Parameter.Json) {
                 continue;
             }
-            ByteBuf value = out.alloc().buffer(16);
-            value(value, wide ? parameter.getValue() : narrowed(parameter.getValue()));
-            ByteBuf entry = out.alloc().buffer(64);
-            string(entry, 1, parameter.getKey());
-            message(entry, 2, value);
-            message(out, field, entry);
+            Parameter value = wide ? parameter.getValue() : narrowed(parameter.getValue());
+            message(out, field, filled(out.alloc().buffer(64), entry -> {
+                string(entry, 1, parameter.getKey());
+                message(entry, 2, filled(out.alloc().buffer(16), written -> value(written, value)));
+            }));
         }
     }
 
@@ -225,10 +252,13 @@ public final class ProtobufWriter {
 
     /** Writes a length-delimited field; {@code nested} is taken. */
     static void message(ByteBuf out, int field, ByteBuf nested) {
-        tag(out, field, ProtoCursor.BYTES);
-        varint(out, nested.readableBytes());
-        out.writeBytes(nested);
-        nested.release();
+        try {
+            tag(out, field, ProtoCursor.BYTES);
+            varint(out, nested.readableBytes());
+            out.writeBytes(nested);
+        } finally {
+            nested.release();
+        }
     }
 
     static void tag(ByteBuf out, int field, int wireType) {

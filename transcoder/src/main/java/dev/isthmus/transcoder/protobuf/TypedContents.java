@@ -108,7 +108,7 @@ final class TypedContents {
             }
             requireCount(raw, shape);
             return raw;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             raw.release();
             throw e;
         }

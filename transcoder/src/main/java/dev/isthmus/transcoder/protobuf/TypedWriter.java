@@ -17,7 +17,12 @@ final class TypedWriter {
     /** The encoded InferTensorContents, owned by the caller; the tensor is borrowed. */
     static ByteBuf contents(ByteBufAllocator allocator, Tensor tensor) {
         ByteBuf data = tensor.data();
-        ByteBuf out = allocator.buffer(data.readableBytes() + 8);
+        return ProtobufWriter.filled(
+                allocator.buffer(data.readableBytes() + 8), out -> contents(allocator, tensor, out));
+    }
+
+    private static void contents(ByteBufAllocator allocator, Tensor tensor, ByteBuf out) {
+        ByteBuf data = tensor.data();
         int field = TypedContents.field(tensor.dataType());
         if (tensor.dataType() == DataType.BYTES) {
             for (int at = data.readerIndex(); at < data.writerIndex(); ) {
@@ -28,14 +33,13 @@ final class TypedWriter {
                 at += 4 + length;
             }
         } else if (data.isReadable()) {
-            ByteBuf packed = allocator.buffer(data.readableBytes());
             int size = tensor.dataType().size();
-            for (int at = data.readerIndex(); at < data.writerIndex(); at += size) {
-                element(tensor.dataType(), data, at, packed);
-            }
-            ProtobufWriter.message(out, field, packed);
+            ProtobufWriter.message(out, field, ProtobufWriter.filled(allocator.buffer(data.readableBytes()), packed -> {
+                for (int at = data.readerIndex(); at < data.writerIndex(); at += size) {
+                    element(tensor.dataType(), data, at, packed);
+                }
+            }));
         }
-        return out;
     }
 
     private static void element(DataType type, ByteBuf data, int at, ByteBuf out) {

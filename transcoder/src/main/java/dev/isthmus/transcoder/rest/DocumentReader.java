@@ -214,7 +214,7 @@ final class DocumentReader extends ObjectReader {
                 parameters.remove("content_type");
             }
             return taken;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             taken.forEach(Tensor::release);
             throw e;
         }

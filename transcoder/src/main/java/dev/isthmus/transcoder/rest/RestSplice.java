@@ -34,14 +34,15 @@ public final class RestSplice {
         if (!member.find("model_name")) {
             return body;
         }
+        MessageSplice splice = new MessageSplice(allocator);
         try {
-            MessageSplice splice = new MessageSplice(allocator);
             splice.part(content, start, member.start() - start);
             int written = write(allocator, name, splice.tail());
             splice.part(content, member.end(), content.writerIndex() - member.end());
             long changed = length - (member.end() - member.start()) + written;
             return new RestBody(splice.take(), body.binary() ? changed : RestBody.ALL_JSON);
         } finally {
+            splice.release();
             body.release();
         }
     }

@@ -38,7 +38,7 @@ public final class RestWriter {
         OutputForms forms = binary
                 ? OutputForms.binaryExcept(plainInputs)
                 : OutputForms.JSON.with(peer.dialect().nonFinite());
-        JsonWriter json = new JsonWriter(allocator);
+        JsonWriter json = writer(allocator, request::release);
         try {
             json.open('{');
             // An id left out here is restored later: responses get the request's id.
@@ -68,7 +68,7 @@ public final class RestWriter {
      * @param request taken
      */
     public static RestBody request(ByteBufAllocator allocator, InferRequest request, OutputForms forms) {
-        JsonWriter json = new JsonWriter(allocator);
+        JsonWriter json = writer(allocator, request::release);
         try {
             json.open('{');
             if (!request.id().isEmpty()) {
@@ -84,6 +84,16 @@ public final class RestWriter {
         } finally {
             json.release();
             request.release();
+        }
+    }
+
+    /** A writer; if there is no memory for it, the message is released. */
+    private static JsonWriter writer(ByteBufAllocator allocator, Runnable release) {
+        try {
+            return new JsonWriter(allocator);
+        } catch (OutOfMemoryError e) {
+            release.run();
+            throw e;
         }
     }
 
@@ -103,7 +113,7 @@ public final class RestWriter {
      * @param response taken
      */
     public static RestBody response(ByteBufAllocator allocator, InferResponse response, OutputForms forms) {
-        JsonWriter json = new JsonWriter(allocator);
+        JsonWriter json = writer(allocator, response::release);
         try {
             head(json, response);
             tensors(json, "outputs", response.outputs(), forms, false);

@@ -265,6 +265,9 @@ final class TensorBuilder {
                 at += 4 + length;
             }
             return out;
+        } catch (OutOfMemoryError e) {
+            out.release();
+            throw e;
         } catch (IllegalArgumentException e) {
             out.release();
             throw new OipException(

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -85,7 +86,11 @@ final class BatchMember extends ForwardingReply implements Subscription {
     /** Sends it at once and alone, as this call. */
     void send(SentCall own) {
         sent = own;
-        inFlight = upstream.send(call, request, this).cancelIf(ended);
+        try {
+            inFlight = upstream.send(call, request, this).cancelIf(ended);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            fail(CallLog.failureOf(e, call.context()));
+        }
     }
 
     /** Waits for others, until its deadline. */
@@ -147,26 +152,31 @@ final class BatchMember extends ForwardingReply implements Subscription {
 
     /** Nobody came to be joined with it. */
     void sendAlone() {
-        onLoop(() -> {
-            if (ended) {
-                release();
-            } else {
-                send(model.begin(1));
-            }
-        });
+        onLoop(
+                () -> {
+                    if (ended) {
+                        release();
+                    } else {
+                        send(model.begin(1));
+                    }
+                },
+                this::release);
     }
 
     /** The joined call has failed, perhaps because of another request: this one is tried alone. */
     void sendSingly(SingleRequests tried) {
-        onLoop(() -> {
-            if (ended) {
-                release();
-                tried.ended(false);
-            } else {
-                singles = tried;
-                send(model.begin(1));
-            }
-        });
+        onLoop(
+                () -> {
+                    if (ended) {
+                        release();
+                        tried.ended(false);
+                    } else {
+                        linked();
+                        singles = tried;
+                        send(model.begin(1));
+                    }
+                },
+                this::release);
     }
 
     /**
@@ -176,11 +186,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
      * @param server the address of the server that answered
      */
     void answer(InferMessage part, Map<String, String> headers, String server) {
-        try {
-            call.loop().execute(() -> answered(part, headers, server));
-        } catch (RejectedExecutionException stopped) {
-            part.release();
-        }
+        onLoop(() -> answered(part, headers, server), part::release);
     }
 
     private void answered(InferMessage part, Map<String, String> headers, String server) {
@@ -189,6 +195,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
             return;
         }
         end();
+        linked();
         call.context().attempted(server);
         try {
             call.memory().response(part.bytes());
@@ -205,18 +212,34 @@ final class BatchMember extends ForwardingReply implements Subscription {
 
     /** The joined call has failed for all its requests. */
     void failJoined(OipException failure) {
-        onLoop(() -> {
-            if (!ended) {
-                end();
-                client.fail(failure);
-            }
-        });
+        onLoop(
+                () -> {
+                    if (!ended) {
+                        end();
+                        linked();
+                        client.fail(failure);
+                    }
+                },
+                () -> {});
     }
 
-    /** If the event loop has ended, so has the client's connection. */
-    private void onLoop(Runnable task) {
-        if (!call.loop().isShutdown()) {
+    /** The joined call has ended; its span tells what happened to this request. */
+    private void linked() {
+        if (batch != null) {
+            call.context().span().linked(batch.span());
+        }
+    }
+
+    /**
+     * Runs a task on the event loop of the call.
+     *
+     * @param stopped runs instead if the event loop has ended, and the client's connection with it
+     */
+    private void onLoop(Runnable task, Runnable stopped) {
+        try {
             call.loop().execute(task);
+        } catch (RejectedExecutionException terminated) {
+            stopped.run();
         }
     }
 

@@ -3,10 +3,12 @@ package dev.isthmus.gateway.batching;
 import dev.isthmus.gateway.batching.JoinCodec.RowOwners;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.InferMessage;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The parts of a decoded response. */
@@ -20,26 +22,56 @@ final class DecodedParts {
      * @return null if an output does not have a row for each row
      */
     static @Nullable List<InferResponse> of(InferResponse response, RowOwners owners) {
+        List<Tensor> tensors = new ArrayList<>();
         try {
             long total = owners.total();
             if (!response.outputs().stream().allMatch(output -> RowTensors.hasRows(output, total))) {
                 return null;
             }
-            List<List<Tensor>> outputs = response.outputs().stream()
-                    .map(output -> RowTensors.split(output, owners.rows()))
-                    .toList();
-            List<InferResponse> parts = new ArrayList<>();
-            for (int i = 0; i < owners.ids().size(); i++) {
-                int part = i;
-                parts.add(new InferResponse(
-                        response.model(),
-                        id(response.id(), owners.ids().get(i)),
-                        response.parameters(),
-                        outputs.stream().map(each -> each.get(part)).toList()));
-            }
-            return parts;
+            response.outputs().forEach(output -> RowTensors.split(output, owners.rows(), tensors::add));
+            return parts(response, owners, tensors);
+        } catch (RuntimeException e) {
+            tensors.forEach(Tensor::release);
+            throw e;
         } finally {
             response.release();
+        }
+    }
+
+    /** @param tensors of one output after the other, the parts of all owners */
+    private static List<InferResponse> parts(InferResponse response, RowOwners owners, List<Tensor> tensors) {
+        int count = owners.ids().size();
+        List<InferResponse> parts = new ArrayList<>(count);
+        for (int part = 0; part < count; part++) {
+            List<Tensor> outputs = new ArrayList<>(response.outputs().size());
+            for (int at = part; at < tensors.size(); at += count) {
+                outputs.add(tensors.get(at));
+            }
+            parts.add(new InferResponse(
+                    response.model(), id(response.id(), owners.ids().get(part)), response.parameters(), outputs));
+        }
+        return parts;
+    }
+
+    /**
+     * The messages of the parts.
+     *
+     * @param parts taken
+     * @param writer takes a part, even if it fails
+     */
+    static List<InferMessage> written(List<InferResponse> parts, Function<InferResponse, InferMessage> writer) {
+        List<InferMessage> written = new ArrayList<>(parts.size());
+        int begun = 0;
+        try {
+            for (InferResponse part : parts) {
+                begun++;
+                written.add(writer.apply(part));
+            }
+            return written;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            written.forEach(InferMessage::release);
+            parts.subList(begun, parts.size()).forEach(InferResponse::release);
+            throw e;
         }
     }
 

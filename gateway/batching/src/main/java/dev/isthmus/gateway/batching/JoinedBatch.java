@@ -6,11 +6,14 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.MemoryBudget.MemoryReservation;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,6 +45,7 @@ final class JoinedBatch {
     private Subscription inFlight = Subscription.NONE;
     private @Nullable JoinedReply reply;
     private MemoryReservation memory = MemoryReservation.UNCOUNTED;
+    private TraceSpan span = TraceSpan.NONE;
     private boolean ended;
 
     /** A client's request, and its decoded form, which is taken when it is joined. */
@@ -160,26 +164,26 @@ final class JoinedBatch {
         BatchMember first = waiting.getFirst().member();
         memory = resources.memory().reserve();
         Call joined = joinedCall(first);
-        InferMessage message;
-        try {
-            InferRequest request = RowTensors.join(
-                    joined.allocator(),
-                    waiting.stream().map(WaitingRequest::request).toList());
-            message = first.codec()
-                    .write(
-                            joined.allocator(),
-                            request,
-                            key.form(),
-                            first.upstream().peer());
-        } catch (RuntimeException | OutOfMemoryError e) {
-            failed(CallLog.failureOf(e, joined.context()));
-            return;
-        }
         JoinedReply receiver = new JoinedReply(this, joined.context());
         reply = receiver;
-        inFlight = first.upstream()
-                .send(joined, new UpstreamRequest.InferenceRequest(key.model(), message), receiver)
-                .cancelIf(ended);
+        try {
+            inFlight = first.upstream()
+                    .send(
+                            joined,
+                            new UpstreamRequest.InferenceRequest(key.model(), message(first, joined.allocator())),
+                            receiver)
+                    .cancelIf(ended);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            receiver.fail(CallLog.failureOf(e, joined.context()));
+        }
+    }
+
+    /** The joined request; what was decoded is taken. */
+    private InferMessage message(BatchMember first, ByteBufAllocator allocator) {
+        InferRequest request = RowTensors.join(
+                allocator, waiting.stream().map(WaitingRequest::request).toList());
+        return first.codec()
+                .write(allocator, request, key.form(), first.upstream().peer());
     }
 
     /** The call has the deadline of the request that may wait longest; the others end by their own. */
@@ -192,19 +196,44 @@ final class JoinedBatch {
                 waiting.stream().anyMatch(each -> !each.member().call().hasDeadline());
         CallContext context = new CallContext(
                 null, null, HeaderFields.NONE, owner, first.call().allocator(), memory, System.nanoTime());
+        span = joinedSpan();
+        context.traced(span);
         return new Call(first.call().operation(), unlimited ? Call.NO_DEADLINE : deadline, key.headers(), context);
+    }
+
+    /** In the trace of the first request that is sampled. */
+    private TraceSpan joinedSpan() {
+        List<TraceSpan> spans = waiting.stream()
+                .map(each -> each.member().call().context().span())
+                .toList();
+        return spans.stream()
+                .filter(TraceSpan::sampled)
+                .findFirst()
+                .orElse(spans.getFirst())
+                .joined(spans);
+    }
+
+    /** The span of the call, on behalf of each request that was sent in it. */
+    TraceSpan span() {
+        return span;
     }
 
     /** A client does not want its part any more. */
     void left() {
-        if (wanted.decrementAndGet() == 0 && !owner.isShuttingDown()) {
-            owner.execute(this::cancel);
+        if (wanted.decrementAndGet() == 0) {
+            try {
+                owner.execute(this::cancel);
+            } catch (RejectedExecutionException stopped) {
+                // The gateway has ended, and the call with it.
+                return;
+            }
         }
     }
 
     private void cancel() {
         if (!ended && inFlight != Subscription.NONE) {
             end(false);
+            span.ended(ErrorCode.CANCELLED, "all clients have gone");
             inFlight.cancel();
             if (reply != null) {
                 reply.discard();
@@ -249,6 +278,7 @@ final class JoinedBatch {
             failed(CallLog.failureOf(e, context));
             return;
         }
+        span.ended(null, "");
         if (parts == null) {
             end(false);
             resources.withoutRows(model, key.model());
@@ -271,6 +301,7 @@ final class JoinedBatch {
     /** The call has failed: for all of them, or perhaps for one, so that each is tried alone. */
     void failed(OipException failure) {
         end(false);
+        span.ended(failure.code(), failure.message());
         if (concernsAll(failure)) {
             releaseRequests();
             waiting.forEach(each -> each.member().failJoined(failure));

@@ -70,22 +70,37 @@ final class JsonRows {
         }
         List<InferMessage> parts = new ArrayList<>();
         int first = 0;
-        for (int i = 0; i < owners.rows().size(); i++) {
-            int count = owners.rows().get(i);
-            ByteBuf part = rows.part(allocator, owners.ids().get(i), first, count);
-            parts.add(new InferMessage.RestMessage(new RestBody(part, RestBody.ALL_JSON)));
-            first += count;
+        try {
+            for (int i = 0; i < owners.rows().size(); i++) {
+                int count = owners.rows().get(i);
+                ByteBuf part = rows.part(allocator, owners.ids().get(i), first, count);
+                parts.add(new InferMessage.RestMessage(new RestBody(part, RestBody.ALL_JSON)));
+                first += count;
+            }
+            return parts;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            parts.forEach(InferMessage::release);
+            throw e;
         }
-        return parts;
     }
 
     private ByteBuf part(ByteBufAllocator allocator, String id, int firstRow, int count) {
         ByteBuf part = allocator.buffer(text.length / rows * count + 256);
+        try {
+            write(part, id, firstRow, count);
+            return part;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            part.release();
+            throw e;
+        }
+    }
+
+    private void write(ByteBuf part, String id, int firstRow, int count) {
         int copied = 0;
         for (ReplacedText each : replaced) {
             part.writeBytes(text, copied, each.from() - copied);
             switch (each) {
-                case ReplacedText.Id _ -> id(allocator, part, DecodedParts.id("given", id));
+                case ReplacedText.Id _ -> id(part, DecodedParts.id("given", id));
                 case ReplacedText.FirstExtent _ -> ByteBufUtil.writeAscii(part, Integer.toString(count));
                 case ReplacedText.RowElements elements -> {
                     int from = elements.starts().get(firstRow);
@@ -94,16 +109,16 @@ final class JsonRows {
             }
             copied = each.to();
         }
-        return part.writeBytes(text, copied, text.length - copied);
+        part.writeBytes(text, copied, text.length - copied);
     }
 
-    private static void id(ByteBufAllocator allocator, ByteBuf out, String id) {
-        JsonWriter json = new JsonWriter(allocator);
-        json.text(id);
-        ByteBuf written = json.take();
-        out.writeBytes(written);
-        written.release();
-        json.release();
+    private static void id(ByteBuf out, String id) {
+        JsonWriter json = new JsonWriter(out.alloc());
+        try {
+            out.writeBytes(json.text(id).out());
+        } finally {
+            json.release();
+        }
     }
 
     private void response() {

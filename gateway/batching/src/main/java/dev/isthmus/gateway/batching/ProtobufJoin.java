@@ -51,15 +51,19 @@ final class ProtobufJoin implements JoinCodec {
             response.release();
             return null;
         }
-        boolean typed = typed(encoded.message(), form, peer);
-        List<InferResponse> parts =
-                DecodedParts.of(ProtobufReader.response(encoded.message(), limits, Map.of()), owners);
+        List<InferResponse> parts;
+        boolean typed;
+        try {
+            typed = typed(encoded.message(), form, peer);
+            parts = DecodedParts.of(ProtobufReader.response(encoded.retained().message(), limits, Map.of()), owners);
+        } finally {
+            response.release();
+        }
         return parts == null
                 ? null
-                : parts.stream()
-                        .<InferMessage>map(part ->
-                                new InferMessage.ProtobufMessage(ProtobufWriter.response(allocator, part, typed)))
-                        .toList();
+                : DecodedParts.written(
+                        parts,
+                        part -> new InferMessage.ProtobufMessage(ProtobufWriter.response(allocator, part, typed)));
     }
 
     /** A server that answers raw contents to the joined request would answer typed contents to typed ones. */

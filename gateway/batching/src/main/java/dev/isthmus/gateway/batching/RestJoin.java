@@ -82,10 +82,9 @@ final class RestJoin implements JoinCodec {
             List<InferResponse> parts = DecodedParts.of(decoded(allocator, rest.body()), owners);
             return parts == null
                     ? null
-                    : parts.stream()
-                            .<InferMessage>map(part ->
-                                    new InferMessage.RestMessage(RestWriter.response(allocator, part, form.outputs())))
-                            .toList();
+                    : DecodedParts.written(
+                            parts,
+                            part -> new InferMessage.RestMessage(RestWriter.response(allocator, part, form.outputs())));
         } finally {
             rest.release();
         }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.memory.MemoryBudget;
@@ -92,7 +93,12 @@ public final class RouteBatching implements AutoCloseable {
             member.send(alone);
             return member;
         }
-        JoinableRequest joinable = read(member, request);
+        JoinableRequest joinable;
+        try {
+            joinable = read(member, request);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            return Upstream.refuse(request, CallLog.failureOf(e, call.context()), client);
+        }
         if (joinable == null) {
             member.send(model.begin(1));
         } else {

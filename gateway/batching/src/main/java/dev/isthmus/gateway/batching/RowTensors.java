@@ -2,7 +2,6 @@ package dev.isthmus.gateway.batching;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.buffer.SmallParts;
@@ -11,6 +10,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** Tensors joined and split along their first dimension, without copying all but small ones. */
 final class RowTensors {
@@ -27,21 +27,38 @@ final class RowTensors {
         InferRequest first = requests.getFirst().request();
         long rows = requests.stream().mapToLong(JoinableRequest::rows).sum();
         List<Tensor> inputs = new ArrayList<>();
-        for (int i = 0; i < first.inputs().size(); i++) {
-            Tensor input = first.inputs().get(i);
-            CompositeByteBuf data = allocator.compositeBuffer(Integer.MAX_VALUE);
-            for (JoinableRequest each : requests) {
-                SmallParts.append(data, each.request().inputs().get(i).data());
+        try {
+            for (int i = 0; i < first.inputs().size(); i++) {
+                Tensor input = first.inputs().get(i);
+                inputs.add(new Tensor(
+                        input.name(),
+                        input.dataType(),
+                        withRows(input.shape(), rows),
+                        input.parameters(),
+                        joined(allocator, requests, i)));
             }
-            inputs.add(new Tensor(
-                    input.name(),
-                    input.dataType(),
-                    withRows(input.shape(), rows),
-                    input.parameters(),
-                    SmallParts.complete(data)));
+            return new InferRequest(first.model(), first.id(), first.parameters(), inputs, first.outputs());
+        } catch (RuntimeException | OutOfMemoryError e) {
+            inputs.forEach(Tensor::release);
+            throw e;
+        } finally {
+            requests.forEach(JoinableRequest::release);
         }
-        ModelRef model = first.model();
-        return new InferRequest(model, first.id(), first.parameters(), inputs, first.outputs());
+    }
+
+    /** The data of one input of all requests (borrowed). */
+    private static ByteBuf joined(ByteBufAllocator allocator, List<JoinableRequest> requests, int input) {
+        CompositeByteBuf data = allocator.compositeBuffer(Integer.MAX_VALUE);
+        try {
+            for (JoinableRequest each : requests) {
+                SmallParts.append(
+                        data, each.request().inputs().get(input).data().retain());
+            }
+            return SmallParts.complete(data);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            data.release();
+            throw e;
+        }
     }
 
     /** Whether the first dimension of a tensor is this number of rows. */
@@ -50,13 +67,12 @@ final class RowTensors {
     }
 
     /**
-     * The tensor's rows in parts, which share its memory.
+     * Adds the tensor's rows in parts, which share its memory.
      *
      * @param tensor borrowed; its first dimension is the sum of the rows
      * @param rows of each part
      */
-    static List<Tensor> split(Tensor tensor, List<Integer> rows) {
-        List<Tensor> parts = new ArrayList<>(rows.size());
+    static void split(Tensor tensor, List<Integer> rows, Consumer<Tensor> parts) {
         ByteBuf data = tensor.data();
         long total = tensor.shape().extent(0);
         int at = data.readerIndex();
@@ -64,7 +80,7 @@ final class RowTensors {
             int end = tensor.dataType() == DataType.BYTES
                     ? endOfElements(data, at, tensor.shape().elementCount() / total * count)
                     : at + Math.toIntExact(data.readableBytes() / total * count);
-            parts.add(new Tensor(
+            parts.accept(new Tensor(
                     tensor.name(),
                     tensor.dataType(),
                     withRows(tensor.shape(), count),
@@ -72,7 +88,6 @@ final class RowTensors {
                     data.retainedSlice(at, end - at)));
             at = end;
         }
-        return parts;
     }
 
     /** The position behind this many BYTES elements, which were checked to be complete. */

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -80,11 +81,12 @@ final class CollapsedCall implements Subscription {
             return;
         }
         sent.release();
-        cache.count(CacheOutcome.COLLAPSED);
+        collapsed();
         try {
             missed.request().notSent();
+            InferMessage message = response.message(call.allocator(), missed.id());
             missed.reply().headers(CacheStatus.collapsed(response.headers()));
-            missed.reply().only(new ReplyMessage.Inference(response.message(call.allocator(), missed.id())));
+            missed.reply().only(new ReplyMessage.Inference(message));
         } catch (RuntimeException | OutOfMemoryError e) {
             missed.reply().fail(CallLog.failureOf(e, call.context()));
         }
@@ -94,10 +96,15 @@ final class CollapsedCall implements Subscription {
     void fail(OipException failure) {
         if (end()) {
             sent.release();
-            cache.count(CacheOutcome.COLLAPSED);
+            collapsed();
             missed.request().notSent();
             missed.reply().fail(failure);
         }
+    }
+
+    private void collapsed() {
+        cache.count(CacheOutcome.COLLAPSED, call.context());
+        call.context().span().linked(shared.span());
     }
 
     /** Sends it, or waits for another equal request. */
@@ -110,7 +117,7 @@ final class CollapsedCall implements Subscription {
     /** Sends it: its response is not to be shared. */
     void sendAlone() {
         if (end()) {
-            cache.count(CacheOutcome.MISS);
+            cache.count(CacheOutcome.MISS, call.context());
             begin(() -> missed.upstream().send(call, sent, missed.reply()));
         }
     }
@@ -118,7 +125,7 @@ final class CollapsedCall implements Subscription {
     private void begin(Supplier<Subscription> start) {
         try {
             own = start.get().cancelIf(cancelled);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             missed.reply().fail(CallLog.failureOf(fault, call.context()));
         }
     }

@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.RemovalCause;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
@@ -13,6 +14,7 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.InferMessage;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -86,9 +88,10 @@ public final class ResponseCache implements AutoCloseable {
         return meters;
     }
 
-    /** A request was sent without it. */
-    public void count(CacheOutcome outcome) {
+    /** What became of a request, for metrics and its span. */
+    public void count(CacheOutcome outcome, CallContext call) {
         meters.count(outcome);
+        call.span().cached(outcome.label());
     }
 
     /**
@@ -102,18 +105,19 @@ public final class ResponseCache implements AutoCloseable {
         CacheKey key = obstacle == null ? key(request, upstream) : null;
         if (key == null) {
             CacheOutcome reason = obstacle == null ? CacheOutcome.FAULT : obstacle;
-            meters.count(reason);
+            count(reason, request.call().context());
             reply.headers(CacheStatus.bypassed(reason));
             return upstream.send(request.call(), request.encoded(), reply);
         }
         CacheDirectives directives = CacheDirectives.of(request.call().client().value("cache-control"));
         StoredResponse stored = responses == null || directives.refresh() ? null : responses.getIfPresent(key);
         if (stored != null) {
-            meters.count(CacheOutcome.HIT);
+            InferMessage message =
+                    stored.message(request.call().allocator(), request.decoded().id());
+            count(CacheOutcome.HIT, request.call().context());
             request.notSent();
             reply.headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
-            String id = request.decoded().id();
-            reply.only(new ReplyMessage.Inference(stored.message(request.call().allocator(), id)));
+            reply.only(new ReplyMessage.Inference(message));
             return Subscription.NONE;
         }
         InferRequest decoded = request.decoded();
@@ -178,7 +182,7 @@ public final class ResponseCache implements AutoCloseable {
             }
             underWay.remove(missed.key(), first);
         }
-        meters.count(missed.directives().refresh() ? CacheOutcome.REFRESHED : CacheOutcome.MISS);
+        count(missed.directives().refresh() ? CacheOutcome.REFRESHED : CacheOutcome.MISS, call.context());
         return own.send(call, sent);
     }
 

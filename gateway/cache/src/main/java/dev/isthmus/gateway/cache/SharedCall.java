@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -57,7 +58,7 @@ final class SharedCall implements Reply, Subscription {
         Subscription started;
         try {
             started = first.upstream().send(call, sent, this);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             ended = true;
             OipException failure = CallLog.failureOf(fault, call.context());
             each(close(), waits -> waits.fail(failure));
@@ -65,6 +66,11 @@ final class SharedCall implements Reply, Subscription {
         }
         inFlight = started.cancelIf(ended);
         return this;
+    }
+
+    /** The span of the first call. */
+    TraceSpan span() {
+        return first.request().call().context().span();
     }
 
     /** Adds a call that waits; false if it is too late. */
@@ -156,7 +162,13 @@ final class SharedCall implements Reply, Subscription {
     @Override
     public void message(ReplyMessage message) {
         if (message instanceof ReplyMessage.Inference inference) {
-            keep(inference);
+            try {
+                keep(inference);
+            } catch (RuntimeException fault) {
+                // Those that wait are sent on their own.
+                CallLog.failureOf(fault, first.request().call().context());
+                response = null;
+            }
         }
         reply.message(message);
     }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
@@ -21,17 +22,18 @@ import dev.isthmus.oip.OipException.Processed;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.testing.FailingAllocator;
 import dev.isthmus.transcoder.InferMessage;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.Unpooled;
-import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -43,6 +45,7 @@ class ResponseCacheTest {
     private final MeterRegistry meters = new SimpleMeterRegistry();
     private final ResponseCaches caches = new ResponseCaches(meters, now::get, LIMIT);
     private final FakeUpstream upstream = new FakeUpstream();
+    private final FailingAllocator memory = new FailingAllocator();
     private final EventLoop loop = new EmbeddedChannel().eventLoop();
 
     private static CacheConfig ttl(Duration ttl, boolean singleflight) {
@@ -61,14 +64,8 @@ class ResponseCacheTest {
         private @Nullable OipException failure;
 
         Requested(int value, Map<String, Parameter> parameters, HeaderFields fields) {
-            CallContext context = new CallContext(
-                    null,
-                    null,
-                    fields,
-                    loop,
-                    UnpooledByteBufAllocator.DEFAULT,
-                    MemoryBudget.MemoryReservation.UNCOUNTED,
-                    0);
+            CallContext context =
+                    new CallContext(null, null, fields, loop, memory, MemoryBudget.MemoryReservation.UNCOUNTED, 0);
             call = new Call(new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), context);
             Tensor input = new Tensor(
                     "x",
@@ -123,6 +120,11 @@ class ResponseCacheTest {
         @Override
         public void fail(OipException reason) {
             failure = reason;
+        }
+
+        @Nullable
+        ErrorCode failure() {
+            return failure == null ? null : failure.code();
         }
     }
 
@@ -262,6 +264,35 @@ class ResponseCacheTest {
         upstream.broken = false;
         send(cache, 1);
         assertThat(upstream.requests).hasSize(2);
+    }
+
+    @Test
+    void responseThatCannotBeKept_isForTheFirst_andOthersAreSent() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested first = send(cache, 1);
+        Requested waiting = send(cache, 1);
+        InferMessage unexpected = new InferMessage.DecodedRequest(first.decoded(), Set.of());
+        upstream.last().reply.only(new ReplyMessage.Inference(unexpected));
+        assertThat(first.completed).isTrue();
+        assertThat(waiting.completed).isFalse();
+        assertThat(upstream.requests).hasSize(2);
+        respond(10);
+        assertThat(waiting.completed).isTrue();
+    }
+
+    @Test
+    void withoutMemoryForTheResponse_aRequestFails_andNothingIsHeld() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        Requested waiting = send(cache, 1);
+        memory.failAfter(0);
+        respond(2_000);
+        assertThat(waiting.failure()).isEqualTo(ErrorCode.OVERLOADED);
+        assertThat(waiting.headers).doesNotContainKey("cache-status");
+        memory.failAfter(0);
+        assertThatThrownBy(() -> send(cache, 1)).isInstanceOf(OutOfMemoryError.class);
+        assertThat(send(cache, 1).completed).isTrue();
+        assertThat(memory.held()).isZero();
     }
 
     @Test

@@ -1,10 +1,11 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.ErrorCode;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The span of a call, of an attempt or of a copy for a shadow. A call always has one; {@link #NONE} if calls are not
+ * The span of a call, of an attempt, of a copy for a shadow or of a joined call. A call always has one; {@link #NONE} if calls are not
  * traced. Used on the call's event loop; throws nothing.
  */
 public interface TraceSpan {
@@ -38,11 +39,26 @@ public interface TraceSpan {
         return this;
     }
 
+    /**
+     * Begins the span of a call that is sent for several calls, as a child of this one; this one if it is not sampled.
+     *
+     * @param calls the spans of these calls, this one too; they may belong to other event loops
+     */
+    default TraceSpan joined(List<TraceSpan> calls) {
+        return this;
+    }
+
+    /** This call gets the response of a call with another span, which may belong to another event loop. */
+    default void linked(TraceSpan other) {}
+
+    /** What the cache did with this call; the last one counts. */
+    default void cached(String result) {}
+
     /** The call as it is sent to a server: with the headers that make the server's span a child of this one. */
     Call propagated(Call call);
 
     /**
-     * The attempt or copy has ended; only the first call has an effect. A call's own span ends with its context.
+     * The attempt, copy or joined call has ended; only the first call has an effect. A call's own span ends with its context.
      *
      * @param code null if it has not failed
      * @param reason empty if it has not failed

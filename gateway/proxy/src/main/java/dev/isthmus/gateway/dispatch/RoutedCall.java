@@ -90,7 +90,7 @@ final class RoutedCall {
         if (cache == null || !(infer.stream() || call.sequence())) {
             return cache;
         }
-        cache.count(infer.stream() ? CacheOutcome.STREAM : CacheOutcome.SEQUENCE);
+        cache.count(infer.stream() ? CacheOutcome.STREAM : CacheOutcome.SEQUENCE, call.context());
         return null;
     }
 
@@ -98,7 +98,7 @@ final class RoutedCall {
     void passing() {
         ResponseCache cache = policies.cache();
         if (cache != null) {
-            cache.count(CacheOutcome.LARGE);
+            cache.count(CacheOutcome.LARGE, exchange.context());
         }
     }
 

@@ -71,48 +71,6 @@ class CachedResponsesTest {
         return Infer.response(client.response());
     }
 
-    /** The forms in which clients send the same tensors. */
-    private enum ClientForm {
-        JSON {
-            @Override
-            Object response(Stage stage, RandomTensors tensors, String id) throws Exception {
-                try (Http1Client client = stage.http1()) {
-                    return client.post(CachedStage.PATH, tensors.json(id))
-                            .response()
-                            .text();
-                }
-            }
-        },
-        BINARY {
-            @Override
-            Object response(Stage stage, RandomTensors tensors, String id) throws Exception {
-                BinaryRequest.Body body = tensors.binary(id);
-                try (Http1Client client = stage.http1()) {
-                    return client.post(
-                                    CachedStage.PATH,
-                                    body.bytes(),
-                                    "Inference-Header-Content-Length: " + body.jsonLength())
-                            .response()
-                            .latin();
-                }
-            }
-        },
-        RAW {
-            @Override
-            Object response(Stage stage, RandomTensors tensors, String id) throws Exception {
-                return infer(stage, tensors.raw(id));
-            }
-        },
-        TYPED {
-            @Override
-            Object response(Stage stage, RandomTensors tensors, String id) throws Exception {
-                return infer(stage, tensors.typed(id));
-            }
-        };
-
-        abstract Object response(Stage stage, RandomTensors tensors, String id) throws Exception;
-    }
-
     /** The servers whose responses are kept. */
     private enum KeptFrom {
         TRITON,

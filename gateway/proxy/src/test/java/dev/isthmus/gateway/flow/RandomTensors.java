@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 
 /** One random request in all forms of clients: JSON, binary data, raw and typed contents. */
 record RandomTensors(List<RandomInput> inputs) {
-    private static final List<String> TYPES =
-            List.of("BOOL", "INT32", "INT64", "UINT8", "UINT64", "FP32", "FP64", "BYTES");
+    private static final List<String> TYPES = List.of(
+            "BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "FP32", "FP64", "BYTES");
 
     /** An input with its elements, as numbers, booleans and texts. */
     record RandomInput(String name, String datatype, List<Object> elements) {
@@ -32,6 +32,7 @@ record RandomTensors(List<RandomInput> inputs) {
             return switch (element) {
                 case String text -> "\"" + text + "\"";
                 case UnsignedLong number -> Long.toUnsignedString(number.bits());
+                case SizedNumber number -> Long.toString(number.value());
                 default -> element.toString();
             };
         }
@@ -45,6 +46,7 @@ record RandomTensors(List<RandomInput> inputs) {
                     case Integer number -> raw.putInt(number);
                     case Long number -> raw.putLong(number);
                     case UnsignedLong number -> raw.putLong(number.bits());
+                    case SizedNumber number -> number.write(raw);
                     case Float number -> raw.putFloat(number);
                     case Double number -> raw.putDouble(number);
                     default -> {
@@ -75,6 +77,9 @@ record RandomTensors(List<RandomInput> inputs) {
                     case Integer number -> contents.addIntContents(number);
                     case Long number -> contents.addInt64Contents(number);
                     case UnsignedLong number -> contents.addUint64Contents(number.bits());
+                    case SizedNumber(long value, int size, boolean signed)
+                    when signed -> contents.addIntContents((int) value);
+                    case SizedNumber number -> contents.addUintContents((int) number.value());
                     case Float number -> contents.addFp32Contents(number);
                     case Double number -> contents.addFp64Contents(number);
                     default -> contents.addBytesContents(ByteString.copyFromUtf8(element.toString()));
@@ -86,6 +91,23 @@ record RandomTensors(List<RandomInput> inputs) {
 
     /** A number of 64 bits without a sign. */
     private record UnsignedLong(long bits) {}
+
+    /** A number of less than 64 bits, with its size in bytes. */
+    private record SizedNumber(long value, int size, boolean signed) {
+        static SizedNumber random(Random random, int size, boolean signed) {
+            long bits = random.nextLong();
+            int unused = Long.SIZE - size * Byte.SIZE;
+            return new SizedNumber(signed ? bits >> unused : bits >>> unused, size, signed);
+        }
+
+        void write(ByteBuffer out) {
+            switch (size) {
+                case 1 -> out.put((byte) value);
+                case 2 -> out.putShort((short) value);
+                default -> out.putInt((int) value);
+            }
+        }
+    }
 
     static RandomTensors of(Random random) {
         List<RandomInput> inputs = new ArrayList<>();
@@ -102,10 +124,26 @@ record RandomTensors(List<RandomInput> inputs) {
         return new RandomTensors(inputs);
     }
 
+    /** Other elements of the same datatypes and shapes. */
+    RandomTensors others(Random random) {
+        return new RandomTensors(inputs.stream()
+                .map(input -> new RandomInput(
+                        input.name(),
+                        input.datatype(),
+                        input.elements().stream()
+                                .map(each -> element(input.datatype(), random))
+                                .toList()))
+                .toList());
+    }
+
     private static Object element(String type, Random random) {
         return switch (type) {
             case "BOOL" -> random.nextBoolean();
             case "UINT8" -> (short) random.nextInt(256);
+            case "INT8" -> SizedNumber.random(random, 1, true);
+            case "INT16" -> SizedNumber.random(random, 2, true);
+            case "UINT16" -> SizedNumber.random(random, 2, false);
+            case "UINT32" -> SizedNumber.random(random, 4, false);
             case "INT32" -> random.nextInt();
             case "INT64" -> random.nextLong();
             case "UINT64" -> new UnsignedLong(random.nextLong());

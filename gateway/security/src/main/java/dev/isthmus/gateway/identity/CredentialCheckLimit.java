@@ -2,8 +2,9 @@ package dev.isthmus.gateway.identity;
 
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.LoadingCache;
+import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.net.RateBucket;
-import java.net.InetSocketAddress;
+import java.net.InetAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.Objects;
@@ -11,7 +12,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many checks of credentials that fail an address may cause: 100 at once, and 20 per second. That of a signature
+ * How many checks of credentials that fail an address, or a /64 network of IPv6, may cause: 100 at once, and 20 per second. That of a signature
  * costs the event loop half a millisecond; successful ones are not counted. Thread-safe.
  */
 public final class CredentialCheckLimit {
@@ -40,8 +41,8 @@ public final class CredentialCheckLimit {
 
     /** A check begins, and counts as failed; if it succeeds, that is to be refunded. Null after too many failures. */
     public @Nullable RateBucket begin(@Nullable SocketAddress sender) {
-        Object address =
-                sender instanceof InetSocketAddress inet && inet.getAddress() != null ? inet.getAddress() : NO_ADDRESS;
+        InetAddress network = ClientNetwork.of(sender);
+        Object address = network == null ? NO_ADDRESS : network;
         RateBucket bucket = Objects.requireNonNull(addresses.get(address));
         return bucket.take(1, nanoTime.getAsLong()) > 0 ? null : bucket;
     }

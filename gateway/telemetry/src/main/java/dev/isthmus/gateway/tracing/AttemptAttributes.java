@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The spans of attempts, by the semantic conventions of HTTP clients and of gRPC clients, and of copies. */
+/** The spans of attempts, by the semantic conventions of HTTP clients and of gRPC clients, of copies and joined calls. */
 final class AttemptAttributes {
     private static final int OK = 200;
     private static final Pattern SERVER = Pattern.compile("\\[?(.+?)]?:([0-9]{1,5})");
@@ -69,6 +69,14 @@ final class AttemptAttributes {
     static Attributes of(SpanSubject.OfCopy copy, @Nullable ErrorCode code) {
         AttributesBuilder all = Attributes.builder();
         all.put("isthmus.shadow", copy.shadow());
+        failed(all, code);
+        return all.build();
+    }
+
+    /** @param code null if it has not failed */
+    static Attributes of(SpanSubject.OfJoined joined, @Nullable ErrorCode code) {
+        AttributesBuilder all = Attributes.builder();
+        all.put("isthmus.joined", joined.calls());
         failed(all, code);
         return all.build();
     }

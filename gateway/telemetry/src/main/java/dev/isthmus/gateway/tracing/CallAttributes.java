@@ -60,8 +60,12 @@ final class CallAttributes {
                 : code.httpStatus() >= FIRST_SERVER_ERROR;
     }
 
-    /** The attributes of the span of a call that has ended. */
-    static Attributes of(CallContext call) {
+    /**
+     * The attributes of the span of a call that has ended.
+     *
+     * @param cached what the cache did with it; empty if it did not meet one
+     */
+    static Attributes of(CallContext call, String cached) {
         AttributesBuilder all = Attributes.builder();
         if (call.protocol() == ClientProtocol.GRPC) {
             rpc(all, call);
@@ -73,6 +77,7 @@ final class CallAttributes {
         }
         client(all, call);
         isthmus(all, call);
+        put(all, "isthmus.cache", cached);
         return all.build();
     }
 

@@ -27,6 +27,7 @@ record FinishedSpan(
         long getStartEpochNanos,
         long getEndEpochNanos,
         Attributes getAttributes,
+        List<LinkData> getLinks,
         Resource getResource)
         implements SpanData {
 
@@ -34,11 +35,6 @@ record FinishedSpan(
 
     @Override
     public List<EventData> getEvents() {
-        return List.of();
-    }
-
-    @Override
-    public List<LinkData> getLinks() {
         return List.of();
     }
 
@@ -54,7 +50,7 @@ record FinishedSpan(
 
     @Override
     public int getTotalRecordedLinks() {
-        return 0;
+        return getLinks.size();
     }
 
     @Override

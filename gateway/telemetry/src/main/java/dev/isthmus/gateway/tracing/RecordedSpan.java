@@ -10,7 +10,11 @@ import dev.isthmus.oip.ErrorCode;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.sdk.trace.SpanLimits;
+import io.opentelemetry.sdk.trace.data.LinkData;
 import io.opentelemetry.sdk.trace.data.StatusData;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A span that is sampled: it is handed to the export when it ends. */
@@ -20,6 +24,8 @@ final class RecordedSpan implements TraceSpan {
     private final SpanContext parent;
     private final SpanSubject subject;
     private final long startNanos;
+    private String cached = "";
+    private List<LinkData> links = List.of();
     private boolean ended;
 
     private RecordedSpan(SpanTrace trace, String spanId, SpanContext parent, SpanSubject subject, long startNanos) {
@@ -66,6 +72,29 @@ final class RecordedSpan implements TraceSpan {
         return child(new SpanSubject.OfCopy(shadow));
     }
 
+    @Override
+    public TraceSpan joined(List<TraceSpan> calls) {
+        RecordedSpan joined = child(new SpanSubject.OfJoined(calls.size()));
+        calls.stream().filter(call -> call != this).forEach(joined::linked);
+        return joined;
+    }
+
+    /** A child of this span needs no link. */
+    @Override
+    public void linked(TraceSpan other) {
+        if (other instanceof RecordedSpan span
+                && !span.parent.getSpanId().equals(spanId)
+                && links.size() < SpanLimits.getDefault().getMaxNumberOfLinks()) {
+            links = links.isEmpty() ? new ArrayList<>() : links;
+            links.add(LinkData.create(span.trace.context(span.spanId)));
+        }
+    }
+
+    @Override
+    public void cached(String result) {
+        cached = result;
+    }
+
     private RecordedSpan child(SpanSubject what) {
         return new RecordedSpan(trace, HexIds.random64(), trace.context(spanId), what, System.nanoTime());
     }
@@ -81,6 +110,7 @@ final class RecordedSpan implements TraceSpan {
             case SpanSubject.OfCall call -> {}
             case SpanSubject.OfAttempt attempt ->
                 end(AttemptAttributes.name(attempt), AttemptAttributes.of(attempt, code), code, reason);
+            case SpanSubject.OfJoined joined -> end("joined call", AttemptAttributes.of(joined, code), code, reason);
             case SpanSubject.OfCopy copy ->
                 end("shadow " + copy.shadow(), AttemptAttributes.of(copy, code), code, reason);
         }
@@ -104,7 +134,7 @@ final class RecordedSpan implements TraceSpan {
         }
         ended = true;
         StatusData status = CallAttributes.isError(call) ? failed(call.reason()) : StatusData.unset();
-        export(CallAttributes.name(call), CallAttributes.of(call), status, startNanos + call.totalNanos());
+        export(CallAttributes.name(call), CallAttributes.of(call, cached), status, startNanos + call.totalNanos());
     }
 
     private void export(String name, Attributes attributes, StatusData status, long endNanos) {
@@ -118,6 +148,7 @@ final class RecordedSpan implements TraceSpan {
                         trace.epochNanos(startNanos),
                         trace.epochNanos(endNanos),
                         attributes,
+                        links,
                         trace.export().resource()));
     }
 }

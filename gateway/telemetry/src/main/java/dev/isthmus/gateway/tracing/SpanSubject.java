@@ -28,6 +28,18 @@ sealed interface SpanSubject {
     }
 
     /**
+     * A call that is sent for several.
+     *
+     * @param calls how many
+     */
+    record OfJoined(int calls) implements SpanSubject {
+        @Override
+        public SpanKind kind() {
+            return SpanKind.INTERNAL;
+        }
+    }
+
+    /**
      * A copy of a call.
      *
      * @param shadow the shadow's label

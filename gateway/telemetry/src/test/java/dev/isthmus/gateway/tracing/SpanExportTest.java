@@ -69,6 +69,7 @@ class SpanExportTest {
                 1,
                 2,
                 Attributes.empty(),
+                List.of(),
                 Resource.empty());
     }
 

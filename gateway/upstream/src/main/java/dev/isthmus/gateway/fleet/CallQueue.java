@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.fleet.QueueMeters.QueueRefusal;
+import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.queue.CallerCounts;
 import dev.isthmus.gateway.queue.FairQueue;
 import dev.isthmus.gateway.queue.WaitEstimate;
@@ -16,7 +17,7 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
-import java.net.InetSocketAddress;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -85,9 +86,8 @@ final class CallQueue {
         if (!name.isEmpty()) {
             return name;
         }
-        return context.peer() instanceof InetSocketAddress client && client.getAddress() != null
-                ? client.getAddress()
-                : NOBODY;
+        InetAddress network = ClientNetwork.of(context.peer());
+        return network == null ? NOBODY : network;
     }
 
     private boolean noServer() {
@@ -243,7 +243,9 @@ final class CallQueue {
 
     private void startNext() {
         for (WaitingCall next = next(); next != null; next = next()) {
-            next.start();
+            if (!next.start()) {
+                takeBack(next);
+            }
         }
     }
 
@@ -302,12 +304,17 @@ final class CallQueue {
         released();
     }
 
+    /** The place of a call that was taken from the queue. */
+    private synchronized void takeBack(WaitingCall next) {
+        starting--;
+        ended(next.caller());
+        places.giveBack();
+    }
+
     /** A call that was taken from the queue is not sent. */
     void giveBack(WaitingCall next, boolean waits) {
         synchronized (this) {
-            starting--;
-            ended(next.caller());
-            places.giveBack();
+            takeBack(next);
             if (waits && closed) {
                 next.refuse(shared.failures().closed());
             } else if (waits) {

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -98,9 +99,20 @@ final class WaitingCall implements Subscription {
         }
     }
 
-    /** It was taken from the queue, with a place. */
-    void start() {
-        call.loop().execute(this::send);
+    /** It was taken from the queue, with a place. Returns false, and releases it, if its event loop has ended. */
+    boolean start() {
+        return onLoop(this::send);
+    }
+
+    private boolean onLoop(Runnable task) {
+        try {
+            call.loop().execute(task);
+            return true;
+        } catch (RejectedExecutionException stopped) {
+            // The gateway has ended, and the client's connection with it.
+            request.release();
+            return false;
+        }
     }
 
     private void send() {
@@ -124,7 +136,7 @@ final class WaitingCall implements Subscription {
 
     /** It was taken from the queue, and gets no place. */
     void refuse(OipException failure) {
-        call.loop().execute(() -> fail(failure));
+        onLoop(() -> fail(failure));
     }
 
     private void fail(OipException failure) {

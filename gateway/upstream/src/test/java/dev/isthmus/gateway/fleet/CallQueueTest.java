@@ -15,11 +15,15 @@ import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException.Processed;
+import io.netty.channel.DefaultEventLoop;
+import io.netty.channel.EventLoop;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Calls that wait, in virtual time. */
@@ -85,6 +89,69 @@ class CallQueueTest {
             assertThat(second.complete).isTrue();
             assertThat(bench.meters.get("isthmus.upstream.queue.wait").timer().count())
                     .isOne();
+        }
+    }
+
+    @Test
+    void clientsWithoutNames_areCallers_byAddress_orByNetwork() {
+        try (FleetBench bench = limited(1, queue(Map.of("maxWaitingPerCaller", 1)))) {
+            infer(bench, "a");
+            List<ClientReply> waiting = new ArrayList<>();
+            for (String address : List.of("192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1")) {
+                waiting.add(bench.infer(callFrom(bench, address), 10));
+            }
+            ClientReply sameNetwork = bench.infer(callFrom(bench, "2001:db8::2:3"), 10);
+            bench.run();
+
+            assertThat(sameNetwork.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            assertThat(refused(bench, "caller_full")).isOne();
+            answerAll(bench);
+            assertThat(waiting).allSatisfy(each -> assertThat(each.complete).isTrue());
+        }
+    }
+
+    private static Call callFrom(FleetBench bench, String address) {
+        Call call = bench.call();
+        call.context().forwardedFor(new InetSocketAddress(address, 1));
+        return call;
+    }
+
+    /** As at the gateway's end, when event loops stop one after the other. */
+    @Test
+    void callWhoseEventLoopHasEnded_isReleased_andTheNextIsSent() {
+        EventLoop ended = new DefaultEventLoop();
+        try (FleetBench bench = limited(1, QUEUE)) {
+            infer(bench, "a");
+            bench.infer(call(bench, ended), 10);
+            ClientReply next = infer(bench, "b");
+            bench.infer(call(bench, ended), 10);
+            ended.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+
+            bench.one.last().respond();
+            bench.run();
+
+            assertThat(callers(bench)).isEqualTo("ab");
+            bench.one.last().respond();
+            assertThat(next.complete).isTrue();
+            assertThat(waiting(bench)).isZero();
+        }
+    }
+
+    private static Call call(FleetBench bench, EventLoop loop) {
+        Call call = bench.call();
+        return new Call(call.operation(), Call.NO_DEADLINE, Map.of(), loop, call.allocator());
+    }
+
+    @Test
+    void whenTheQueueCloses_callsOfEndedEventLoopsAreReleased() {
+        EventLoop ended = new DefaultEventLoop();
+        try (FleetBench bench = limited(1, QUEUE)) {
+            infer(bench, "a");
+            bench.infer(call(bench, ended), 10);
+            ended.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+            bench.closeCluster();
+            assertThat(bench.held()).isZero();
+            bench.one.last().respond();
         }
     }
 

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.net;
 
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Locale;
 import java.util.Map;
@@ -60,7 +59,7 @@ public final class OpenConnections {
      * @return the limit that it exceeds, null if none
      */
     public @Nullable ConnectionLimit enterAddress(@Nullable SocketAddress peer, ConnectionPolicy policy) {
-        InetAddress address = address(peer);
+        InetAddress address = ClientNetwork.of(peer);
         int same = address == null ? 1 : ofAddress.merge(address, 1, Integer::sum);
         return policy.mostOfAddress() > 0 && same > policy.mostOfAddress() ? ConnectionLimit.ADDRESS : null;
     }
@@ -73,14 +72,10 @@ public final class OpenConnections {
 
     /** A connection of this address was closed. */
     public void leaveAddress(@Nullable SocketAddress peer) {
-        InetAddress address = address(peer);
+        InetAddress address = ClientNetwork.of(peer);
         if (address != null) {
             ofAddress.computeIfPresent(address, (key, same) -> same == 1 ? null : same - 1);
         }
-    }
-
-    private static @Nullable InetAddress address(@Nullable SocketAddress peer) {
-        return peer instanceof InetSocketAddress inet ? inet.getAddress() : null;
     }
 
     /** The steps that end these connections. */

@@ -1,0 +1,136 @@
+package dev.isthmus.gateway.flow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.BatchingConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.proto.ModelInferRequest;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Responses to joined calls, between real clients and servers. */
+class JoinedResponsesTest {
+    private static final long SEED = 20_261_127;
+    private static final String HELD = "held";
+
+    private final List<AutoCloseable> open = new ArrayList<>();
+    private final BlockingQueue<ServerCall<byte[], byte[]>> held = new LinkedBlockingQueue<>();
+
+    @AfterEach
+    void stop() throws Exception {
+        for (AutoCloseable one : open.reversed()) {
+            one.close();
+        }
+    }
+
+    private <T extends AutoCloseable> T opened(T one) {
+        open.add(one);
+        return one;
+    }
+
+    /** The servers of the joined calls. */
+    private enum JoinedAt {
+        TRITON,
+        GENERIC_GRPC,
+        REST_JSON,
+        REST_BINARY
+    }
+
+    private UpstreamConfig echo(ServerDialect dialect) throws Exception {
+        FakeGrpcServer server = CachedStage.server((message, call) -> {
+            ModelInferRequest request = Infer.request(message);
+            if (request.getId().equals(HELD)) {
+                held.add(call);
+            } else {
+                FakeGrpcServer.respond(call, CachedStage.response(request).toByteArray());
+            }
+        });
+        return Stage.grpc(opened(server), dialect);
+    }
+
+    private UpstreamConfig server(JoinedAt kind) throws Exception {
+        return switch (kind) {
+            case TRITON -> echo(ServerDialect.TRITON);
+            case GENERIC_GRPC -> echo(ServerDialect.GENERIC);
+            case REST_JSON, REST_BINARY -> {
+                Stage behind = opened(Stage.of(echo(ServerDialect.TRITON)));
+                yield Stage.upstream(
+                        UpstreamProtocol.REST,
+                        TestConfigs.loopback(behind.port()),
+                        ServerDialect.GENERIC,
+                        kind == JoinedAt.REST_BINARY ? BinaryTensorData.TRUE : BinaryTensorData.FALSE,
+                        false);
+            }
+        };
+    }
+
+    /** Requests are joined as soon as there are two of them. */
+    private Stage joining(UpstreamConfig server) throws Exception {
+        ModelConfig model = TestConfigs.with(
+                ModelConfig.of("server"), Map.of("batching", new BatchingConfig(2, 10_000_000, 1 << 20)));
+        return opened(Stage.with(Stage.config(
+                Map.of("server", server), Map.of("m", model), GatewayConfig.HealthConfig.DEFAULT, null, false)));
+    }
+
+    private static double joinedCalls(Stage stage) {
+        return stage.proxy().meters().get("isthmus.batching.calls").counter().count();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void responses_areThoseOfSingleCalls_inAllForms(JoinedAt kind) throws Exception {
+        UpstreamConfig server = server(kind);
+        Stage joining = joining(server);
+        Stage plain = opened(new Stage(Map.of("server", server), Map.of("m", "server"), null));
+        ExecutorService clients = opened(Executors.newVirtualThreadPerTaskExecutor());
+        // What comes while this one is under way waits for others.
+        GrpcClient first = GrpcClient.ask(
+                joining.channel(),
+                "ModelInfer",
+                new Metadata(),
+                Infer.request("m", HELD, 1).toByteArray());
+        ServerCall<byte[], byte[]> heldCall =
+                Objects.requireNonNull(held.poll(30, TimeUnit.SECONDS), "no inference at the server");
+        Random random = new Random(SEED);
+        for (int i = 0; i < 20; i++) {
+            RandomTensors one = RandomTensors.of(random);
+            RandomTensors two = one.others(random);
+            for (ClientForm form : ClientForm.values()) {
+                double before = joinedCalls(joining);
+                Future<Object> other = clients.submit(() -> form.response(joining, two, "two"));
+                Object response = form.response(joining, one, "one");
+                assertThat(List.of(response, other.get(30, TimeUnit.SECONDS)))
+                        .as("seed %s, request %s as %s", SEED, i, form)
+                        .isEqualTo(List.of(form.response(plain, one, "one"), form.response(plain, two, "two")));
+                assertThat(joinedCalls(joining))
+                        .as("seed %s, request %s as %s", SEED, i, form)
+                        .isEqualTo(before + 1);
+            }
+        }
+        FakeGrpcServer.respond(
+                heldCall, CachedStage.response(Infer.request("m", HELD, 1)).toByteArray());
+        assertThat(first.status()).isEqualTo(Status.OK);
+    }
+}

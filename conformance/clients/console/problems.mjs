@@ -228,6 +228,7 @@ await check('traffic: of a model, a target, a server and a caller; range, crossh
   await until('server', () => session.locator('.chart', { hasText: 'share of attempts' }).locator('.legend').innerText(), /5xx 100 %/);
   await traffic({ kind: 'caller', name: 'batch' }, 'Calls and errors per second');
   await until('limited', () => session.locator('.chart', { hasText: 'share of calls' }).locator('.legend').innerText(), /over a limit [1-9]/);
+  await until('durations', () => session.locator('.chart', { hasText: 'Duration of successful calls' }).locator('.legend').innerText(), /p50 \d[\s\S]*p99 \d/);
   await session.getByLabel('Which').selectOption({ label: 'web' });
   await until('address', async () => session.url(), /kind=caller&name=web$/);
   await session.getByLabel('Range of the charts').selectOption('60');

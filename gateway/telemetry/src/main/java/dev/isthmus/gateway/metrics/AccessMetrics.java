@@ -81,15 +81,15 @@ public final class AccessMetrics implements Layer {
 
         void ended(CallContext call) {
             ErrorCode code = call.code();
+            if (code == null && TIMED.contains(OperationKind.of(call.operation()))) {
+                durations.record(call.totalNanos(), TimeUnit.NANOSECONDS);
+            }
             (code == null ? succeeded : failed).increment();
             // A server's 429 is not the gateway's.
             if (code == ErrorCode.RESOURCE_EXHAUSTED && call.upstream().isEmpty()) {
                 limited.increment();
             }
             bytes.increment((double) call.requestBytes());
-            if (code == null && TIMED.contains(OperationKind.of(call.operation()))) {
-                durations.record(call.totalNanos(), TimeUnit.NANOSECONDS);
-            }
         }
     }
 

@@ -20,8 +20,9 @@ const provider = new Provider(`http://localhost:${port}`, {
 const server = provider.listen(Number(port), '127.0.0.1');
 
 /** A browser that has followed the link and logged in as somebody; it is back at the gateway. */
-async function logIn(name) {
+async function logIn(name, prepare = () => {}) {
   const page = await newPage();
+  prepare(page);
   await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
   await page.route(/fonts\.googleapis/, (route) => route.abort());
   await page.goto(`${admin}/#/overview`);
@@ -63,6 +64,22 @@ await check('a browser that has not begun a login cannot end one', async () => {
   await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
   await page.goto(`${admin}/session/oidc/callback?state=x&code=y`);
   expect('refusal', await page.locator('body').innerText(), /not begun by this browser/);
+});
+
+await check('a login cannot be repeated, not even with its cookie', async () => {
+  let callback;
+  const first = await logIn('alice', (page) => page.on('request', (request) => {
+    callback = request.url().includes('/session/oidc/callback') ? request.url() : callback;
+  }));
+  await until('who', () => first.locator('#who').textContent(), /^alice \(admin\)$/);
+  const cookies = (await first.context().cookies(callback)).filter((each) => each.name.startsWith('isthmus-login'));
+  expect('cookies', cookies.map(({ httpOnly, sameSite, path }) => `${httpOnly} ${sameSite} ${path}`).join(), 'true Lax /session/oidc');
+  const second = await newPage();
+  await second.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
+  await second.context().addCookies(cookies);
+  await second.goto(callback);
+  expect('refusal', await second.locator('body').innerText(), /the provider has refused the login: invalid_grant/);
+  expect('cookies of a session', (await second.context().cookies(admin)).filter((each) => each.name.startsWith('isthmus-session')).length, 0);
 });
 
 server.close();

@@ -3,6 +3,7 @@
 // Usage: problems.mjs ADMIN_URL TOKEN [SCREENSHOTS]; ConsoleProblemsTest starts the gateway. Of it
 //   model 'replicas' has two servers, one of which answers 500; model 'stuck' has one that does not answer;
 //   model 'ranker' has a canary that fails, and was rolled back; a listener's certificate has expired;
+//   model 'shared' has a cache and batching, and its upstream 'good' a queue;
 //   caller 'batch' calls model 'limited' too often; a model's name is HTML, and that of a caller.
 import { join } from 'node:path';
 import { accessible, check, expect, finish, newPage, until } from './checks.mjs';
@@ -125,6 +126,18 @@ await check('names of models are text, whatever they are', async () => {
   expect('elements', await session.locator('main img').count(), 0);
 });
 
+await check('cache, batching and queue: a row where they are configured', async () => {
+  await session.goto(`${admin}/#/models?search=shared&open=shared`);
+  await until('cache', () => session.locator('tr.below').first().innerText(), /Response cache\s[1-9][\d.]* % answered without a call of their own: [1-9][\d,]* hits, [\s\S]*1 response kept/);
+  await until('batching', () => session.locator('tr.below').first().innerText(), /Batching\s[\s\S]*[1-9]\d* sent alone[\s\S]*at most \d+ joined now/);
+  await session.goto(`${admin}/#/models?search=stuck&open=stuck`);
+  await until('details', () => session.locator('tr.below').first().innerText(), /Requests that do not match/);
+  expect('without', await session.locator('tr.below').first().innerText(), /^(?![\s\S]*(Response cache|Batching))/);
+  await session.goto(`${admin}/#/servers`);
+  await until('queue', () => session.locator('.upstreams').innerText(), /good: \d+ of 1,000 calls, 0 waiting, \S+( \S+)? on average, 0 refused by the queue, breaker/);
+  expect('of one', await session.locator('.upstream', { hasText: 'refused by the queue' }).count(), 1);
+});
+
 await check('tables: worst first; filter, order and open rows are in the address', async () => {
   await session.goto(`${admin}/#/models`);
   await session.waitForSelector('.page.models tbody .opener');
@@ -228,6 +241,7 @@ await check('traffic: of a model, a target, a server and a caller; range, crossh
   await until('server', () => session.locator('.chart', { hasText: 'share of attempts' }).locator('.legend').innerText(), /5xx 100 %/);
   await traffic({ kind: 'caller', name: 'batch' }, 'Calls and errors per second');
   await until('limited', () => session.locator('.chart', { hasText: 'share of calls' }).locator('.legend').innerText(), /over a limit [1-9]/);
+  await until('durations', () => session.locator('.chart', { hasText: 'Duration of successful calls' }).locator('.legend').innerText(), /p50 \d[\s\S]*p99 \d/);
   await session.getByLabel('Which').selectOption({ label: 'web' });
   await until('address', async () => session.url(), /kind=caller&name=web$/);
   await session.getByLabel('Range of the charts').selectOption('60');

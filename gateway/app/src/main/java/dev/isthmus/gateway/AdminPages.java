@@ -9,6 +9,7 @@ import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.console.ConfigurationPage;
 import dev.isthmus.gateway.console.ConsolePages;
+import dev.isthmus.gateway.console.MeterIndex;
 import dev.isthmus.gateway.console.RunningConfiguration;
 import dev.isthmus.gateway.console.ServerFigures;
 import dev.isthmus.gateway.console.TrafficHistory;
@@ -41,6 +42,7 @@ final class AdminPages {
     private final TrafficHistory history;
     private final ProblemReport problems;
     private final TryItPages trials;
+    private final MeterIndex serverMeters;
 
     /** @param source of the configuration; null if it has none */
     AdminPages(
@@ -61,6 +63,7 @@ final class AdminPages {
                 System::nanoTime,
                 InstantSource.system());
         this.problems = new ProblemReport(metrics.registry(), this::snapshot, InstantSource.system());
+        this.serverMeters = ServerFigures.meters(metrics.registry());
         this.trials = new TryItPages(
                 new TryItPages.RunningGateway(
                         gateway::config, gateway::catalogue, gateway::addresses, resources.loops()::next),
@@ -124,7 +127,8 @@ final class AdminPages {
                 resources.traffic().memory(),
                 resources.telemetry().calls()::inFlight,
                 reloads::last,
-                history);
+                history,
+                metrics.registry());
     }
 
     private RunningConfiguration running() {
@@ -149,7 +153,7 @@ final class AdminPages {
         boolean readyModels = AdminQuery.of(request, "models")
                 .oneOf("models", "all", "all", "not_ready")
                 .equals("all");
-        return json(ServerFigures.addTo(gateway.catalogue().membersDocument(readyModels), metrics.registry()));
+        return json(ServerFigures.addTo(gateway.catalogue().membersDocument(readyModels), serverMeters));
     }
 
     private AdminResponse metrics(AdminRequest request) {

@@ -42,7 +42,7 @@ class ConsoleProblemsTest {
             authentication: {api_keys: {file: FOLDER/keys}}
             health: {warm_up: 0s}
             upstreams:
-              good: {protocol: rest, endpoints: ["GOOD"]}
+              good: {protocol: rest, endpoints: ["GOOD"], queue: {}}
               pair: {protocol: rest, endpoints: ["GOOD", "FAILING"], outliers: {error_rate: {threshold: 0%, deviations: 0}}}
               canary: {protocol: rest, endpoints: ["FAILING"]}
               hung: {protocol: rest, endpoints: ["HANGING"], checks: {timeout: 1s}}
@@ -53,6 +53,7 @@ class ConsoleProblemsTest {
                 targets: [{upstream: good, model: score, weight: 1}, {upstream: canary, model: score, weight: 1}]
                 ramp: {target: canary, steps: [50%, 100%], interval: 1h}
               limited: {upstream: good, model: score, rates: [{principal: true, requests_per_second: 5}]}
+              shared: {upstream: good, model: score, cache: {}, batching: {}}
               "HOSTILE": {upstream: hung, model: score, timeout: 1s}
             """;
 
@@ -110,7 +111,7 @@ class ConsoleProblemsTest {
                         .replace("FAILING", failing.address())
                         .replace("HANGING", hanging.address())
                         .replace("HOSTILE", HOSTILE))) {
-            for (String model : List.of("replicas", "stuck", "ranker", HOSTILE)) {
+            for (String model : List.of("replicas", "stuck", "ranker", "shared", HOSTILE)) {
                 callers.add(calls(gateway, "web", model, ended));
             }
             callers.add(calls(gateway, "batch", "limited", ended));

@@ -155,6 +155,11 @@ final class BatchedModel {
         return calls == 0;
     }
 
+    /** On the scale of {@link System#nanoTime()}. */
+    long now() {
+        return nanoTime.getAsLong();
+    }
+
     BatchBounds bounds() {
         return bounds;
     }

@@ -2,11 +2,14 @@ package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntSupplier;
 
 /** What becomes of the requests of one route. Thread-safe. */
@@ -18,6 +21,13 @@ final class BatchingMeters implements AutoCloseable {
     private final Counter failed;
     private final Counter rows;
     private final Map<PlainReason, Counter> plain = new EnumMap<>(PlainReason.class);
+    private final Waits waits = new Waits();
+
+    /** A sum and a count, enough for a mean. */
+    private static final class Waits {
+        private final LongAdder requests = new LongAdder();
+        private final LongAdder nanos = new LongAdder();
+    }
 
     /**
      * @param route its key
@@ -36,6 +46,14 @@ final class BatchingMeters implements AutoCloseable {
                 .tags(model)::register);
         this.failed = separated(model.and("reason", "failed"));
         this.rows = separated(model.and("reason", "rows"));
+        meters.add(FunctionTimer.builder(
+                        "isthmus.batching.wait",
+                        waits,
+                        all -> all.requests.sum(),
+                        all -> all.nanos.sum(),
+                        TimeUnit.NANOSECONDS)
+                .description("How long requests waited for others; those that did not wait do not count")
+                .tags(model)::register);
         meters.add(Gauge.builder("isthmus.batching.limit", limit::getAsInt)
                 .description("How many requests are joined at most now, as the server gains by it; of a pattern, the"
                         + " most of its models")
@@ -54,6 +72,11 @@ final class BatchingMeters implements AutoCloseable {
                 .description("Joined calls whose requests were sent again, each alone. failed: the call failed; rows:"
                         + " its response did not have a row for each row")
                 .tags(tags)::register);
+    }
+
+    void waited(long nanos) {
+        waits.requests.increment();
+        waits.nanos.add(nanos);
     }
 
     void alone() {

@@ -48,8 +48,12 @@ final class JoinedBatch {
     private TraceSpan span = TraceSpan.NONE;
     private boolean ended;
 
-    /** A client's request, and its decoded form, which is taken when it is joined. */
-    private record WaitingRequest(BatchMember member, JoinableRequest request) {}
+    /**
+     * A client's request, and its decoded form, which is taken when it is joined.
+     *
+     * @param since when it began to wait, as {@link BatchedModel#now}
+     */
+    private record WaitingRequest(BatchMember member, JoinableRequest request, long since) {}
 
     /** @param first the request on whose event loop it is sent */
     JoinedBatch(BatchedModel model, JoinKey key, BatchMember first) {
@@ -78,7 +82,7 @@ final class JoinedBatch {
 
     /** @param request taken, as is what the member sends */
     void add(BatchMember member, JoinableRequest request) {
-        waiting.add(new WaitingRequest(member, request));
+        waiting.add(new WaitingRequest(member, request, model.now()));
         member.waits(this);
         rows += request.rows();
         bytes += request.bytes();
@@ -137,6 +141,8 @@ final class JoinedBatch {
             timer = null;
         }
         waiting.removeIf(this::hasGone);
+        long now = model.now();
+        waiting.forEach(each -> resources.meters().waited(now - each.since()));
         if (waiting.isEmpty()) {
             end(false);
         } else if (waiting.size() == 1) {

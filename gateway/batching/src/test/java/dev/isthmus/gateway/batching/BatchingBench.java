@@ -125,6 +125,11 @@ final class BatchingBench implements AutoCloseable {
         return meters.get("isthmus.batching.calls").counter().count();
     }
 
+    /** How many requests have waited for others. */
+    double waits() {
+        return meters.get("isthmus.batching.wait").functionTimer().count();
+    }
+
     @Override
     public void close() {
         await().atMost(PATIENCE)

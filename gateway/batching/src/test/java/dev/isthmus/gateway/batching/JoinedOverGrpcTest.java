@@ -91,6 +91,7 @@ class JoinedOverGrpcTest {
         assertThat(bench.calls()).isEqualTo(1);
         assertThat(bench.requests("joined")).isEqualTo(2);
         assertThat(bench.requests("alone")).isEqualTo(1);
+        assertThat(bench.waits()).isEqualTo(2);
     }
 
     /** All datatypes, raw and typed, of several kinds at once, from several event loops. */

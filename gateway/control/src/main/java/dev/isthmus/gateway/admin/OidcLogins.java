@@ -8,58 +8,44 @@ import dev.isthmus.gateway.net.RateBucket;
 import dev.isthmus.gateway.settings.OidcConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SequencedMap;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Logins of browsers with OpenID Connect: sends them to the provider, and begins their session when they come back.
- * What is known of a login is kept here, and belongs to the browser that has begun it by a cookie. Thread-safe.
+ * What is known of a login is in a {@link LoginCookie} of the browser that has begun it. Thread-safe.
  */
 final class OidcLogins {
     /** Sends a browser to the provider. */
     static final String PATH = "/session/oidc";
 
-    static final int MAX_LOGINS = 256;
     /** Requests to the provider at once: it may be slow, and the admin listener has few threads. */
     static final int MAX_ASKING = 2;
 
-    private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(10);
-    private static final String COOKIE = "isthmus-login";
     private static final String HOST = "host";
     private static final int FOUND = 302;
 
     private final OidcConfig config;
     private final OidcProvider provider;
     private final SecureRandom random;
-    private final LongSupplier nanoTime;
+    private final LoginCookie cookies;
     private final CredentialCheckLimit failures;
     private final SessionStart sessions;
     private final Semaphore asking = new Semaphore(MAX_ASKING);
-    /** By state, the oldest first. Guarded by itself. */
-    private final SequencedMap<String, PendingLogin> pending = new LinkedHashMap<>();
 
     /** Begins the session of an operator; returns the cookie of the session. */
     @FunctionalInterface
     interface SessionStart {
         String begin(AdminRequest request, Operator operator);
     }
-
-    /**
-     * A login whose browser is at the provider.
-     *
-     * @param browser the value of its cookie
-     * @param began on the scale of {@link System#nanoTime()}
-     */
-    private record PendingLogin(OidcLogin login, String browser, String redirectUrl, long began) {}
 
     /** @param nanoTime on the scale of {@link System#nanoTime()} */
     OidcLogins(
@@ -71,7 +57,7 @@ final class OidcLogins {
         this.config = config;
         this.provider = provider;
         this.random = random;
-        this.nanoTime = nanoTime;
+        this.cookies = new LoginCookie(random, nanoTime);
         this.failures = new CredentialCheckLimit(nanoTime);
         this.sessions = sessions;
     }
@@ -83,18 +69,11 @@ final class OidcLogins {
 
     private AdminResponse begin(AdminRequest request) {
         OidcLogin login = OidcLogin.random(random);
-        String browser = OidcLogin.random(random).state();
-        String redirect = config.redirectUrl() == null ? redirectUrl(request) : config.redirectUrl();
+        String redirect = redirectUrl(request);
         String location = asked(() -> provider.authorization(login, redirect)).toString();
-        synchronized (pending) {
-            if (pending.size() >= MAX_LOGINS) {
-                pending.pollFirstEntry();
-            }
-            pending.put(login.state(), new PendingLogin(login, browser, redirect, nanoTime.getAsLong()));
-        }
         // Lax: the browser comes back from another site.
         String cookie =
-                BrowserCookie.set(COOKIE, request, browser, TimeUnit.NANOSECONDS.toSeconds(KEPT_NANOS), PATH, "Lax");
+                BrowserCookie.set(LoginCookie.NAME, request, cookies.value(login), LoginCookie.SECONDS, PATH, "Lax");
         return redirected(location).with("set-cookie", cookie);
     }
 
@@ -117,7 +96,11 @@ final class OidcLogins {
         }
     }
 
-    private static String redirectUrl(AdminRequest request) {
+    /** The same when the browser comes back, as the provider sends it there. */
+    private String redirectUrl(AdminRequest request) {
+        if (config.redirectUrl() != null) {
+            return config.redirectUrl();
+        }
         String host = request.header().apply(HOST);
         if (host.isEmpty()) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "header Host is expected, got none");
@@ -126,7 +109,7 @@ final class OidcLogins {
     }
 
     private AdminResponse finish(AdminRequest request) {
-        PendingLogin login = taken(request);
+        OidcLogin login = begun(request);
         String refused = parameter(request, "error");
         if (refused != null) {
             throw new OipException(ErrorCode.PERMISSION_DENIED, "the provider has refused the login: " + refused);
@@ -140,32 +123,30 @@ final class OidcLogins {
             throw OipException.refused(
                     ErrorCode.RESOURCE_EXHAUSTED, "too many failed logins from this address", Duration.ofSeconds(1));
         }
-        OidcOperator operator = asked(() -> provider.operator(login.login(), login.redirectUrl(), code));
+        OidcOperator operator = asked(() -> provider.operator(login, redirectUrl(request), code));
         failed.refund(1);
         // The page has no data: it is followed by requests of its own origin, which carry the cookie.
         return redirected("/")
                 .with("set-cookie", sessions.begin(request, new Operator(operator.name(), operator.role())));
     }
 
-    /** The login that a browser comes back from. It can do so once. */
-    private PendingLogin taken(AdminRequest request) {
+    /**
+     * The login that a browser comes back from. That it ends once is for the provider to see to: a code is good for one
+     * exchange (RFC 6749, 4.1.2), and its ID token has the nonce of one login.
+     */
+    private OidcLogin begun(AdminRequest request) {
         String state = parameter(request, "state");
-        PendingLogin login;
-        synchronized (pending) {
-            login = state == null ? null : pending.get(state);
-            boolean own = login != null && login.browser().equals(BrowserCookie.get(COOKIE, request));
-            if (own) {
-                pending.remove(state);
-            } else {
-                login = null;
-            }
-        }
-        if (login == null || nanoTime.getAsLong() - login.began() > KEPT_NANOS) {
+        OidcLogin login = cookies.login(BrowserCookie.get(LoginCookie.NAME, request));
+        if (state == null || login == null || !isEqual(state, login.state())) {
             throw new OipException(
                     ErrorCode.PERMISSION_DENIED,
                     "this login was not begun by this browser, or is over; begin again at the console");
         }
         return login;
+    }
+
+    private static boolean isEqual(String given, String expected) {
+        return MessageDigest.isEqual(given.getBytes(StandardCharsets.UTF_8), expected.getBytes(StandardCharsets.UTF_8));
     }
 
     private static @Nullable String parameter(AdminRequest request, String name) {

@@ -68,7 +68,7 @@ final class CallTotals {
         }
     }
 
-    /** Adds durations of a timer with other buckets: a call counts for the next larger bound. */
+    /** Adds durations of calls that are counted elsewhere. With other buckets a call counts for the next larger bound. */
     void addTimes(Timer timer) {
         timed += timer.count();
         CountAtBucket[] buckets = timer.takeSnapshot().histogramCounts();

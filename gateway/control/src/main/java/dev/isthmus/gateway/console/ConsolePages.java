@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.settings.AdminConfig;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
@@ -22,6 +23,7 @@ public final class ConsolePages {
 
     private final Supplier<RunningConfiguration> running;
     private final TrafficHistory history;
+    private final MeterIndex features;
     private final OverviewDocument overview;
 
     /**
@@ -36,8 +38,10 @@ public final class ConsolePages {
             MemoryBudget memory,
             LongSupplier inFlight,
             Supplier<@Nullable LastReload> lastReload,
-            TrafficHistory history) {
+            TrafficHistory history,
+            MeterRegistry registry) {
         this.running = running;
+        this.features = FeatureFigures.meters(registry);
         this.history = history;
         this.overview = new OverviewDocument(version, readiness, memory, inFlight, lastReload, history);
     }
@@ -79,7 +83,8 @@ public final class ConsolePages {
     private AdminResponse models(AdminRequest request) {
         AdminQuery query = AdminQuery.of(request, "search", "limit");
         int limit = query.integer("limit", 1, MAX_MODELS, MAX_MODELS);
-        ModelsDocument models = new ModelsDocument(running.get(), history.earlier(), history.reading());
+        ModelsDocument models =
+                new ModelsDocument(running.get(), history.earlier(), history.latest(), FeatureFigures.of(features));
         return AdminResponse.json(200, models.document(query.text("search", ""), limit));
     }
 }

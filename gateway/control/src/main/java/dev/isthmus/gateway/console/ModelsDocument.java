@@ -35,9 +35,15 @@ final class ModelsDocument {
     private final @Nullable TrafficReading before;
     private final TrafficReading now;
     private final double seconds;
+    private final FeatureFigures features;
 
     /** @param before null if there is none yet */
-    ModelsDocument(RunningConfiguration running, @Nullable TrafficReading before, TrafficReading now) {
+    ModelsDocument(
+            RunningConfiguration running,
+            @Nullable TrafficReading before,
+            TrafficReading now,
+            FeatureFigures features) {
+        this.features = features;
         this.running = running;
         this.before = before;
         this.now = now;
@@ -131,9 +137,9 @@ final class ModelsDocument {
                 : count.applyAsLong(after) - (earlier == null ? 0 : count.applyAsLong(earlier));
     }
 
-    private Map<String, Object> model(ListedModel model, List<IndexEntry> versions) {
+    private Map<String, @Nullable Object> model(ListedModel model, List<IndexEntry> versions) {
         Route route = model.route();
-        Map<String, Object> document = new LinkedHashMap<>();
+        Map<String, @Nullable Object> document = new LinkedHashMap<>();
         document.put("name", model.name());
         document.put("kind", model.kind());
         document.put("aliases", model.aliases());
@@ -147,6 +153,8 @@ final class ModelsDocument {
                                 "version", each.version(), "state", each.state().text()))
                         .toList());
         document.put("validation", validation(model));
+        document.put("cache", features.cache(model.name()));
+        document.put("batching", features.batching(model.name()));
         document.put("drift", running.catalogue().driftDocument(model.name()));
         return document;
     }

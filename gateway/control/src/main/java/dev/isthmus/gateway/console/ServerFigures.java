@@ -2,6 +2,7 @@ package dev.isthmus.gateway.console;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.DoubleNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -9,15 +10,30 @@ import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /** Adds to the document {@code /servers} what the meters say of each server and upstream. */
 public final class ServerFigures {
+    private static final Set<String> METERS = Set.of(
+            "isthmus.endpoint.requests",
+            "isthmus.endpoint.ejections",
+            "isthmus.endpoint.under.way",
+            "isthmus.endpoint.concurrency.limit",
+            "isthmus.endpoint.pending",
+            "isthmus.upstream.breaker.state",
+            "isthmus.upstream.under.way",
+            "isthmus.upstream.requests.limit",
+            "isthmus.upstream.hedges",
+            "isthmus.upstream.queue.waiting",
+            "isthmus.upstream.queue.wait",
+            "isthmus.upstream.queue.refused");
     private static final List<String> BREAKER = List.of("closed", "half_open", "open");
 
     private final Map<ServerKey, ServerCounts> servers = new HashMap<>();
@@ -45,12 +61,19 @@ public final class ServerFigures {
         private double hedged = Double.NaN;
         private long hedgesWon;
         private double waiting = Double.NaN;
+        private long refused;
+        private double meanWait = Double.NaN;
     }
 
-    /** Goes once through all meters. */
-    public static ObjectNode addTo(ObjectNode document, MeterRegistry registry) {
+    /** The meters that {@link #addTo} reads. */
+    public static MeterIndex meters(MeterRegistry registry) {
+        return new MeterIndex(registry, METERS);
+    }
+
+    /** @param meters those of servers and upstreams */
+    public static ObjectNode addTo(ObjectNode document, MeterIndex meters) {
         ServerFigures figures = new ServerFigures();
-        registry.forEachMeter(figures::read);
+        meters.forEach(figures::read);
         for (JsonNode each : document.path("servers")) {
             figures.add((ObjectNode) each);
         }
@@ -70,7 +93,8 @@ public final class ServerFigures {
         }
         // Only with a queue.
         if (Double.isFinite(counts.waiting)) {
-            upstream.put("waiting", (long) counts.waiting);
+            upstream.put("waiting", (long) counts.waiting).put("queue_refused", counts.refused);
+            upstream.set("mean_wait", Double.isFinite(counts.meanWait) ? DoubleNode.valueOf(counts.meanWait) : null);
         }
     }
 
@@ -100,6 +124,12 @@ public final class ServerFigures {
         switch (meter) {
             case Gauge gauge -> read(gauge);
             case Counter counter when name(meter).equals("isthmus.upstream.hedges") -> hedges(counter);
+            case Counter counter
+            when name(meter).equals("isthmus.upstream.queue.refused") ->
+                upstream(meter).refused += (long) counter.count();
+            case Timer waits
+            when name(meter).equals("isthmus.upstream.queue.wait") ->
+                upstream(meter).meanWait = waits.totalTime(TimeUnit.SECONDS) / waits.count();
             case FunctionTimer timer
             when name(meter).equals("isthmus.endpoint.requests") -> {
                 ServerCounts counts = server(meter);

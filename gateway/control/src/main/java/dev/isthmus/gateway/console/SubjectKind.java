@@ -19,7 +19,7 @@ enum SubjectKind {
     private static final List<String> OF_INFERENCES =
             List.of("rate", "client_errors", "server_errors", "p50", "p95", "p99");
     private static final List<String> OF_ATTEMPTS = List.of("rate", "no_response", "server_errors", "mean");
-    private static final List<String> OF_CALLS = List.of("rate", "errors", "limited");
+    private static final List<String> OF_CALLS = List.of("rate", "errors", "limited", "p50", "p95", "p99");
 
     private final String label = name().toLowerCase(Locale.ROOT);
 
@@ -76,7 +76,10 @@ enum SubjectKind {
                 new double[] {
                     TrafficFigures.rate(calls.calls(), seconds),
                     TrafficFigures.rate(calls.failed(), seconds),
-                    TrafficFigures.rate(calls.limited(), seconds)
+                    TrafficFigures.rate(calls.limited(), seconds),
+                    calls.percentile(0.5),
+                    calls.percentile(0.95),
+                    calls.percentile(0.99)
                 };
         };
     }

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The traffic of the last 15 minutes every 5 s, and of the last 6 hours every minute: the meters, read every 5 s. Of all
- * single models two readings are kept, every 30 s; of the busiest ones a {@link SubjectHistory}. Thread-safe.
+ * single models the last reading is kept, and two, every 30 s, to compare it with; of the busiest ones a {@link SubjectHistory}. Thread-safe.
  */
 public final class TrafficHistory {
     private static final Logger LOG = LoggerFactory.getLogger(TrafficHistory.class);
@@ -49,6 +49,7 @@ public final class TrafficHistory {
     private final Deque<TrafficSample> minutes = new ArrayDeque<>(MOST_MINUTES + 1);
     private final Deque<TrafficReading> readings = new ArrayDeque<>(MODEL_READINGS);
     private final SubjectHistory subjects = new SubjectHistory();
+    private volatile @Nullable TrafficReading latest;
     private long count;
 
     /**
@@ -97,8 +98,15 @@ public final class TrafficHistory {
         return TrafficReading.of(registry, nanoTime.getAsLong());
     }
 
+    /** The last reading, which is {@link #SECONDS} old at most. With many models it takes long to make one. */
+    TrafficReading latest() {
+        TrafficReading last = latest;
+        return last == null ? reading() : last;
+    }
+
     /** Keeps a reading. */
     synchronized void add(TrafficReading reading) {
+        latest = reading;
         TrafficSample sample = new TrafficSample(
                 reading.nanos(), clock.millis(), reading.all(), OwnTime.of(reading, config.get()), memory.getAsLong());
         keep(samples, sample, SAMPLES);

@@ -92,6 +92,11 @@ record TrafficReading(
                     caller(meter).addLimited((long) counter.count());
                 }
             }
+            case "isthmus.principal.duration" -> {
+                if (meter instanceof Timer timer) {
+                    caller(meter).addTimes(timer);
+                }
+            }
             case "isthmus.requests.invalid" -> {
                 if (meter instanceof Counter counter && counter.count() > 0) {
                     invalid.computeIfAbsent(tag(meter, "model"), model -> new TreeMap<>())

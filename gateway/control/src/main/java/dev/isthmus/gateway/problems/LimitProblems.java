@@ -57,6 +57,7 @@ final class LimitProblems {
                 switch (limit.unit()) {
                     case "bulkhead" -> upstream(limit.subject(), calls);
                     case "adaptive_limit" -> servers(limit.subject(), calls);
+                    case "queue" -> queue(limit.subject(), calls);
                     default -> null;
                 };
             default -> null;
@@ -192,6 +193,17 @@ final class LimitProblems {
                         + "' has as many calls as its latency allows, and more are refused.",
                 "The limit upstreams." + upstream + ".adaptive_concurrency refused " + calls,
                 "Look for a slow server, or add one.",
+                ProblemText.page("servers", "search", upstream));
+    }
+
+    private static GatewayProblem queue(String upstream, String calls) {
+        return limit(
+                ProblemSeverity.CRITICAL,
+                Map.of("limit", "queue", "upstream", upstream),
+                null,
+                "Calls wait for upstream '" + upstream + "', and more than may wait, or for too long, are refused.",
+                "The limits of upstreams." + upstream + ".queue refused " + calls,
+                "Look for a slow server, add one, or ask callers to send fewer calls at a time.",
                 ProblemText.page("servers", "search", upstream));
     }
 

@@ -131,7 +131,9 @@ final class ModelProblems {
                 "breaker",
                 "The circuit breaker of upstream '" + upstream + "' is open.",
                 "bulkhead",
-                "Upstream '" + upstream + "' has reached max_requests.");
+                "Upstream '" + upstream + "' has reached max_requests.",
+                "queue",
+                "The queue of upstream '" + upstream + "' refuses calls.");
         reasons.forEach((reason, text) -> {
             if (search.now().refused(new RefusalKey("isthmus.upstream.rejected", upstream, reason, ""), search.before())
                     > 0) {

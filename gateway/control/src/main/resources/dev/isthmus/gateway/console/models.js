@@ -1,7 +1,7 @@
 // Every route: its targets and servers, its traffic, and where servers describe a model differently.
 import { get, poll } from './api.js';
 import { badge, errorCell, h, setText, svg } from './dom.js';
-import { duration, errorShare, percent, plural, rate } from './format.js';
+import { bytes, duration, errorShare, number, percent, plural, rate } from './format.js';
 import { table } from './table.js';
 
 const REFRESH = 5_000;
@@ -80,12 +80,28 @@ function validation({ mode, invalid }) {
   return `${reasons || 'none'} (${mode === 'strict' ? 'refused' : 'counted and sent'})`;
 }
 
+/** Only models with a cache have it. */
+function cache(figures) {
+  const { hits, joined, misses, bypassed, entries, bytes: size, evictions } = figures;
+  return `${percent(errorShare(hits + joined, hits + joined + misses))} answered without a call of their own: ${number(hits)} hits, ${number(joined)} joined to an equal request, `
+    + `${number(misses)} misses; ${number(bypassed)} sent without the cache; ${plural(entries, 'response')} kept (${bytes(size)}), ${number(evictions)} evicted`;
+}
+
+/** Only models with batching have it. */
+function batching(figures) {
+  const { joined, calls, alone, not_joinable: other, waits, wait_seconds: seconds, limit } = figures;
+  return `${calls ? `${number(joined / calls)} requests a joined call` : 'no joined call'}: ${number(joined)} requests joined in ${plural(calls, 'call')}, ${number(alone)} sent alone, `
+    + `${number(other)} not joinable; ${waits ? `${duration(seconds / waits)} waited on average` : 'none waited'}; at most ${number(limit)} joined now`;
+}
+
 function details(model) {
   const labels = Object.entries(model.labels).map(([label, version]) => `${label} = ${version}`).join(', ');
   return h('div', null,
     h('dl', { class: 'facts' },
       h('dt', null, 'Versions on servers'), h('dd', null, model.versions.length ? model.versions.map((each) => `${each.version || 'without'} (${each.state.toLowerCase()})`).join(', ') : 'none listed'),
       h('dt', null, 'Requests that do not match its metadata'), h('dd', null, validation(model.validation)),
+      model.cache ? [h('dt', null, 'Response cache'), h('dd', null, cache(model.cache))] : null,
+      model.batching ? [h('dt', null, 'Batching'), h('dd', null, batching(model.batching))] : null,
       model.aliases.length ? [h('dt', null, 'Aliases'), h('dd', null, model.aliases.join(', '))] : null,
       labels ? [h('dt', null, 'Labels'), h('dd', null, labels)] : null),
     model.targets.length

@@ -26,7 +26,8 @@ function hedges(upstream) {
 
 /** Only upstreams with a queue have it. */
 function waiting(upstream) {
-  return upstream.waiting === undefined ? '' : `, ${number(upstream.waiting)} waiting`;
+  const { waiting: now, mean_wait: mean, queue_refused: refused } = upstream;
+  return now === undefined ? '' : `, ${number(now)} waiting, ${duration(mean)} on average, ${number(refused)} refused by the queue`;
 }
 
 function details(server) {

@@ -36,8 +36,9 @@ const KINDS = {
     charts: [
       { title: 'Calls and errors per second', format: rate, series: ['calls', 'all errors', 'over a limit'], of: (d) => [d.rate, d.errors, d.limited] },
       { title: 'Errors, share of calls', format: percent, series: ['all errors', 'over a limit'], lines: [1, 2], of: (d) => [shares(d.errors, d.rate), shares(d.limited, d.rate)] },
+      durations,
     ],
-    hint: 'Only authenticated callers are known. Of them calls are counted, and no durations.',
+    hint: 'Only authenticated callers are known. Durations are those of inferences.',
   },
 };
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.sun.net.httpserver.HttpServer;
+import dev.isthmus.gateway.identity.OidcLogin;
 import dev.isthmus.gateway.identity.OidcProvider;
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
 import dev.isthmus.gateway.settings.OidcConfig;
@@ -18,6 +19,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +28,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -126,7 +129,7 @@ class OidcLoginsTest {
                 .containsEntry("redirect_uri", List.of("http://localhost:9901/session/oidc/callback"))
                 .containsEntry("scope", List.of("openid"));
         assertThat(begin.headers().get("set-cookie"))
-                .matches("isthmus-login-9901=[\\w-]{43}; Path=/session/oidc; Max-Age=600; HttpOnly; SameSite=Lax");
+                .matches("isthmus-login-9901=[\\w-]{100,400}; Path=/session/oidc; Max-Age=600; HttpOnly; SameSite=Lax");
         AdminResponse secure = get(OidcLogins.PATH, Map.of(), "", true);
         assertThat(sent(secure)).containsEntry("redirect_uri", List.of("https://localhost:9901/session/oidc/callback"));
         assertThat(secure.headers().get("set-cookie")).endsWith("; Secure");
@@ -140,9 +143,8 @@ class OidcLoginsTest {
         assertThat(back(begin, cookie(begin()), code)).contains("not begun by this browser");
         assertThat(back(begin, cookie(begin), Map.of("code", List.of("c"), "state", List.of("x"))))
                 .contains("not begun by this browser");
-        // The right one gets as far as the provider, and once.
+        // The right one gets as far as the provider.
         assertThat(back(begin, cookie(begin), code)).isEqualTo("the provider has refused the login: invalid_grant");
-        assertThat(back(begin, cookie(begin), code)).contains("not begun by this browser");
         assertThat(begun).isEmpty();
     }
 
@@ -163,12 +165,56 @@ class OidcLoginsTest {
     }
 
     @Test
-    void logins_areBounded() {
+    void manyLogins_doNotEndTheFirst() {
         AdminResponse first = begin();
-        for (int i = 0; i < OidcLogins.MAX_LOGINS; i++) {
+        for (int i = 0; i < 1000; i++) {
             begin();
         }
-        assertThat(back(first, cookie(first), Map.of("code", List.of("c")))).contains("not begun by this browser");
+        assertThat(back(first, cookie(first), Map.of("code", List.of("c"))))
+                .isEqualTo("the provider has refused the login: invalid_grant");
+    }
+
+    @Test
+    void cookie_hasNothingThatCanBeRead() {
+        AdminResponse begin = begin();
+        String value = cookie(begin).substring("isthmus-login-9901=".length());
+        String state = Objects.requireNonNull(sent(begin).get("state")).getFirst();
+        assertThat(new String(Base64.getUrlDecoder().decode(value), StandardCharsets.ISO_8859_1))
+                .doesNotContain(state)
+                .doesNotContain(state.substring(0, 8));
+        assertThat(cookie(begin())).isNotEqualTo(cookie(begin()));
+    }
+
+    @Test
+    void forgedCookie_isRefused() {
+        AdminResponse begin = begin();
+        Map<String, List<String>> code = Map.of("code", List.of("c"));
+        String cookie = cookie(begin);
+        int start = cookie.indexOf('=') + 1;
+        for (int i = start; i < cookie.length() - 1; i++) {
+            char other = cookie.charAt(i) == 'A' ? 'B' : 'A';
+            String forged = cookie.substring(0, i) + other + cookie.substring(i + 1);
+            assertThat(back(begin, forged, code)).contains("not begun by this browser");
+        }
+        for (String text : List.of("", "A", "x".repeat(16), "=", "%", cookie.substring(start) + "AAAA")) {
+            assertThat(back(begin, cookie.substring(0, start) + text, code)).contains("not begun by this browser");
+        }
+    }
+
+    @Test
+    void cookieOfAnotherProcess_isRefused() {
+        AtomicLong clock = new AtomicLong(nanos.get());
+        OidcLogin login = OidcLogin.random(new SecureRandom());
+        LoginCookie one = new LoginCookie(new SecureRandom(), clock::get);
+        LoginCookie other = new LoginCookie(new SecureRandom(), clock::get);
+        assertThat(one.login(one.value(login))).isEqualTo(login);
+        assertThat(other.login(one.value(login))).isNull();
+        clock.addAndGet(TimeUnit.MINUTES.toNanos(10));
+        String value = one.value(login);
+        clock.addAndGet(TimeUnit.MINUTES.toNanos(10));
+        assertThat(one.login(value)).isEqualTo(login);
+        clock.incrementAndGet();
+        assertThat(one.login(value)).isNull();
     }
 
     /** The other threads of the admin listener serve everybody else. */

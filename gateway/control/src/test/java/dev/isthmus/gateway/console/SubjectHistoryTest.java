@@ -139,18 +139,29 @@ class SubjectHistoryTest {
     }
 
     @Test
-    void callers_haveCallsErrorsAndRefusals() {
+    void callers_haveCallsErrorsRefusalsAndDurations() {
         slot();
         counter("isthmus.principal.requests", "principal", "web", "result", "ok")
                 .increment(20);
         counter("isthmus.principal.requests", "principal", "web", "result", "error")
                 .increment(10);
         counter("isthmus.principal.requests.limited", "principal", "web").increment(5);
+        Timer durations = Timer.builder("isthmus.principal.duration")
+                .tags("principal", "web")
+                .serviceLevelObjectives(CallMetrics.buckets().toArray(Duration[]::new))
+                .register(registry);
+        for (int i = 0; i < 20; i++) {
+            durations.record(Duration.ofMillis(2));
+        }
         slot();
         Map<String, @Nullable Object> caller = of(SubjectKind.CALLER, "", "web");
         assertThat(last(caller, "rate")).isEqualTo(3.0);
         assertThat(last(caller, "errors")).isEqualTo(1.0);
         assertThat(last(caller, "limited")).isEqualTo(0.5);
+        // The middle of the bucket from 1 to 2.5 ms.
+        assertThat(last(caller, "p50")).isEqualTo(0.00175);
+        slot();
+        assertThat(last(of(SubjectKind.CALLER, "", "web"), "p50")).isNull();
     }
 
     @Test
@@ -222,6 +233,6 @@ class SubjectHistoryTest {
 
     @Test
     void memory_isBounded() {
-        assertThat(SubjectHistory.mostBytes()).isEqualTo(1_744_200);
+        assertThat(SubjectHistory.mostBytes()).isEqualTo(2_019_600);
     }
 }

@@ -301,12 +301,13 @@ class ProblemSearchTest {
         count("isthmus.memory.refused", 3);
         count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "bulkhead");
         count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "adaptive_limit");
+        count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "queue");
         assertThat(problems())
-                .hasSize(4)
+                .hasSize(5)
                 .allMatch(problem -> problem.severity() == ProblemSeverity.CRITICAL)
                 .extracting(problem -> problem.subject().get("limit"))
                 .containsExactlyInAnyOrder(
-                        "limits.max_requests", "limits.max_buffered", "max_requests", "adaptive_concurrency");
+                        "limits.max_requests", "limits.max_buffered", "max_requests", "adaptive_concurrency", "queue");
     }
 
     @Test

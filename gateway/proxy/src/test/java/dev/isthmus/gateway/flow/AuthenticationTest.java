@@ -18,6 +18,7 @@ import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
+import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -191,6 +192,33 @@ class AuthenticationTest {
                             .counter()
                             .count())
                     .isEqualTo(2);
+        }
+    }
+
+    @Test
+    void durations_ofCallers_areThoseOfSuccessfulInferences() throws Exception {
+        try (Stage stage = stage(AUTHENTICATION)) {
+            assertThat(infer(stage, "X-Api-Key: " + ALICE).status()).isEqualTo(200);
+            try (Http1Client client = stage.http1()) {
+                assertThat(client.get("/v2", "X-Api-Key: " + ALICE).response().status())
+                        .isEqualTo(200);
+            }
+            // What a layer counts at the end of a call may come after the client's response.
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(stage.proxy()
+                                    .meters()
+                                    .get("isthmus.principal.requests")
+                                    .tags("principal", "alice", "result", "ok")
+                                    .counter()
+                                    .count())
+                            .isEqualTo(2));
+            Timer durations = stage.proxy()
+                    .meters()
+                    .get("isthmus.principal.duration")
+                    .tag("principal", "alice")
+                    .timer();
+            assertThat(durations.count()).isEqualTo(1);
+            assertThat(durations.totalTime(TimeUnit.NANOSECONDS)).isPositive();
         }
     }
 

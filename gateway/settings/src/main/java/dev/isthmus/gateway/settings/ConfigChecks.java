@@ -65,7 +65,7 @@ final class ConfigChecks {
         written(config.ramps(), "ramps", "state_file", config.ramps().stateFile());
         collectors();
         if (config.shared() != null) {
-            new SharedChecks(this, yaml, positions).run(config.shared());
+            new SharedChecks(this, tls, yaml, positions).run(config.shared());
         }
         if (config.payloadLog() != null) {
             new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());

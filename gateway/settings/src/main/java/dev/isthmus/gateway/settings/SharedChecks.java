@@ -19,11 +19,13 @@ final class SharedChecks {
     private static final int MAX_PORT = 65_535;
 
     private final ConfigChecks checks;
+    private final TlsChecks tls;
     private final YamlReader yaml;
     private final SectionPositions positions;
 
-    SharedChecks(ConfigChecks checks, YamlReader yaml, SectionPositions positions) {
+    SharedChecks(ConfigChecks checks, TlsChecks tls, YamlReader yaml, SectionPositions positions) {
         this.checks = checks;
+        this.tls = tls;
         this.yaml = yaml;
         this.positions = positions;
     }
@@ -153,17 +155,29 @@ final class SharedChecks {
 
     private void authority(SharedConfig shared) {
         Path ca = shared.ca();
-        if (ca != null && !shared.secure()) {
-            problem(
-                    shared,
-                    "ca",
-                    shared.url() == null ? "'tls: true' is expected with it" : "a rediss:// 'url' is expected with it");
-        } else if (ca != null) {
+        if (!shared.secure()) {
+            plain(shared, "ca", ca);
+            plain(shared, "certificate", shared.certificate());
+            plain(shared, "key", shared.key());
+            return;
+        }
+        tls.own(shared, "shared", shared.certificate(), shared.key());
+        if (ca != null) {
             try {
                 TlsFiles.certificates(ca);
             } catch (TlsFileException e) {
                 problem(shared, "ca", String.valueOf(e.getMessage()));
             }
+        }
+    }
+
+    /** A file that only encrypted connections use. */
+    private void plain(SharedConfig shared, String key, @Nullable Path file) {
+        if (file != null) {
+            problem(
+                    shared,
+                    key,
+                    shared.url() == null ? "'tls: true' is expected with it" : "a rediss:// 'url' is expected with it");
         }
     }
 

@@ -37,6 +37,14 @@ public record SharedConfig(
         @Nullable
         Path ca,
 
+        @Doc("PEM file with the gateway's own certificate, for servers and sentinels that ask for one. Read for each "
+                + "connection. Needs 'key', and rediss:// or 'tls'.")
+        @Nullable
+        Path certificate,
+
+        @Doc("PEM file with its key; as the key of a listener. Read for each connection.") @Nullable
+        Path key,
+
         @Doc("Time for an answer of the server, at most 10s. A call that needs one waits no longer.") @Default("250ms")
         Duration timeout,
 

@@ -45,12 +45,15 @@ final class TlsChecks {
         }
         String section = what + ": tls";
         certificates(tls, section, tls.ca());
-        Path certificate = tls.certificate();
-        Path key = tls.key();
+        own(tls, section, tls.certificate(), tls.key());
+    }
+
+    /** Checks the gateway's own certificate as a client, if it has one. */
+    void own(Record section, String what, @Nullable Path certificate, @Nullable Path key) {
         if (certificate != null && key != null) {
-            keyed(tls, section, certificate, key);
+            keyed(section, what, certificate, key);
         } else if (certificate != null || key != null) {
-            yaml.problem(positions.of(tls), section + ": 'certificate' and 'key' are expected together");
+            yaml.problem(positions.of(section), what + ": 'certificate' and 'key' are expected together");
         }
     }
 

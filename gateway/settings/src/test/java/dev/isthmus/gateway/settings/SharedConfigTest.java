@@ -44,6 +44,8 @@ class SharedConfigTest {
                         null,
                         null,
                         null,
+                        null,
+                        null,
                         Duration.ofMillis(250),
                         Duration.ofSeconds(5),
                         SharedConfig.FailureMode.LOCAL,
@@ -80,6 +82,8 @@ class SharedConfigTest {
                         false,
                         "u",
                         password,
+                        null,
+                        null,
                         null,
                         Duration.ofSeconds(1),
                         Duration.ofSeconds(20),
@@ -151,6 +155,27 @@ class SharedConfigTest {
                         + " is expected instead");
         assertThat(problems("{cluster: ['a:1'], ca: x}"))
                 .containsExactly("isthmus.yaml:3:32: shared: ca: 'tls: true' is expected with it");
+    }
+
+    @Test
+    void certificate_needsItsKey_andTls() throws Exception {
+        TestAuthority authority = new TestAuthority(folder, "ca");
+        TestAuthority.Issued own = authority.issue("own", "gateway");
+        TestAuthority.Issued other = authority.issue("other", "gateway");
+        String shared = "{url: %s, certificate: %s, key: %s}";
+        assertThat(read(shared.formatted("rediss://h", own.certificate(), own.key())))
+                .returns(own.certificate(), SharedConfig::certificate)
+                .returns(own.key(), SharedConfig::key);
+        assertThat(problems(shared.formatted("redis://h", own.certificate(), own.key())))
+                .hasSize(2)
+                .anyMatch(each -> each.endsWith("shared: certificate: a rediss:// 'url' is expected with it"))
+                .anyMatch(each -> each.endsWith("shared: key: a rediss:// 'url' is expected with it"));
+        assertThat(problems("{url: rediss://h, certificate: " + own.certificate() + "}"))
+                .containsExactly("isthmus.yaml:3:9: shared: 'certificate' and 'key' are expected together");
+        assertThat(problems(shared.formatted("rediss://h", own.certificate(), other.key())))
+                .singleElement()
+                .asString()
+                .contains("shared: key: ", "does not fit the certificate in");
     }
 
     @ParameterizedTest

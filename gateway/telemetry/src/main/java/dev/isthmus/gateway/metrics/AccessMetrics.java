@@ -3,13 +3,18 @@ package dev.isthmus.gateway.metrics;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** Refused requests by reason, and calls by caller. They outlive reloads. */
@@ -18,6 +23,8 @@ public final class AccessMetrics implements Layer {
     static final int MAX_CALLERS = 1000;
 
     private static final String OTHERS = "other";
+    /** Streams last as long as their clients want. */
+    private static final Set<OperationKind> TIMED = EnumSet.of(OperationKind.INFER, OperationKind.GENERATE);
 
     private final MeterRegistry registry;
     private final Map<String, Counter> refusals = new ConcurrentHashMap<>();
@@ -44,6 +51,7 @@ public final class AccessMetrics implements Layer {
         private final Counter failed;
         private final Counter limited;
         private final Counter bytes;
+        private final Timer durations;
 
         CallerMeters(MeterRegistry registry, String caller) {
             succeeded = calls(registry, caller, "ok");
@@ -55,6 +63,11 @@ public final class AccessMetrics implements Layer {
             bytes = Counter.builder("isthmus.principal.request.bytes")
                     .description("Request bodies of authenticated callers, uncompressed")
                     .tag("principal", caller)
+                    .register(registry);
+            durations = Timer.builder("isthmus.principal.duration")
+                    .description("Duration of successful inferences of authenticated callers, without streams")
+                    .tag("principal", caller)
+                    .serviceLevelObjectives(OperationMeters.BUCKETS)
                     .register(registry);
         }
 
@@ -68,6 +81,9 @@ public final class AccessMetrics implements Layer {
 
         void ended(CallContext call) {
             ErrorCode code = call.code();
+            if (code == null && TIMED.contains(OperationKind.of(call.operation()))) {
+                durations.record(call.totalNanos(), TimeUnit.NANOSECONDS);
+            }
             (code == null ? succeeded : failed).increment();
             // A server's 429 is not the gateway's.
             if (code == ErrorCode.RESOURCE_EXHAUSTED && call.upstream().isEmpty()) {

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.redis;
 
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.SharedConfig;
+import dev.isthmus.gateway.settings.TlsFiles;
+import dev.isthmus.gateway.settings.TlsFiles.KeyedCertificate;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
@@ -86,6 +88,15 @@ final class RedisClients implements AutoCloseable {
         SslOptions.Builder tls = SslOptions.builder().jdkSslProvider();
         if (config.ca() != null) {
             tls.trustManager(config.ca().toFile());
+        }
+        Path certificate = config.certificate();
+        Path key = config.key();
+        if (certificate != null && key != null) {
+            // Called for each connection: a renewed certificate is used from the next one on.
+            tls.sslContext(context -> {
+                KeyedCertificate own = TlsFiles.keyed(certificate, key);
+                context.keyManager(own.key(), own.chain());
+            });
         }
         return ClientOptions.builder()
                 .autoReconnect(false)

@@ -54,6 +54,8 @@ class HostileRedisTest {
                 null,
                 null,
                 null,
+                null,
+                null,
                 Duration.ofSeconds(10),
                 Duration.ofMillis(100),
                 SharedConfig.FailureMode.LOCAL,

@@ -27,7 +27,8 @@ final class ClusterMetrics implements AutoCloseable {
         ADAPTIVE_LIMIT,
         BREAKER,
         BULKHEAD,
-        NO_SERVER
+        NO_SERVER,
+        QUEUE
     }
 
     /** The states of the circuit breaker, in the order of their numbers. */
@@ -66,7 +67,8 @@ final class ClusterMetrics implements AutoCloseable {
                 Rejection.class,
                 "isthmus.upstream.rejected",
                 "Calls rejected before any attempt. adaptive_limit: adaptive_concurrency of each server; breaker: circuit"
-                        + " breaker open; bulkhead: max_requests of the upstream; no_server: no server",
+                        + " breaker open; bulkhead: max_requests of the upstream; no_server: no server; queue: the queue,"
+                        + " for the reasons of isthmus_upstream_queue_refused_total",
                 "reason");
         transitions = counters(
                 BreakerState.class, "isthmus.upstream.breaker.transitions", "Transitions of the circuit breaker", "to");
@@ -122,7 +124,7 @@ final class ClusterMetrics implements AutoCloseable {
 
     /** The meters of a queue. */
     QueueMeters of(CallQueue queue) {
-        return new QueueMeters(upstream, meters, queue);
+        return new QueueMeters(upstream, meters, queue, () -> rejected(Rejection.QUEUE));
     }
 
     void breakerChanged(BreakerState state) {

@@ -36,8 +36,11 @@ final class QueueMeters {
 
     private final Map<QueueRefusal, Counter> refusals = new EnumMap<>(QueueRefusal.class);
     private final Timer waits;
+    private final Runnable rejected;
 
-    QueueMeters(Tags upstream, ReplaceableMeters meters, CallQueue queue) {
+    /** @param rejected notified of each refusal: it is one of the upstream's */
+    QueueMeters(Tags upstream, ReplaceableMeters meters, CallQueue queue, Runnable rejected) {
+        this.rejected = rejected;
         meters.add(Gauge.builder("isthmus.upstream.queue.waiting", queue, CallQueue::size)
                 .description("Calls that wait for the upstream (queue)")
                 .tags(upstream)::register);
@@ -66,5 +69,6 @@ final class QueueMeters {
         if (counter != null) {
             counter.increment();
         }
+        rejected.run();
     }
 }

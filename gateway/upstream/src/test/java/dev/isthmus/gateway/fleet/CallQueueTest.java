@@ -45,7 +45,10 @@ class CallQueueTest {
     }
 
     private static double refused(FleetBench bench, String reason) {
-        return bench.count("isthmus.upstream.queue.refused", "reason", reason);
+        double refused = bench.count("isthmus.upstream.queue.refused", "reason", reason);
+        // Whatever the reason, each is one of the upstream's rejections.
+        assertThat(bench.count("isthmus.upstream.rejected", "reason", "queue")).isGreaterThanOrEqualTo(refused);
+        return refused;
     }
 
     private static double waiting(FleetBench bench) {

@@ -1,10 +1,13 @@
 package dev.isthmus.gateway.console;
 
+import dev.isthmus.gateway.peers.PeerSummary.PeerModel;
+import dev.isthmus.gateway.peers.PeerSummary.PeerTraffic;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -49,6 +52,7 @@ public final class TrafficHistory {
     private final Deque<TrafficSample> minutes = new ArrayDeque<>(MOST_MINUTES + 1);
     private final Deque<TrafficReading> readings = new ArrayDeque<>(MODEL_READINGS);
     private final SubjectHistory subjects = new SubjectHistory();
+    private @Nullable TrafficReading latest;
     private long count;
 
     /**
@@ -99,6 +103,7 @@ public final class TrafficHistory {
 
     /** Keeps a reading. */
     synchronized void add(TrafficReading reading) {
+        latest = reading;
         TrafficSample sample = new TrafficSample(
                 reading.nanos(), clock.millis(), reading.all(), OwnTime.of(reading, config.get()), memory.getAsLong());
         keep(samples, sample, SAMPLES);
@@ -123,6 +128,37 @@ public final class TrafficHistory {
     /** The reading with which the meters of single models are compared; null before the first. */
     synchronized @Nullable TrafficReading earlier() {
         return readings.peekFirst();
+    }
+
+    /**
+     * The inferences since the start, and their rate in the last minute, for other gateways.
+     *
+     * @param active calls of any kind
+     */
+    public synchronized PeerTraffic traffic(long active) {
+        if (samples.isEmpty()) {
+            return new PeerTraffic(active, 0, 0, 0, 0);
+        }
+        CallTotals all = samples.getLast().all();
+        double rate = minute(List.copyOf(samples)).figures().rate();
+        return new PeerTraffic(
+                active, all.calls(), all.clientErrors(), all.serverErrors(), Double.isFinite(rate) ? rate : 0);
+    }
+
+    /** The models with the most inferences since the start, for other gateways. */
+    public synchronized List<PeerModel> busiest(int most) {
+        if (latest == null) {
+            return List.of();
+        }
+        return latest.models().entrySet().stream()
+                .map(each -> new PeerModel(
+                        each.getKey(),
+                        each.getValue().calls(),
+                        each.getValue().clientErrors(),
+                        each.getValue().serverErrors()))
+                .sorted(Comparator.comparing(PeerModel::calls).reversed().thenComparing(PeerModel::model))
+                .limit(most)
+                .toList();
     }
 
     /** The samples of a range, the oldest first. */
@@ -176,8 +212,12 @@ public final class TrafficHistory {
         }
     }
 
+    private static SampleStep minute(List<TrafficSample> all) {
+        return SampleStep.of(all.get(Math.max(0, all.size() - 1 - RECENT)), all.getLast());
+    }
+
     private static Map<String, @Nullable Object> now(List<TrafficSample> all) {
-        SampleStep minute = SampleStep.of(all.get(Math.max(0, all.size() - 1 - RECENT)), all.getLast());
+        SampleStep minute = minute(all);
         Map<String, @Nullable Object> now = new LinkedHashMap<>(minute.figures().document());
         now.put("own_share", TrafficFigures.rounded(minute.ownShare()));
         now.put("own_seconds", TrafficFigures.rounded(minute.ownSeconds()));

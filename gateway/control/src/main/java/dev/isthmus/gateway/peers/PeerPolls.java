@@ -112,14 +112,22 @@ final class PeerPolls implements AutoCloseable {
     void round() {
         awaitNames();
         List<DiscoveredServer> all = found;
-        List<DiscoveredServer> asked = all.stream().limit(MOST_GATEWAYS).toList();
+        List<DiscoveredServer> distinct = distinct(all);
+        List<DiscoveredServer> asked = distinct.stream().limit(MOST_GATEWAYS).toList();
         List<PeerAnswer> answers = new ArrayList<>(unresolved(all));
         try (PeerClient client = new PeerClient(config)) {
             answers.addAll(client.ask(asked));
         } catch (IOException e) {
             asked.forEach(each -> answers.add(PeerAnswer.failed(each.address().authority(), FailureReason.of(e))));
         }
-        last = new PeerRound(clock.instant(), merged(answers, own.get()), all.size() - asked.size());
+        last = new PeerRound(clock.instant(), merged(answers, own.get()), distinct.size() - asked.size());
+    }
+
+    /** One of each address: several names may have it. */
+    private static List<DiscoveredServer> distinct(List<DiscoveredServer> all) {
+        Map<Endpoint, DiscoveredServer> distinct = new LinkedHashMap<>();
+        all.forEach(each -> distinct.putIfAbsent(each.address(), each));
+        return List.copyOf(distinct.values());
     }
 
     private void awaitNames() {
@@ -149,7 +157,7 @@ final class PeerPolls implements AutoCloseable {
         List<PeerAnswer> merged = new ArrayList<>();
         addresses.put(mine.instance(), new LinkedHashSet<>());
         summaries.put(mine.instance(), mine);
-        for (PeerAnswer answer : new LinkedHashSet<>(answers)) {
+        for (PeerAnswer answer : answers) {
             if (answer.summary() == null) {
                 merged.add(answer);
             } else {

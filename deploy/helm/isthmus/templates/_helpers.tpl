@@ -73,6 +73,10 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if $config.admin }}{{ fail "config.admin: the chart sets it with metrics.enabled" }}{{ end }}
 {{- $token := printf "/etc/isthmus/metrics/%s" .Values.metrics.token.key }}
 {{- $_ := set $config "admin" (dict "host" "0.0.0.0" "port" .Values.metrics.port "token_file" $token) }}
+{{- if .Values.metrics.peers }}
+{{- $pods := printf "%s-metrics:%d" (include "isthmus.name" .) (int .Values.metrics.port) }}
+{{- $_ := set $config.admin "peers" (dict "endpoints" (list $pods) "token_file" $token) }}
+{{- end }}
 {{- end }}
 {{- toYaml $config }}
 {{- end }}

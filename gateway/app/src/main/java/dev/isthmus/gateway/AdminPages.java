@@ -14,8 +14,14 @@ import dev.isthmus.gateway.console.RunningConfiguration;
 import dev.isthmus.gateway.console.ServerFigures;
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.diagnosis.DebugPages;
+import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.peers.ConfigDigest;
+import dev.isthmus.gateway.peers.PeerFindings;
+import dev.isthmus.gateway.peers.PeerPages;
+import dev.isthmus.gateway.peers.PeerSummary;
+import dev.isthmus.gateway.peers.PeerSummary.PeerRamp;
 import dev.isthmus.gateway.problems.GatewaySnapshot;
 import dev.isthmus.gateway.problems.ProblemReport;
 import dev.isthmus.gateway.reload.ReloadResult;
@@ -25,10 +31,17 @@ import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.tryit.TryItPages;
 import java.net.BindException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +56,11 @@ final class AdminPages {
     private final ProblemReport problems;
     private final TryItPages trials;
     private final MeterIndex serverMeters;
+    private final ConfigDigest digest = new ConfigDigest();
+    private final String instance = UUID.randomUUID().toString();
+    private final Instant started = Instant.now();
+    private @Nullable AdminServer server;
+    private volatile @Nullable PeerPages peers;
 
     /** @param source of the configuration; null if it has none */
     AdminPages(
@@ -71,17 +89,24 @@ final class AdminPages {
     }
 
     /**
-     * Opens the admin address, and begins to read what its pages show of the past. As {@link AdminServer#listen}.
+     * Opens the admin address, and begins to read what its pages show of the past and of other gateways. As {@link
+     * AdminServer#listen}.
      *
      * @param config null for none
      */
-    @Nullable
-    AdminServer open(@Nullable AdminConfig config, Transport transport, TlsRegistry tls, AdminRoutes routes)
+    void open(@Nullable AdminConfig config, Transport transport, TlsRegistry tls, AdminRoutes routes)
             throws BindException, InterruptedException {
         if (config == null) {
-            return null;
+            return;
         }
-        AdminServer server = AdminServer.listen(
+        if (config.peers() != null) {
+            Discovery names = resources.upstreams().clusterResources().discovery();
+            PeerPages pages = new PeerPages(config.peers(), names, this::summary);
+            pages.addTo(routes);
+            pages.start(resources.closer());
+            peers = pages;
+        }
+        server = AdminServer.listen(
                 transport,
                 resources.loops(),
                 config,
@@ -90,7 +115,47 @@ final class AdminPages {
                 resources.telemetry().audit());
         history.start(resources.closer());
         problems.start(resources.closer());
-        return server;
+    }
+
+    /** The admin address, with its actual port; empty if there is none. */
+    Optional<InetSocketAddress> address() {
+        return Optional.ofNullable(server).map(AdminServer::address);
+    }
+
+    /** Closes the admin address. */
+    void close() {
+        if (server != null) {
+            server.close();
+        }
+        PeerPages pages = peers;
+        if (pages != null) {
+            pages.close();
+        }
+    }
+
+    /** What other gateways show of this one. */
+    private PeerSummary summary() {
+        Generation current = gateway.current();
+        String obstacle = gateway.state().obstacle();
+        Duration age = Duration.ofNanos(System.nanoTime() - current.createdNanos());
+        return new PeerSummary(
+                instance,
+                Objects.requireNonNullElse(System.getenv("HOSTNAME"), ""),
+                Version.current(),
+                started.truncatedTo(ChronoUnit.MILLIS).toString(),
+                current.number(),
+                Instant.now().minus(age).truncatedTo(ChronoUnit.SECONDS).toString(),
+                digest.of(current.config()),
+                obstacle == null,
+                obstacle == null ? "serving" : obstacle,
+                history.traffic(resources.telemetry().calls().inFlight()),
+                problems.critical(),
+                problems.warnings(),
+                history.busiest(PeerSummary.MOST),
+                gateway.ramps().reports().stream()
+                        .limit(PeerSummary.MOST)
+                        .map(PeerRamp::of)
+                        .toList());
     }
 
     void addTo(AdminRoutes routes, DebugPages debug) {
@@ -99,6 +164,7 @@ final class AdminPages {
         console().addTo(routes);
         problems.addTo(routes);
         trials.addTo(routes);
+        PeerPages.addOwn(routes, this::summary);
         new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected).addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", RouteAccess.OPEN, request -> live())
@@ -138,6 +204,7 @@ final class AdminPages {
     }
 
     private GatewaySnapshot snapshot() {
+        PeerPages others = peers;
         Generation current = gateway.current();
         return new GatewaySnapshot(
                 current.config(),
@@ -146,7 +213,8 @@ final class AdminPages {
                 current.catalogue().readyModels(),
                 current.catalogue().driftCounts(),
                 gateway.ramps().reports(),
-                reloads.last());
+                reloads.last(),
+                others == null ? PeerFindings.NONE : others.findings());
     }
 
     private AdminResponse servers(AdminRequest request) {

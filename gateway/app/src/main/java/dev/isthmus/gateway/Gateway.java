@@ -70,7 +70,6 @@ public final class Gateway implements AutoCloseable {
     private final AdminPages pages;
     private final @Nullable ConfigSource source;
     private final ModelDiscovery discovery;
-    private @Nullable AdminServer admin;
     private volatile Generation current;
 
     /**
@@ -188,7 +187,7 @@ public final class Gateway implements AutoCloseable {
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
-        admin = pages.open(config.admin(), transport, tls, adminRoutes);
+        pages.open(config.admin(), transport, tls, adminRoutes);
         listeners.prepare(config.listeners()).commit();
         current.start();
         tls.watch(resources.closer());
@@ -307,7 +306,7 @@ public final class Gateway implements AutoCloseable {
 
     /** The admin listener's address, with its actual port. */
     public Optional<InetSocketAddress> adminAddress() {
-        return Optional.ofNullable(admin).map(AdminServer::address);
+        return pages.address();
     }
 
     public ShadowRuntime shadows() {
@@ -380,9 +379,7 @@ public final class Gateway implements AutoCloseable {
         LOG.info("stopping: {}; active calls: {}", why, active);
         listeners.close();
         drain.end();
-        if (admin != null) {
-            admin.close();
-        }
+        pages.close();
         sharing.close();
         discovery.close();
         resources.closer().shutdownNow();

@@ -65,6 +65,37 @@ final class FleetCommands {
         }
     }
 
+    /** Lists the gateways of a deployment. */
+    static RemoteCommand gateways() {
+        return new RemoteCommand(
+                "gateways",
+                "Lists the gateways that a running gateway knows, with their versions and configurations.",
+                "/gateways",
+                FleetCommands::gateways);
+    }
+
+    private static void gateways(JsonNode document, Console console) {
+        TextTable table = new TextTable("GATEWAY", "STATE", "VERSION", "CONFIGURATION", "CALLS", "DIFFERS", "REASON");
+        for (JsonNode gateway : document.path("gateways")) {
+            boolean reached = gateway.path("reached").asBoolean();
+            boolean ready = gateway.path("ready").asBoolean();
+            StringJoiner differences = new StringJoiner(", ");
+            if (gateway.path("other_version").asBoolean()) {
+                differences.add("version");
+            }
+            gateway.path("differs_in").forEach(section -> differences.add(line(section)));
+            table.row(
+                    line(gateway.path("name")),
+                    !reached ? "not reached" : ready ? "serving" : "not ready",
+                    reached ? line(gateway.path("version")) : "-",
+                    reached ? line(gateway.path("configuration")) : "-",
+                    reached ? gateway.path("calls").asText() : "-",
+                    differences.toString(),
+                    !reached ? line(gateway.path("failure")) : ready ? "" : line(gateway.path("state")));
+        }
+        table.print(console.out());
+    }
+
     /** Lists what operators, callers and the gateway itself have changed. */
     static RemoteCommand audit() {
         return new RemoteCommand(

@@ -22,6 +22,7 @@ public final class IsthmusCommand {
             new ReplayCommand(),
             new FleetCommands.HealthCommand(),
             FleetCommands.problems(),
+            FleetCommands.gateways(),
             FleetCommands.servers(),
             FleetCommands.models(),
             new TopCommand(),

@@ -108,7 +108,9 @@ class DocumentationTest {
         Files.copy(authority.ca(), folder.resolve("servers.pem"));
         Files.copy(authority.ca(), folder.resolve("collector-ca.pem"));
         Files.copy(folder.resolve("client.key"), folder.resolve("collector.key"), COPY_ATTRIBUTES);
-        Files.copy(folder.resolve("client.key"), folder.resolve("oidc.secret"), COPY_ATTRIBUTES);
+        for (String secret : List.of("oidc.secret", "admin.token", "peers.token")) {
+            Files.copy(folder.resolve("client.key"), folder.resolve(secret), COPY_ATTRIBUTES);
+        }
         Files.move(authority.revoke(), folder.resolve("clients.crl"));
         Files.createSymbolicLink(files.resolve("local-backend"), MarkdownPage.ROOT.resolve("local-backend"));
     }

@@ -102,6 +102,21 @@ class FleetCommandsTest {
     }
 
     @Test
+    void gateways_areListedWithWhatDiffers() throws Exception {
+        String gone = TestConfigs.unusedEndpoint().authority();
+        try (Gateway gateway = start(", peers: {endpoints: ['" + gone + "'], timeout: 10s}")) {
+            await().untilAsserted(() -> {
+                assertThat(ask(gateway, "gateways")).as(err.toString()).isZero();
+                assertThat(out.toString().lines())
+                        .anyMatch(
+                                line -> line.matches("GATEWAY +STATE +VERSION +CONFIGURATION +CALLS +DIFFERS +REASON"))
+                        .anyMatch(line -> line.matches("this gateway +serving +dev +[0-9a-f]{16} +0 *"))
+                        .anyMatch(line -> line.matches(gone + " +not reached +- +- +- +\\S.*"));
+            });
+        }
+    }
+
+    @Test
     void models_areListedWithTheirServers() throws Exception {
         try (Gateway gateway = start("")) {
             await().untilAsserted(() -> {

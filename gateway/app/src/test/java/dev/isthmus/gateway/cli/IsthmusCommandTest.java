@@ -134,7 +134,7 @@ class IsthmusCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            sevre                          | one of serve, validate, explain, diff, schema, key, validate-request, infer, replay, health, problems, servers, models, top, ramps, shadows, call, audit, logging, completion, help, version is expected, got 'sevre' - did you mean 'serve'?; see isthmus help
+            sevre                          | one of serve, validate, explain, diff, schema, key, validate-request, infer, replay, health, problems, gateways, servers, models, top, ramps, shadows, call, audit, logging, completion, help, version is expected, got 'sevre' - did you mean 'serve'?; see isthmus help
             serve now                      | isthmus serve: no operand is expected, got now
             serve --port 70000             | --port: a number from 0 to 65535 is expected, got '70000'
             serve --port x                 | --port: a number from 0 to 65535 is expected, got 'x'

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -31,10 +32,16 @@ public final class ConsoleFiles {
             "css", "text/css; charset=utf-8",
             "svg", "image/svg+xml");
 
+    private final BooleanSupplier peers;
     private final Map<String, ConsoleFile> files = new ConcurrentHashMap<>();
 
     /** A resource. */
     private record ConsoleFile(String type, String text, String tag) {}
+
+    /** @param peers whether there is a page for other gateways; it stays so */
+    public ConsoleFiles(BooleanSupplier peers) {
+        this.peers = peers;
+    }
 
     public void addTo(AdminRoutes routes) {
         routes.route("GET", "/", RouteAccess.OPEN, request -> respond(request, page()))
@@ -52,8 +59,9 @@ public final class ConsoleFiles {
     }
 
     /** Names and titles are constants, which need no escapes. */
-    private static String navigation() {
+    private String navigation() {
         return Arrays.stream(ConsolePage.values())
+                .filter(page -> page != ConsolePage.GATEWAYS || peers.getAsBoolean())
                 .filter(page -> ConsoleFiles.class.getResource(page.id() + ".js") != null)
                 .map(page -> "<a href=\"#/" + page.id() + "\">" + page.title() + "</a>")
                 .collect(Collectors.joining("\n      "));

@@ -7,6 +7,8 @@ enum ConsolePage {
     OVERVIEW("Overview"),
     MODELS("Models"),
     SERVERS("Servers"),
+    /** Only with peers. */
+    GATEWAYS("Gateways"),
     TRAFFIC("Traffic"),
     CANARY("Canary"),
     TRY("Try it"),

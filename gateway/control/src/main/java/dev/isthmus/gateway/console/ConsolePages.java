@@ -47,10 +47,15 @@ public final class ConsolePages {
     }
 
     public void addTo(AdminRoutes routes) {
-        new ConsoleFiles().addTo(routes);
+        new ConsoleFiles(this::hasPeers).addTo(routes);
         routes.route("GET", "/console/overview", this::overview)
                 .route("GET", "/console/models", this::models)
                 .route("GET", "/console/traffic", this::traffic);
+    }
+
+    private boolean hasPeers() {
+        AdminConfig admin = running.get().config().admin();
+        return admin != null && admin.peers() != null;
     }
 
     private AdminResponse overview(AdminRequest request) {

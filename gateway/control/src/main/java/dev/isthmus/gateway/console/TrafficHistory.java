@@ -1,10 +1,13 @@
 package dev.isthmus.gateway.console;
 
+import dev.isthmus.gateway.peers.PeerSummary.PeerModel;
+import dev.isthmus.gateway.peers.PeerSummary.PeerTraffic;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -133,6 +136,37 @@ public final class TrafficHistory {
         return readings.peekFirst();
     }
 
+    /**
+     * The inferences since the start, and their rate in the last minute, for other gateways.
+     *
+     * @param active calls of any kind
+     */
+    public synchronized PeerTraffic traffic(long active) {
+        if (samples.isEmpty()) {
+            return new PeerTraffic(active, 0, 0, 0, 0);
+        }
+        CallTotals all = samples.getLast().all();
+        double rate = minute(List.copyOf(samples)).figures().rate();
+        return new PeerTraffic(
+                active, all.calls(), all.clientErrors(), all.serverErrors(), Double.isFinite(rate) ? rate : 0);
+    }
+
+    /** The models with the most inferences since the start, for other gateways. */
+    public synchronized List<PeerModel> busiest(int most) {
+        if (latest == null) {
+            return List.of();
+        }
+        return latest.models().entrySet().stream()
+                .map(each -> new PeerModel(
+                        each.getKey(),
+                        each.getValue().calls(),
+                        each.getValue().clientErrors(),
+                        each.getValue().serverErrors()))
+                .sorted(Comparator.comparing(PeerModel::calls).reversed().thenComparing(PeerModel::model))
+                .limit(most)
+                .toList();
+    }
+
     /** The samples of a range, the oldest first. */
     private List<TrafficSample> range(int length) {
         if (length <= MINUTES) {
@@ -184,8 +218,12 @@ public final class TrafficHistory {
         }
     }
 
+    private static SampleStep minute(List<TrafficSample> all) {
+        return SampleStep.of(all.get(Math.max(0, all.size() - 1 - RECENT)), all.getLast());
+    }
+
     private static Map<String, @Nullable Object> now(List<TrafficSample> all) {
-        SampleStep minute = SampleStep.of(all.get(Math.max(0, all.size() - 1 - RECENT)), all.getLast());
+        SampleStep minute = minute(all);
         Map<String, @Nullable Object> now = new LinkedHashMap<>(minute.figures().document());
         now.put("own_share", TrafficFigures.rounded(minute.ownShare()));
         now.put("own_seconds", TrafficFigures.rounded(minute.ownSeconds()));

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.problems;
 
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.peers.PeerFindings;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param models whether each configured model is ready; without those that were not checked
  * @param drift how many differences there are between the servers of a model; without models that have none
  * @param lastReload null if there was none
+ * @param peers how the gateways of the deployment differ
  */
 public record GatewaySnapshot(
         GatewayConfig config,
@@ -24,7 +26,8 @@ public record GatewaySnapshot(
         Map<String, Boolean> models,
         Map<String, Integer> drift,
         List<RampReport> ramps,
-        @Nullable LastReload lastReload) {
+        @Nullable LastReload lastReload,
+        PeerFindings peers) {
 
     public GatewaySnapshot {
         servers = List.copyOf(servers);

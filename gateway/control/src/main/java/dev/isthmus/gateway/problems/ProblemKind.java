@@ -24,6 +24,10 @@ enum ProblemKind {
     /** The store of shared limits and ramps does not answer. */
     SHARED_STATE_LOST,
     RELOAD_REJECTED,
+    /** Another gateway of the deployment does not answer. */
+    GATEWAY_UNREACHABLE,
+    /** The gateways of the deployment have several configurations or versions. */
+    GATEWAYS_DIFFER,
     /** Servers describe a model in different ways. */
     DRIFT;
 

@@ -109,6 +109,18 @@ public final class ProblemReport {
                 events.last());
     }
 
+    /** How many problems are critical. */
+    public long critical() {
+        return found.problems().stream()
+                .filter(problem -> problem.severity() == ProblemSeverity.CRITICAL)
+                .count();
+    }
+
+    /** How many problems are not critical. */
+    public long warnings() {
+        return found.all() - critical();
+    }
+
     /** The problems, the worst first; an empty list if nothing is wrong. */
     Map<String, Object> document() {
         Found last = found;

@@ -19,6 +19,7 @@ record ProblemSearch(GatewaySnapshot gateway, MeterReading before, MeterReading 
         new ServerProblems(this).addTo(found);
         new ModelProblems(this).addTo(found);
         new LimitProblems(this).addTo(found);
+        new PeerProblems(gateway.peers()).addTo(found);
         found.sort(GatewayProblem.WORST_FIRST);
         return found;
     }

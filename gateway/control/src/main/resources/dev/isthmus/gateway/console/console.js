@@ -67,7 +67,7 @@ async function showSession() {
 }
 
 /** The second key after g, by page. */
-const KEYS = { overview: 'o', models: 'm', servers: 's', traffic: 'r', canary: 'c', try: 't', configuration: 'f', live: 'l', audit: 'a' };
+const KEYS = { overview: 'o', models: 'm', servers: 's', gateways: 'w', traffic: 'r', canary: 'c', try: 't', configuration: 'f', live: 'l', audit: 'a' };
 let going = false;
 
 /** Keys of the whole page: / for its filter; g and a letter for another page. */

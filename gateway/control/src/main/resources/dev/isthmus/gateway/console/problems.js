@@ -5,7 +5,7 @@ import { ago, clock, moment } from './format.js';
 /** How many problems are shown at first. */
 const FIRST = 8;
 const KINDS = { critical: 'bad', warning: 'warn' };
-const PAGES = { live: 'Failed calls', servers: 'Servers', models: 'Models', canary: 'Canary', configuration: 'Configuration' };
+const PAGES = { live: 'Failed calls', servers: 'Servers', models: 'Models', canary: 'Canary', configuration: 'Configuration', gateways: 'Gateways' };
 
 /** The newest error of the server or model that a problem is about. */
 function lastError({ subject }, errors) {

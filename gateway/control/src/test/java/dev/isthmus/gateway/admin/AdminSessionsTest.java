@@ -67,6 +67,7 @@ class AdminSessionsTest {
                         null,
                         List.of(),
                         null,
+                        null,
                         null),
                 false);
         sessions.addTo(routes);

@@ -49,7 +49,7 @@ class ConsoleFilesTest {
         AdminRoutes routes = new AdminRoutes()
                 .route("GET", "/servers", request -> AdminResponse.json(200, Map.of()))
                 .route("POST", "/reload", request -> AdminResponse.json(200, Map.of()));
-        new ConsoleFiles().addTo(routes);
+        new ConsoleFiles(() -> true).addTo(routes);
         AdminConfig config = new AdminConfig("0.0.0.0", 0, token, List.of());
         TlsRegistry tls = new TlsRegistry(new SimpleMeterRegistry());
         server = AdminServer.listen(Transport.best(), loops, config, tls, routes, new AuditLog(InstantSource.system()));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.peers.PeerFindings;
 import dev.isthmus.gateway.problems.GatewayEvent.EventKind;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
@@ -28,7 +29,8 @@ class GatewayEventsTest {
 
     private void observe(long seconds) {
         events.observe(
-                new GatewaySnapshot(GatewayConfig.embedded(), null, servers, Map.of(), Map.of(), ramps, reload),
+                new GatewaySnapshot(
+                        GatewayConfig.embedded(), null, servers, Map.of(), Map.of(), ramps, reload, PeerFindings.NONE),
                 START.plusSeconds(seconds));
     }
 

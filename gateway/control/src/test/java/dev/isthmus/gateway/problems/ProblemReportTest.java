@@ -3,6 +3,7 @@ package dev.isthmus.gateway.problems;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.peers.PeerFindings;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.time.Instant;
 import java.util.List;
@@ -20,7 +21,14 @@ class ProblemReportTest {
     private final ProblemReport report = new ProblemReport(
             metrics.registry(),
             () -> new GatewaySnapshot(
-                    GatewayConfig.embedded(), null, List.of(), Map.of(), Map.copyOf(drift), List.of(), null),
+                    GatewayConfig.embedded(),
+                    null,
+                    List.of(),
+                    Map.of(),
+                    Map.copyOf(drift),
+                    List.of(),
+                    null,
+                    PeerFindings.NONE),
             () -> time);
 
     @AfterEach

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.peers.PeerFindings;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.reload.LastReload;
@@ -95,7 +96,8 @@ class ProblemSearchTest {
         GatewayConfig config = TestConfigs.with(
                 GatewayConfig.embedded(),
                 Map.of("models", Map.of(MODEL, model), "defaultUpstream", "u", "upstreams", Map.of("u", upstream)));
-        GatewaySnapshot snapshot = new GatewaySnapshot(config, obstacle, servers, models, drift, ramps, reload);
+        GatewaySnapshot snapshot =
+                new GatewaySnapshot(config, obstacle, servers, models, drift, ramps, reload, PeerFindings.NONE);
         return new ProblemSearch(snapshot, before, MeterReading.of(registry), NOW).problems();
     }
 
@@ -231,8 +233,8 @@ class ProblemSearchTest {
         calls("INTERNAL", 100);
         attempts("a:1", "error", 100);
         MeterReading after = MeterReading.of(registry);
-        GatewaySnapshot snapshot =
-                new GatewaySnapshot(GatewayConfig.embedded(), null, servers, models, drift, ramps, null);
+        GatewaySnapshot snapshot = new GatewaySnapshot(
+                GatewayConfig.embedded(), null, servers, models, drift, ramps, null, PeerFindings.NONE);
         assertThat(new ProblemSearch(snapshot, after, MeterReading.of(registry), NOW).problems())
                 .isEmpty();
     }

@@ -20,6 +20,9 @@ final class AdminChecks {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._@-]{1,64}");
 
+    private static final Duration LEAST_INTERVAL = Duration.ofSeconds(5);
+    private static final Duration MOST_TIMEOUT = Duration.ofSeconds(10);
+
     private final ConfigChecks checks;
     private final YamlReader yaml;
     private final SectionPositions positions;
@@ -47,6 +50,39 @@ final class AdminChecks {
             oidc(admin.oidc());
         }
         dashboards(admin);
+        if (admin.peers() != null) {
+            peers(admin.peers());
+        }
+    }
+
+    private void peers(PeersConfig peers) {
+        if (!checks.valid(peers)) {
+            return;
+        }
+        String what = "admin: peers: ";
+        if (peers.tokenFile() != null) {
+            token(positions.of(peers, "token_file"), what + "token_file: " + peers.tokenFile(), peers.tokenFile());
+        }
+        if (peers.interval().compareTo(LEAST_INTERVAL) < 0) {
+            yaml.problem(
+                    positions.of(peers, "interval"),
+                    what + "interval: at least 5s is expected, got '" + Units.written(peers.interval()) + "'");
+        }
+        if (peers.timeout().compareTo(MOST_TIMEOUT) > 0) {
+            yaml.problem(
+                    positions.of(peers, "timeout"),
+                    what + "timeout: at most 10s is expected, got '" + Units.written(peers.timeout()) + "'");
+        }
+        if (!peers.tls() && (peers.ca() != null || peers.serverName() != null)) {
+            String key = peers.ca() == null ? "server_name" : "ca";
+            yaml.problem(positions.of(peers, key), what + key + ": 'tls: true' is expected with it");
+        } else if (peers.ca() != null) {
+            try {
+                TlsFiles.certificates(peers.ca());
+            } catch (TlsFileException e) {
+                yaml.problem(positions.of(peers, "ca"), what + "ca: " + e.getMessage());
+            }
+        }
     }
 
     private void oidc(OidcConfig oidc) {

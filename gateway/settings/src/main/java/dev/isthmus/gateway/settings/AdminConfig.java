@@ -41,14 +41,15 @@ public record AdminConfig(
         @Doc("URL of dashboards, http or https: the console's charts, which have 6 hours, link to it.") @Nullable
         String dashboards,
 
-        @Nullable ListenerTls tls) {
+        @Nullable ListenerTls tls,
+        @Nullable PeersConfig peers) {
     public static final AdminConfig DEFAULT = DefaultValues.of(AdminConfig.class);
     /** The name of the token of {@link #tokenFile}. */
     public static final String ADMIN = "admin";
 
     /** An address for plain text. */
     public AdminConfig(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
-        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, null, allowedHosts, null, null);
+        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, null, allowedHosts, null, null, null);
     }
 
     public AdminConfig {

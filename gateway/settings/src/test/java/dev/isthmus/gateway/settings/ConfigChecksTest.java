@@ -23,6 +23,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Problems between sections that are valid individually. */
 class ConfigChecksTest {
+    private static String peers(String keys) {
+        return "{admin: {peers: {endpoints: [\"a:9901\"], " + keys + "}}, " + LOCAL + "}";
+    }
+
     private static String oidc(String issuer, String more) {
         String roles = more.startsWith("roles") ? "" : "roles: {a: read}";
         return "{admin: {oidc: {issuer: '" + issuer + "', client_id: c, " + more + (more.isEmpty() ? "" : ", ") + roles
@@ -155,6 +159,13 @@ class ConfigChecksTest {
                 arguments(
                         "{admin: {session: {idle: 30s}}, " + LOCAL + "}",
                         "admin: session: idle: at least 1m is expected, got '30s'"),
+                arguments(peers("interval: 4s"), "admin: peers: interval: at least 5s is expected, got '4s'"),
+                arguments(peers("timeout: 11s"), "admin: peers: timeout: at most 10s is expected, got '11s'"),
+                arguments(peers("ca: missing"), "admin: peers: ca: 'tls: true' is expected with it"),
+                arguments(peers("server_name: a"), "admin: peers: server_name: 'tls: true' is expected with it"),
+                arguments(peers("tls: true, ca: missing"), "admin: peers: ca: "),
+                arguments(peers("token_file: missing"), "admin: peers: token_file: "),
+                arguments("{admin: {peers: {endpoints: []}}, " + LOCAL + "}", "endpoints"),
                 arguments(
                         oidc("http://login.example", ""), "issuer: an https URL without a query, or http on loopback"),
                 arguments(oidc("https://a/?b", ""), "issuer: an https URL without a query"),

@@ -70,7 +70,7 @@ class ExamplesTest {
         Files.copy(authority.ca(), folder.resolve("servers.pem"));
         Files.copy(authority.ca(), folder.resolve("collector-ca.pem"));
         Files.move(authority.revoke(), folder.resolve("clients.crl"));
-        for (String secret : List.of("token", "dashboard.token", "oidc.secret", "collector.key")) {
+        for (String secret : List.of("token", "dashboard.token", "peers.token", "oidc.secret", "collector.key")) {
             Files.setPosixFilePermissions(
                     Files.writeString(folder.resolve(secret), "secret"), PosixFilePermissions.fromString("rw-------"));
         }

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.peers;
+
+import org.jspecify.annotations.NullMarked;

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
  * aiSSEMBLE, which serves JSON over REST. Clients of both protocols get what they serve, in each form of tensors.
  */
 class FurtherServersTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(180);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final List<String> DATATYPES = List.of(
             "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "fp32", "fp64", "bytes");
 

@@ -70,7 +70,11 @@ public final class ServerFigures {
         return new MeterIndex(registry, METERS);
     }
 
-    /** @param meters those of servers and upstreams */
+    /**
+     * Adds what the meters say now.
+     *
+     * @param meters those of servers and upstreams
+     */
     public static ObjectNode addTo(ObjectNode document, MeterIndex meters) {
         ServerFigures figures = new ServerFigures();
         meters.forEach(figures::read);

@@ -34,7 +34,7 @@ public final class ConfigDigest {
     /** The digests by section: the first 64 bits of SHA-256, in hexadecimal. References count, not what they stand for. */
     public Map<String, String> of(GatewayConfig config) {
         KnownDigests last = known;
-        if (last == null || last.config() != config) {
+        if (last == null || !last.config().equals(config)) {
             last = new KnownDigests(config, digests(config));
             known = last;
         }

@@ -67,10 +67,15 @@ class StartScriptTest {
 
     @Test
     void aCacheOfOtherJars_isNotUsed() throws Exception {
-        program(
-                "java",
-                "#!/bin/sh\nfor each; do case $each in\n-XX:AOTCacheOutput=*) echo >\"${each#*=}\" ;;\n"
-                        + "-XX:AOTCache=*) echo cached ;;\nesac; done\n");
+        program("java", """
+                #!/bin/sh
+                for each; do
+                  case $each in
+                  -XX:AOTCacheOutput=*) echo >"${each#*=}" ;;
+                  -XX:AOTCache=*) echo cached ;;
+                  esac
+                done
+                """);
         Files.writeString(folder.resolve("release"), "JAVA_VERSION=\"25.0.3\"\n");
         Path lib = Files.createDirectories(folder.resolve("dist/lib"));
         Path script = Files.createDirectories(folder.resolve("dist/bin")).resolve("isthmus");

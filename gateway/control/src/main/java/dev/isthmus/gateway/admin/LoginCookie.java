@@ -87,7 +87,7 @@ final class LoginCookie {
     @Nullable
     OidcLogin login(@Nullable String value) {
         byte[] sealed = value == null ? null : decoded(value);
-        if (sealed == null || sealed.length <= NONCE_BYTES) {
+        if (sealed == null || sealed.length < NONCE_BYTES + TAG_BITS / 8) {
             return null;
         }
         byte[] nonce = new byte[NONCE_BYTES];

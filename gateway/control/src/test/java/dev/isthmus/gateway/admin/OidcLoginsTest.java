@@ -196,6 +196,9 @@ class OidcLoginsTest {
             String forged = cookie.substring(0, i) + other + cookie.substring(i + 1);
             assertThat(back(begin, forged, code)).contains("not begun by this browser");
         }
+        for (int end = start; end < cookie.length() - 1; end++) {
+            assertThat(back(begin, cookie.substring(0, end), code)).contains("not begun by this browser");
+        }
         for (String text : List.of("", "A", "x".repeat(16), "=", "%", cookie.substring(start) + "AAAA")) {
             assertThat(back(begin, cookie.substring(0, start) + text, code)).contains("not begun by this browser");
         }

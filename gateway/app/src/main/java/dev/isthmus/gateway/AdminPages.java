@@ -138,6 +138,7 @@ final class AdminPages {
         Generation current = gateway.current();
         String obstacle = gateway.state().obstacle();
         Duration age = Duration.ofNanos(System.nanoTime() - current.createdNanos());
+        ProblemReport.ProblemCounts counts = problems.counts();
         return new PeerSummary(
                 instance,
                 Objects.requireNonNullElse(System.getenv("HOSTNAME"), ""),
@@ -149,8 +150,8 @@ final class AdminPages {
                 obstacle == null,
                 obstacle == null ? "serving" : obstacle,
                 history.traffic(resources.telemetry().calls().inFlight()),
-                problems.critical(),
-                problems.warnings(),
+                counts.critical(),
+                counts.warnings(),
                 history.busiest(PeerSummary.MOST),
                 gateway.ramps().reports().stream()
                         .limit(PeerSummary.MOST)

@@ -41,16 +41,35 @@ public final class ProblemReport {
     private final GatewayEvents events = new GatewayEvents();
     private Map<ProblemKey, Instant> since = Map.of();
     private long searches;
-    private volatile Found found = new Found(Instant.EPOCH, List.of(), 0, List.of());
+    private volatile Found found = new Found(Instant.EPOCH, List.of(), new ProblemCounts(0, 0), List.of());
 
     /**
      * The problems at one moment.
      *
      * @param problems the worst, the worst first
-     * @param all how many there are
+     * @param counts how many there are
      * @param events what happened before, the oldest first
      */
-    private record Found(Instant time, List<GatewayProblem> problems, int all, List<GatewayEvent> events) {}
+    private record Found(
+            Instant time, List<GatewayProblem> problems, ProblemCounts counts, List<GatewayEvent> events) {}
+
+    /**
+     * How many problems there are, by severity.
+     *
+     * @param warnings those that are not critical
+     */
+    public record ProblemCounts(int critical, int warnings) {
+        private static ProblemCounts of(List<GatewayProblem> problems) {
+            int critical = Math.toIntExact(problems.stream()
+                    .filter(problem -> problem.severity() == ProblemSeverity.CRITICAL)
+                    .count());
+            return new ProblemCounts(critical, problems.size() - critical);
+        }
+
+        private int all() {
+            return critical + warnings;
+        }
+    }
 
     /** Starts without problems. */
     public ProblemReport(MeterRegistry registry, Supplier<GatewaySnapshot> gateway, InstantSource clock) {
@@ -105,20 +124,13 @@ public final class ProblemReport {
                         .limit(MOST)
                         .map(problem -> problem.since(Objects.requireNonNull(first.get(problem.key()))))
                         .toList(),
-                problems.size(),
+                ProblemCounts.of(problems),
                 events.last());
     }
 
-    /** How many problems are critical. */
-    public long critical() {
-        return found.problems().stream()
-                .filter(problem -> problem.severity() == ProblemSeverity.CRITICAL)
-                .count();
-    }
-
-    /** How many problems are not critical. */
-    public long warnings() {
-        return found.all() - critical();
+    /** How many problems there are, all of one moment. */
+    public ProblemCounts counts() {
+        return found.counts();
     }
 
     /** The problems, the worst first; an empty list if nothing is wrong. */
@@ -126,7 +138,7 @@ public final class ProblemReport {
         Found last = found;
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("time", last.time().toString());
-        document.put("all", last.all());
+        document.put("all", last.counts().all());
         document.put(
                 "events", last.events().stream().map(GatewayEvent::document).toList());
         document.put(

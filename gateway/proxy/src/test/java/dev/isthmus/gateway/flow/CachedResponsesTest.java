@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -71,35 +69,11 @@ class CachedResponsesTest {
         return Infer.response(client.response());
     }
 
-    /** The servers whose responses are kept. */
-    private enum KeptFrom {
-        TRITON,
-        GENERIC_GRPC,
-        REST_JSON,
-        REST_BINARY
-    }
-
-    private UpstreamConfig server(KeptFrom kind) throws Exception {
-        return switch (kind) {
-            case TRITON -> echo(ServerDialect.TRITON);
-            case GENERIC_GRPC -> echo(ServerDialect.GENERIC);
-            case REST_JSON, REST_BINARY -> {
-                Stage behind = opened(Stage.of(echo(ServerDialect.TRITON)));
-                yield Stage.upstream(
-                        UpstreamProtocol.REST,
-                        TestConfigs.loopback(behind.port()),
-                        ServerDialect.GENERIC,
-                        kind == KeptFrom.REST_BINARY ? BinaryTensorData.TRUE : BinaryTensorData.FALSE,
-                        false);
-            }
-        };
-    }
-
     /** One call of the server for each request, whatever the forms; each client gets what it gets without a cache. */
     @ParameterizedTest
     @EnumSource
-    void responses_areThoseOfSingleCalls_inAllForms(KeptFrom kind) throws Exception {
-        UpstreamConfig server = server(kind);
+    void responses_areThoseOfSingleCalls_inAllForms(ServerKind kind) throws Exception {
+        UpstreamConfig server = kind.start(this::echo, open);
         CachedStage cached = opened(CachedStage.of(server, Map.of()));
         Stage plain = opened(new Stage(Map.of("server", server), Map.of("m", "server"), null));
         Random random = new Random(20_261_126);

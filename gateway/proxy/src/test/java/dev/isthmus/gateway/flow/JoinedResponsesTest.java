@@ -4,9 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -50,14 +48,6 @@ class JoinedResponsesTest {
         return one;
     }
 
-    /** The servers of the joined calls. */
-    private enum JoinedAt {
-        TRITON,
-        GENERIC_GRPC,
-        REST_JSON,
-        REST_BINARY
-    }
-
     private UpstreamConfig echo(ServerDialect dialect) throws Exception {
         FakeGrpcServer server = CachedStage.server((message, call) -> {
             ModelInferRequest request = Infer.request(message);
@@ -68,22 +58,6 @@ class JoinedResponsesTest {
             }
         });
         return Stage.grpc(opened(server), dialect);
-    }
-
-    private UpstreamConfig server(JoinedAt kind) throws Exception {
-        return switch (kind) {
-            case TRITON -> echo(ServerDialect.TRITON);
-            case GENERIC_GRPC -> echo(ServerDialect.GENERIC);
-            case REST_JSON, REST_BINARY -> {
-                Stage behind = opened(Stage.of(echo(ServerDialect.TRITON)));
-                yield Stage.upstream(
-                        UpstreamProtocol.REST,
-                        TestConfigs.loopback(behind.port()),
-                        ServerDialect.GENERIC,
-                        kind == JoinedAt.REST_BINARY ? BinaryTensorData.TRUE : BinaryTensorData.FALSE,
-                        false);
-            }
-        };
     }
 
     /** Requests are joined as soon as there are two of them. */
@@ -100,8 +74,8 @@ class JoinedResponsesTest {
 
     @ParameterizedTest
     @EnumSource
-    void responses_areThoseOfSingleCalls_inAllForms(JoinedAt kind) throws Exception {
-        UpstreamConfig server = server(kind);
+    void responses_areThoseOfSingleCalls_inAllForms(ServerKind kind) throws Exception {
+        UpstreamConfig server = kind.start(this::echo, open);
         Stage joining = joining(server);
         Stage plain = opened(new Stage(Map.of("server", server), Map.of("m", "server"), null));
         ExecutorService clients = opened(Executors.newVirtualThreadPerTaskExecutor());

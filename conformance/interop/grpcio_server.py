@@ -8,7 +8,7 @@ import grpc
 
 SERVICE = "inference.GRPCInferenceService"
 FLOOD, PIECE = 400, 64 * 1024
-cancelled = threading.Semaphore(0)
+held, cancelled = threading.Semaphore(0), threading.Semaphore(0)
 
 
 def asked(context):
@@ -25,13 +25,19 @@ def infer(message, context):
         fail(context)
     elif what == "gzip":
         context.set_compression(grpc.Compression.Gzip)
+    elif what == "held":
+        held.acquire()
     elif what == "cancelled":
         cancelled.acquire()
-    elif what == "wait":
+    elif what in ("wait", "hold"):
         over = threading.Event()
-        context.add_callback(over.set)
+        if not context.add_callback(over.set):
+            return message  # The call was over before this thread got it.
+        if what == "hold":
+            held.release()
         over.wait()
-        cancelled.release()
+        if what == "hold":
+            cancelled.release()
     return message
 
 

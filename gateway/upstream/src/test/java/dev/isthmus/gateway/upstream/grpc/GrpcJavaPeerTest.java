@@ -12,6 +12,7 @@ import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -20,6 +21,8 @@ import org.junit.jupiter.api.BeforeAll;
 /** The client against grpc-java. */
 class GrpcJavaPeerTest extends PeerContract {
     private static final Metadata.Key<String> DO = Metadata.Key.of("x-do", Metadata.ASCII_STRING_MARSHALLER);
+    private static final Set<String> UNANSWERED = Set.of("wait", "hold", "fail", "flood");
+    private static final Semaphore HELD = new Semaphore(0);
     private static final Semaphore CANCELLED = new Semaphore(0);
     private static Server server = NettyServerBuilder.forPort(0).build();
 
@@ -82,6 +85,11 @@ class GrpcJavaPeerTest extends PeerContract {
             boolean unary = call.getMethodDescriptor().getType() == MethodType.UNARY;
             switch (what) {
                 case "wait" -> {}
+                case "hold" -> HELD.release();
+                case "held" -> {
+                    HELD.acquireUninterruptibly();
+                    call.sendMessage(message);
+                }
                 case "fail" -> {
                     if (!unary) {
                         call.sendMessage(message);
@@ -115,14 +123,16 @@ class GrpcJavaPeerTest extends PeerContract {
 
         @Override
         public void onHalfClose() {
-            if (!what.equals("wait") && !what.equals("fail") && !what.equals("flood")) {
+            if (!UNANSWERED.contains(what)) {
                 call.close(Status.OK, new Metadata());
             }
         }
 
         @Override
         public void onCancel() {
-            CANCELLED.release();
+            if (what.equals("hold")) {
+                CANCELLED.release();
+            }
         }
     }
 }

@@ -37,8 +37,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * What the client must do with every gRPC server. The test's server accepts ten concurrent streams per connection,
  * echoes messages, and follows the header {@code x-do}: {@code fail} with FAILED_PRECONDITION, {@code wait} forever,
- * {@code gzip} its response, report in a call {@code cancelled} when a waiting call was cancelled, {@code flood} with
- * 400 messages of 64 KiB.
+ * {@code gzip} its response, {@code flood} with 400 messages of 64 KiB. {@code hold} waits forever, too; a call
+ * {@code held} is answered when the server has begun to wait, a call {@code cancelled} when the wait was cancelled.
  */
 public abstract class PeerContract {
     static final int STREAMS = 10;
@@ -153,8 +153,8 @@ public abstract class PeerContract {
 
     @Test
     void cancel_reachesTheServer() throws Exception {
-        RecordedReply waits = infer(call("wait"), random(5, 5));
-        assertThat(infer(bench.call(), random(5, 5)).protobuf()).hasSize(5);
+        RecordedReply waits = infer(call("hold"), random(5, 5));
+        assertThat(infer(call("held"), random(5, 5)).protobuf()).hasSize(5);
         waits.cancel();
         assertThat(infer(call("cancelled"), random(6, 6)).protobuf()).hasSize(6);
         assertThat(waits.ended()).isFalse();

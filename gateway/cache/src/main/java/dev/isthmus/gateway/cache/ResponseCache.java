@@ -209,7 +209,7 @@ public final class ResponseCache implements AutoCloseable {
                 ? UnstoredReason.LARGE
                 : directives.noStore()
                         ? UnstoredReason.NO_STORE
-                        : headers.containsKey("set-cookie") ? UnstoredReason.COOKIE : null;
+                        : StoredResponse.isOfOneClient(headers) ? UnstoredReason.COOKIE : null;
         if (reason != null) {
             meters.unstored(reason);
         }

@@ -245,6 +245,20 @@ class ResponseCacheTest {
     }
 
     @Test
+    void responseWithACookie_isForOneClient_andThoseThatWaitAreSent() {
+        ResponseCache cache = caches.open("m", ttl(Duration.ZERO, true));
+        send(cache, 1);
+        Requested waiting = send(cache, 1);
+        upstream.last().reply.headers(Map.of("set-cookie", "session=1"));
+        respond(10);
+        assertThat(waiting.completed).isFalse();
+        assertThat(upstream.requests).hasSize(2);
+        respond(10);
+        assertThat(waiting.completed).isTrue();
+        assertThat(waiting.headers).doesNotContainKey("set-cookie");
+    }
+
+    @Test
     void headersOfTheServer_areThoseOfAHit_butForThoseOfOneCall() {
         ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
         send(cache, 1);

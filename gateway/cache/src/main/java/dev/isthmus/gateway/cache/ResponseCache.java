@@ -3,6 +3,7 @@ package dev.isthmus.gateway.cache;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.RemovalCause;
+import com.github.benmanes.caffeine.cache.Scheduler;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
@@ -62,6 +63,7 @@ public final class ResponseCache implements AutoCloseable {
                         .maximumWeight(config.maxBytes())
                         .weigher((CacheKey key, StoredResponse response) -> response.bytes())
                         .expireAfterWrite(config.ttl())
+                        .scheduler(Scheduler.systemScheduler())
                         .ticker(nanoTime::getAsLong)
                         .executor(Runnable::run)
                         .removalListener(this::removed)

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.Test;
 
 class ResponseCacheTest {
     private static final long LIMIT = 4_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final AtomicLong now = new AtomicLong();
     private final MeterRegistry meters = new SimpleMeterRegistry();
@@ -256,6 +258,22 @@ class ResponseCacheTest {
         respond(10);
         assertThat(waiting.completed).isTrue();
         assertThat(waiting.headers).doesNotContainKey("set-cookie");
+    }
+
+    /** In an idle cache they would take the memory of others for ever. */
+    @Test
+    void expiredResponses_giveTheirMemoryBack_withoutFurtherRequests() {
+        ResponseCaches timed = new ResponseCaches(meters, System::nanoTime, LIMIT);
+        ResponseCache cache = timed.open("m", ttl(Duration.ofMillis(1), true));
+        send(cache, 1);
+        respond(100);
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(timed.memory().used()).isZero());
+        assertThat(meters.get("isthmus.cache.evictions")
+                        .tag("cause", "expired")
+                        .counter()
+                        .count())
+                .isEqualTo(1);
     }
 
     @Test

@@ -277,6 +277,15 @@ class ResponseCacheTest {
     }
 
     @Test
+    void headersOfTheServer_areMemory() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        upstream.last().reply.headers(Map.of("x-long", "x".repeat(1_000)));
+        respond(10);
+        assertThat(caches.memory().used()).isGreaterThan(1_500);
+    }
+
+    @Test
     void headersOfTheServer_areThoseOfAHit_butForThoseOfOneCall() {
         ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
         send(cache, 1);

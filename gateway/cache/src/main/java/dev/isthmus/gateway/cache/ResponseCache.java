@@ -12,6 +12,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
@@ -120,6 +121,7 @@ public final class ResponseCache implements AutoCloseable {
             request.notSent();
             reply.headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
             reply.only(new ReplyMessage.Inference(message));
+            given(key, request.call().context());
             return Subscription.NONE;
         }
         InferRequest decoded = request.decoded();
@@ -233,6 +235,18 @@ public final class ResponseCache implements AutoCloseable {
                 responses.invalidate(key);
             }
         }
+    }
+
+    /** A client was given the response that is kept: one that turned out to be invalid is kept no longer. */
+    void given(CacheKey key, CallContext call) {
+        if (responses != null && isInvalid(call)) {
+            responses.invalidate(key);
+        }
+    }
+
+    /** Whether the response to a call was invalid. That is found out only when it is written for the call's client. */
+    static boolean isInvalid(CallContext call) {
+        return call.code() == ErrorCode.BAD_UPSTREAM_ANSWER;
     }
 
     /** When a response is received. */

@@ -192,7 +192,9 @@ final class SharedCall implements Reply, Subscription {
     public void complete() {
         ended = true;
         StoredResponse complete = response;
-        if (complete != null && stores) {
+        if (complete != null
+                && stores
+                && !ResponseCache.isInvalid(first.request().call().context())) {
             cache.store(first.key(), complete, epoch);
         }
         // Of one that is too large for all, or meant for one client, each requests its own.

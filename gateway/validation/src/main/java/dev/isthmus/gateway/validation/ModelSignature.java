@@ -102,7 +102,7 @@ public final class ModelSignature {
             if (declared == null) {
                 found = with(found, unknown(input.name()));
             } else {
-                inOrder += i < inputs.size() && declared == inputs.get(i) ? 1 : 0;
+                inOrder += i < inputs.size() && inputs.get(i).equals(declared) ? 1 : 0;
                 found = compared(declared, input, found);
             }
         }

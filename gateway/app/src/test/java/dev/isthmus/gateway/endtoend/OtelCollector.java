@@ -4,13 +4,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /** A real collector of OpenTelemetry, which receives OTLP over HTTP and writes what it gets into files. */
 final class OtelCollector implements AutoCloseable {
@@ -36,9 +34,7 @@ final class OtelCollector implements AutoCloseable {
 
     private OtelCollector(Path folder) throws IOException, InterruptedException {
         this.folder = folder;
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = socket.getLocalPort();
-        }
+        port = RealServer.freePort();
         Path config = Files.writeString(folder.resolve("otelcol.yaml"), CONFIG.formatted(port, folder));
         Path program =
                 Script.folder("otelcol", Script.run("install.sh", "otelcol")).resolve("otelcol");
@@ -83,14 +79,6 @@ final class OtelCollector implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroy();
-        try {
-            if (!process.waitFor(20, TimeUnit.SECONDS)) {
-                process.destroyForcibly();
-            }
-        } catch (InterruptedException e) {
-            process.destroyForcibly();
-            Thread.currentThread().interrupt();
-        }
+        Script.stop(process);
     }
 }

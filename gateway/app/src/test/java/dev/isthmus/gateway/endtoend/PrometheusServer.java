@@ -3,8 +3,6 @@ package dev.isthmus.gateway.endtoend;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -14,7 +12,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /** A real Prometheus that scrapes a gateway every second. */
 final class PrometheusServer implements AutoCloseable {
@@ -37,7 +34,7 @@ final class PrometheusServer implements AutoCloseable {
     private PrometheusServer(Path folder, Path rules, String target) throws IOException, InterruptedException {
         Path config = Files.writeString(folder.resolve("prometheus.yml"), CONFIG.formatted(rules, target));
         log = folder.resolve("prometheus.log");
-        port = freePort();
+        port = RealServer.freePort();
         process = new ProcessBuilder(
                         program("prometheus").toString(),
                         "--config.file=" + config,
@@ -63,12 +60,6 @@ final class PrometheusServer implements AutoCloseable {
         return Script.folder("prometheus", Script.run("install.sh", "prometheus"))
                 .resolve("bin")
                 .resolve(name);
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     /** Whether it responds. */
@@ -133,15 +124,7 @@ final class PrometheusServer implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroy();
-        try {
-            if (!process.waitFor(20, TimeUnit.SECONDS)) {
-                process.destroyForcibly();
-            }
-        } catch (InterruptedException e) {
-            process.destroyForcibly();
-            Thread.currentThread().interrupt();
-        }
+        Script.stop(process);
         client.close();
     }
 }

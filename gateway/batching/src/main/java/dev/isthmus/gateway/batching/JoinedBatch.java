@@ -15,6 +15,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -204,7 +205,18 @@ final class JoinedBatch {
                 null, null, HeaderFields.NONE, owner, first.call().allocator(), memory, System.nanoTime());
         span = joinedSpan();
         context.traced(span);
+        queuedAs(first.call().context(), context);
         return new Call(first.call().operation(), unlimited ? Call.NO_DEADLINE : deadline, key.headers(), context);
+    }
+
+    /** In the upstream's queue it is a call of the first request's caller. All have the same priority. */
+    private static void queuedAs(CallContext first, CallContext joined) {
+        joined.authenticated(first.principal());
+        joined.prioritized(first.priority());
+        SocketAddress peer = first.peer();
+        if (peer != null) {
+            joined.forwardedFor(peer);
+        }
     }
 
     /** In the trace of the first request that is sampled. */

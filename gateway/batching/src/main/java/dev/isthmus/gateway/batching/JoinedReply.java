@@ -22,9 +22,11 @@ final class JoinedReply implements Reply {
         this.context = context;
     }
 
+    /** A cookie is for one client. */
     @Override
     public void headers(Map<String, String> received) {
         headers.putAll(received);
+        headers.remove("set-cookie");
     }
 
     @Override

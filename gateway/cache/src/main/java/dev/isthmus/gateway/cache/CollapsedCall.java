@@ -87,6 +87,7 @@ final class CollapsedCall implements Subscription {
             InferMessage message = response.message(call.allocator(), missed.id());
             missed.reply().headers(CacheStatus.collapsed(response.headers()));
             missed.reply().only(new ReplyMessage.Inference(message));
+            cache.given(missed.key(), call.context());
         } catch (RuntimeException | OutOfMemoryError e) {
             missed.reply().fail(CallLog.failureOf(e, call.context()));
         }

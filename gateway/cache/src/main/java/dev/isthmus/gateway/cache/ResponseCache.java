@@ -3,6 +3,7 @@ package dev.isthmus.gateway.cache;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.RemovalCause;
+import com.github.benmanes.caffeine.cache.Scheduler;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
@@ -11,6 +12,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
@@ -62,6 +64,7 @@ public final class ResponseCache implements AutoCloseable {
                         .maximumWeight(config.maxBytes())
                         .weigher((CacheKey key, StoredResponse response) -> response.bytes())
                         .expireAfterWrite(config.ttl())
+                        .scheduler(Scheduler.systemScheduler())
                         .ticker(nanoTime::getAsLong)
                         .executor(Runnable::run)
                         .removalListener(this::removed)
@@ -118,6 +121,7 @@ public final class ResponseCache implements AutoCloseable {
             request.notSent();
             reply.headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
             reply.only(new ReplyMessage.Inference(message));
+            given(key, request.call().context());
             return Subscription.NONE;
         }
         InferRequest decoded = request.decoded();
@@ -209,7 +213,7 @@ public final class ResponseCache implements AutoCloseable {
                 ? UnstoredReason.LARGE
                 : directives.noStore()
                         ? UnstoredReason.NO_STORE
-                        : headers.containsKey("set-cookie") ? UnstoredReason.COOKIE : null;
+                        : StoredResponse.isOfOneClient(headers) ? UnstoredReason.COOKIE : null;
         if (reason != null) {
             meters.unstored(reason);
         }
@@ -231,6 +235,18 @@ public final class ResponseCache implements AutoCloseable {
                 responses.invalidate(key);
             }
         }
+    }
+
+    /** A client was given the response that is kept: one that turned out to be invalid is kept no longer. */
+    void given(CacheKey key, CallContext call) {
+        if (responses != null && isInvalid(call)) {
+            responses.invalidate(key);
+        }
+    }
+
+    /** Whether the response to a call was invalid. That is found out only when it is written for the call's client. */
+    static boolean isInvalid(CallContext call) {
+        return call.code() == ErrorCode.BAD_UPSTREAM_ANSWER;
     }
 
     /** When a response is received. */

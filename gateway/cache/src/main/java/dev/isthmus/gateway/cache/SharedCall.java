@@ -178,7 +178,7 @@ final class SharedCall implements Reply, Subscription {
         long bytes = inference.message().bytes();
         stores = cache.keeps(first.directives(), bytes, headers);
         boolean wanted = stores || !closeIfAlone();
-        if (wanted && bytes <= cache.config().maxResponse()) {
+        if (wanted && bytes <= cache.config().maxResponse() && !StoredResponse.isOfOneClient(headers)) {
             response = new StoredResponse(
                     inference.message(),
                     headers,
@@ -192,10 +192,12 @@ final class SharedCall implements Reply, Subscription {
     public void complete() {
         ended = true;
         StoredResponse complete = response;
-        if (complete != null && stores) {
+        if (complete != null
+                && stores
+                && !ResponseCache.isInvalid(first.request().call().context())) {
             cache.store(first.key(), complete, epoch);
         }
-        // One that is too large for all is sent to each of its own.
+        // Of one that is too large for all, or meant for one client, each requests its own.
         each(close(), complete == null ? CollapsedCall::sendAlone : call -> call.respond(complete));
         reply.complete();
     }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * nobody has to release it. Immutable.
  */
 final class StoredResponse {
-    /** What an entry takes beside the bytes of its message, roughly. */
+    /** What an entry takes beside the bytes of its message and headers, roughly. */
     private static final int OVERHEAD = 512;
     /** Headers of a single call. */
     private static final List<String> OF_ONE_CALL =
@@ -51,7 +51,7 @@ final class StoredResponse {
         this.requested = model.requested();
         this.served = model.served();
         this.storedNanos = nowNanos;
-        this.bytes = OVERHEAD + (int) Math.min(Integer.MAX_VALUE - OVERHEAD, message.bytes());
+        this.bytes = (int) Math.min(Integer.MAX_VALUE, OVERHEAD + length(this.headers) + message.bytes());
         this.encoded = switch (message) {
             case InferMessage.ProtobufMessage protobuf -> ByteBufUtil.getBytes(protobuf.message());
             case InferMessage.RestMessage rest ->
@@ -62,6 +62,12 @@ final class StoredResponse {
         this.jsonLength =
                 message instanceof InferMessage.RestMessage rest ? rest.body().jsonLength() : null;
         this.decoded = message instanceof InferMessage.Response response ? onHeap(response.response()) : null;
+    }
+
+    private static long length(Map<String, String> headers) {
+        return headers.entrySet().stream()
+                .mapToLong(each -> each.getKey().length() + each.getValue().length())
+                .sum();
     }
 
     private static Map<String, String> lasting(Map<String, String> headers) {
@@ -82,6 +88,11 @@ final class StoredResponse {
 
     private static Tensor with(Tensor tensor, ByteBuf data) {
         return new Tensor(tensor.name(), tensor.dataType(), tensor.shape(), tensor.parameters(), data);
+    }
+
+    /** Whether a response with these headers is meant for the client that asked, and for no other. */
+    static boolean isOfOneClient(Map<String, String> headers) {
+        return headers.containsKey("set-cookie");
     }
 
     /** The headers to send with it. */

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.Test;
 
 class ResponseCacheTest {
     private static final long LIMIT = 4_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final AtomicLong now = new AtomicLong();
     private final MeterRegistry meters = new SimpleMeterRegistry();
@@ -242,6 +244,45 @@ class ResponseCacheTest {
         assertThat(unstored("cookie")).isEqualTo(1);
         send(cache, 1);
         assertThat(upstream.requests).hasSize(2);
+    }
+
+    @Test
+    void responseWithACookie_isForOneClient_andThoseThatWaitAreSent() {
+        ResponseCache cache = caches.open("m", ttl(Duration.ZERO, true));
+        send(cache, 1);
+        Requested waiting = send(cache, 1);
+        upstream.last().reply.headers(Map.of("set-cookie", "session=1"));
+        respond(10);
+        assertThat(waiting.completed).isFalse();
+        assertThat(upstream.requests).hasSize(2);
+        respond(10);
+        assertThat(waiting.completed).isTrue();
+        assertThat(waiting.headers).doesNotContainKey("set-cookie");
+    }
+
+    /** In an idle cache they would take the memory of others for ever. */
+    @Test
+    void expiredResponses_giveTheirMemoryBack_withoutFurtherRequests() {
+        ResponseCaches timed = new ResponseCaches(meters, System::nanoTime, LIMIT);
+        ResponseCache cache = timed.open("m", ttl(Duration.ofMillis(1), true));
+        send(cache, 1);
+        respond(100);
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(timed.memory().used()).isZero());
+        assertThat(meters.get("isthmus.cache.evictions")
+                        .tag("cause", "expired")
+                        .counter()
+                        .count())
+                .isEqualTo(1);
+    }
+
+    @Test
+    void headersOfTheServer_areMemory() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        upstream.last().reply.headers(Map.of("x-long", "x".repeat(1_000)));
+        respond(10);
+        assertThat(caches.memory().used()).isGreaterThan(1_500);
     }
 
     @Test

@@ -8,17 +8,26 @@ import java.util.function.Consumer;
 
 /**
  * The meters with some names. A registry can only be searched from its first meter to its last, which are hundreds of
- * thousands with thousands of models. Thread-safe.
+ * thousands with thousands of models. It is searched once, and followed from then on, when somebody reads. Thread-safe.
  */
 public final class MeterIndex {
+    private final MeterRegistry registry;
     private final Set<String> names;
     private final Set<Meter> meters = ConcurrentHashMap.newKeySet();
+    /** Guarded by this. */
+    private boolean follows;
 
-    /** Follows the registry as long as that exists. */
     MeterIndex(MeterRegistry registry, Set<String> names) {
+        this.registry = registry;
         this.names = Set.copyOf(names);
-        registry.config().onMeterAdded(this::added).onMeterRemoved(meters::remove);
-        registry.forEachMeter(this::added);
+    }
+
+    private synchronized void follow() {
+        if (!follows) {
+            follows = true;
+            registry.config().onMeterAdded(this::added).onMeterRemoved(meters::remove);
+            registry.forEachMeter(this::added);
+        }
     }
 
     private void added(Meter meter) {
@@ -28,6 +37,7 @@ public final class MeterIndex {
     }
 
     void forEach(Consumer<Meter> reader) {
+        follow();
         meters.forEach(reader);
     }
 }

@@ -9,6 +9,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class MeterIndexTest {
@@ -34,12 +35,40 @@ class MeterIndexTest {
         assertThat(all(index)).containsExactlyInAnyOrder(before, after);
         registry.remove(before);
         assertThat(all(index)).containsExactly(after);
+        Counter later = counter("one", "b");
+        assertThat(all(index)).containsExactlyInAnyOrder(after, later);
+    }
+
+    /** A gateway without an admin address has an index that nobody reads. */
+    @Test
+    void registry_isFollowed_onlyWhenSomebodyReads() {
+        List<Consumer<Meter>> listeners = new ArrayList<>();
+        MeterRegistry watched = new SimpleMeterRegistry() {
+            private final Config config = new Config() {
+                @Override
+                public Config onMeterAdded(Consumer<Meter> listener) {
+                    listeners.add(listener);
+                    return super.onMeterAdded(listener);
+                }
+            };
+
+            @Override
+            public Config config() {
+                return config;
+            }
+        };
+        MeterIndex index = new MeterIndex(watched, Set.of("one"));
+        assertThat(listeners).isEmpty();
+        all(index);
+        all(index);
+        assertThat(listeners).hasSize(1);
     }
 
     @Test
     void meterThatIsReplaced_isTheNewOne() {
         MeterIndex index = new MeterIndex(registry, Set.of("one"));
         Counter old = counter("one", "a");
+        assertThat(all(index)).containsExactly(old);
         registry.remove(old);
         Counter replaced = counter("one", "a");
         assertThat(all(index)).singleElement().isSameAs(replaced);

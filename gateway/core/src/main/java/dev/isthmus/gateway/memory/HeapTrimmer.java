@@ -3,8 +3,11 @@ package dev.isthmus.gateway.memory;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Collects the heap while no client calls, if its old generation has much garbage: of replaced configurations for
@@ -12,6 +15,7 @@ import java.util.function.LongSupplier;
  * so earlier, and is left alone. Not thread-safe.
  */
 public final class HeapTrimmer {
+    private static final Logger LOG = LoggerFactory.getLogger(HeapTrimmer.class);
     /** In bytes. With less, a collection gains little. */
     static final long MIN_GARBAGE = 32L << 20;
 
@@ -72,8 +76,15 @@ public final class HeapTrimmer {
     /** Collects if there is more garbage than live objects, more than the minimum, and no call. */
     void check() {
         long kept = live.getAsLong();
-        if (used.getAsLong() - kept > Math.max(MIN_GARBAGE, kept) && !busy.getAsBoolean()) {
+        long before = used.getAsLong();
+        if (before - kept > Math.max(MIN_GARBAGE, kept) && !busy.getAsBoolean()) {
+            long start = System.nanoTime();
             collection.run();
+            LOG.debug(
+                    "the heap was collected in {} ms, as no call was under way: {} of {} MiB are left",
+                    TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
+                    used.getAsLong() >> 20,
+                    before >> 20);
         }
     }
 }

@@ -2,12 +2,12 @@ package dev.isthmus.gateway.endtoend;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.settings.TestConfigs;
 import java.io.BufferedReader;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -34,7 +34,7 @@ final class RedisServer implements AutoCloseable {
         this.folder = folder;
         this.tls = tls;
         this.options = options;
-        this.port = freePort();
+        this.port = TestConfigs.unusedEndpoint().port();
         this.process = run();
     }
 
@@ -155,13 +155,6 @@ final class RedisServer implements AutoCloseable {
 
     private static BufferedReader reader(Socket socket) throws IOException {
         return new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
-    }
-
-    /** A port that nobody listens on. */
-    static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     int port() {

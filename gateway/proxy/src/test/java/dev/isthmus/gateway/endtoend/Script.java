@@ -66,6 +66,19 @@ final class Script {
         }
     }
 
+    /** Ends a server that a test has started. */
+    static void stop(Process process) {
+        process.destroy();
+        try {
+            if (!process.waitFor(20, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Runs the tests of a folder with the official clients: all must pass, and none may be skipped. */
     static void pytest(String folder, Map<String, String> environment) throws IOException, InterruptedException {
         Outcome report = run(

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.endtoend;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.settings.TestConfigs;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,7 +33,7 @@ class SharedClusterTest {
         tls = new RedisTls(folder);
         List<Integer> busPorts = new ArrayList<>();
         for (int i = 0; i <= MASTERS; i++) {
-            busPorts.add(RedisServer.freePort());
+            busPorts.add(TestConfigs.unusedEndpoint().port());
             NODES.add(RedisServer.secure(
                     Files.createDirectory(folder.resolve("node" + i)),
                     tls,

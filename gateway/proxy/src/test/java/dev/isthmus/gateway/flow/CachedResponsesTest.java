@@ -21,6 +21,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -179,6 +180,32 @@ class CachedResponsesTest {
             assertThat(stage.post(Infer.json("fail", 1)).status()).isEqualTo(500);
         }
         assertThat(inferences).hasValue(2);
+    }
+
+    /** It is found out when it is written for a client: one that gets it as it is does not notice. */
+    @Test
+    void invalidResponse_isKeptUntilAClientNotices() throws Exception {
+        AtomicBoolean broken = new AtomicBoolean(true);
+        FakeGrpcServer server = opened(CachedStage.server((message, call) -> {
+            inferences.incrementAndGet();
+            ModelInferResponse response = CachedStage.response(Infer.request(message));
+            FakeGrpcServer.respond(call, (broken.get() ? withoutContents(response) : response).toByteArray());
+        }));
+        CachedStage stage = opened(CachedStage.of(Stage.grpc(server, ServerDialect.TRITON), Map.of()));
+        infer(stage.stage(), Infer.request("m", "a", 1));
+        broken.set(false);
+        Http1Client.Response invalid = stage.post(Infer.json("b", 1));
+        assertThat(invalid.status()).isEqualTo(502);
+        assertThat(invalid.header("cache-status")).startsWith("isthmus; hit");
+        assertThat(stage.post(Infer.json("c", 1)).status()).isEqualTo(200);
+        assertThat(inferences).hasValue(2);
+    }
+
+    private static ModelInferResponse withoutContents(ModelInferResponse response) {
+        return response.toBuilder()
+                .clearRawOutputContents()
+                .addRawOutputContents(ByteString.EMPTY)
+                .build();
     }
 
     @Test

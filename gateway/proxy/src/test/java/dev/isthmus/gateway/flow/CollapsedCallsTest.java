@@ -92,8 +92,12 @@ class CollapsedCallsTest {
 
     /** The gateway has received all of these requests. */
     private void received(int requests) {
+        received(stage, requests);
+    }
+
+    private static void received(CachedStage by, int requests) {
         await().atMost(BOUND)
-                .until(() -> stage.stage()
+                .until(() -> by.stage()
                                 .proxy()
                                 .meters()
                                 .get("isthmus.cache.waiting")
@@ -230,6 +234,29 @@ class CollapsedCallsTest {
         assertResponse(second, "b");
         if (!gone) {
             assertThat(first.status()).isEqualTo(Status.OK);
+        }
+    }
+
+    @Test
+    void invalidResponse_isThatOfAll_andIsNotKept() throws Exception {
+        CachedStage keeping = CachedStage.of(Stage.grpc(server, ServerDialect.TRITON), Map.of());
+        open.add(keeping);
+        try (Http1Client first = keeping.stage().http1();
+                Http1Client second = keeping.stage().http1()) {
+            first.post(CachedStage.PATH, Infer.json("a", 1));
+            Held sent = next();
+            second.post(CachedStage.PATH, Infer.json("b", 1));
+            received(keeping, 1);
+            ModelInferResponse invalid = CachedStage.response(sent.request()).toBuilder()
+                    .clearRawOutputContents()
+                    .addRawOutputContents(ByteString.EMPTY)
+                    .build();
+            FakeGrpcServer.respond(sent.call(), invalid.toByteArray());
+            assertThat(first.response().status()).isEqualTo(502);
+            assertThat(second.response().status()).isEqualTo(502);
+            second.post(CachedStage.PATH, Infer.json("c", 1));
+            next().respond();
+            assertThat(second.response().status()).isEqualTo(200);
         }
     }
 

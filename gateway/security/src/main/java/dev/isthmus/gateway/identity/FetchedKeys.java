@@ -114,7 +114,7 @@ final class FetchedKeys implements SigningKeySource {
         } catch (ConfigException e) {
             warn(String.join("; ", e.problems()));
         } catch (IOException e) {
-            warn(url + " does not respond: " + FailureReason.of(e));
+            warn(url + ": " + FailureReason.of(e));
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();
             return;

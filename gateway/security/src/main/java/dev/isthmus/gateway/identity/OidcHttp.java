@@ -59,7 +59,7 @@ final class OidcHttp {
         } catch (TlsFileException e) {
             throw unavailable("admin.oidc.ca: " + e.getMessage());
         } catch (IOException e) {
-            throw unavailable(url + " does not respond: " + FailureReason.of(e));
+            throw unavailable(url + ": " + FailureReason.of(e));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw unavailable("the gateway is ending");

@@ -249,6 +249,6 @@ class OidcProviderTest {
         nanos.addAndGet(3_000_000_000L);
         assertThat(provider.authorization(login, BACK)).hasHost("127.0.0.1");
         server.stop(0);
-        fails(ErrorCode.UNAVAILABLE, "does not respond", () -> provider.operator(login, BACK, "c"));
+        fails(ErrorCode.UNAVAILABLE, issuer + "/token: ", () -> provider.operator(login, BACK, "c"));
     }
 }

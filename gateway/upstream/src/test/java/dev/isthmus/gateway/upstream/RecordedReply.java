@@ -11,7 +11,9 @@ import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.EventLoop;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +25,7 @@ public final class RecordedReply implements Reply {
     private final EventLoop loop;
     private final CompletableFuture<ReplyMessage> outcome = new CompletableFuture<>();
     private final CompletableFuture<Subscription> cancellation = new CompletableFuture<>();
+    private final Map<String, String> headers = new ConcurrentHashMap<>();
     private @Nullable ReplyMessage message;
 
     RecordedReply(EventLoop loop) {
@@ -31,6 +34,11 @@ public final class RecordedReply implements Reply {
 
     void cancellation(Subscription started) {
         cancellation.complete(started);
+    }
+
+    @Override
+    public void headers(Map<String, String> more) {
+        headers.putAll(more);
     }
 
     @Override
@@ -59,6 +67,11 @@ public final class RecordedReply implements Reply {
             return;
         }
         how.run();
+    }
+
+    /** The headers so far. */
+    public Map<String, String> headers() {
+        return headers;
     }
 
     /** The response, owned by the caller. */

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The inputs and outputs that one server declares for a model, in a form that requests are compared with without
- * allocating. Immutable.
+ * allocating, if they are in the same order. Immutable.
  *
  * <p>A model that declares no inputs takes any, one that declares no outputs has any: MLServer's custom runtimes and
  * KServe declare none. Not compared are datatypes that the protocol does not define, shapes that are declared as {@code
@@ -95,18 +95,19 @@ public final class ModelSignature {
 
     private List<RequestMismatch> inputMismatches(List<? extends TensorHead> given, List<RequestMismatch> before) {
         List<RequestMismatch> found = before;
-        int known = 0;
+        int inOrder = 0;
         for (int i = 0; i < given.size(); i++) {
             TensorHead input = given.get(i);
             DeclaredInput declared = declared(input.name(), i);
             if (declared == null) {
                 found = with(found, unknown(input.name()));
             } else {
-                known++;
+                inOrder += i < inputs.size() && inputs.get(i).equals(declared) ? 1 : 0;
                 found = compared(declared, input, found);
             }
         }
-        return known == inputs.size() ? found : missing(given, found);
+        // Whether all are there does not follow from their number: a name may be given twice.
+        return inOrder == inputs.size() ? found : missing(given, found);
     }
 
     /** The declared input of a name; most requests have the order of the metadata. */

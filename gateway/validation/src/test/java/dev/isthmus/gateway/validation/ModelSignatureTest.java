@@ -106,6 +106,14 @@ class ModelSignatureTest {
     }
 
     @Test
+    void inputGivenTwice_doesNotStandForAnother() {
+        ModelMetadata model = metadata(List.of(declared("a", "FP32", -1), declared("b", "FP32", -1)));
+        TensorHead a = input("a", DataType.FP32, 1);
+        assertThat(texts(model, request(List.of(a, a))))
+                .containsExactly("input 'b' of model 'm' is missing: FP32 of shape [-1] is expected");
+    }
+
+    @Test
     void allDifferences_areFound() {
         ModelMetadata model = metadata(List.of(declared("a", "FP32", 2), declared("b", "INT8", 1)), "y");
         assertThat(ModelSignature.of(model)

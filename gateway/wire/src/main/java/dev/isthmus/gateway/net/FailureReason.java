@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Says why something failed in words, for operators: messages of the JDK's exceptions often are a bare path or null. */
 public final class FailureReason {
+    /** Before the limit, in the message of {@link java.net.http.HttpResponse.BodyHandlers#limiting}. */
+    private static final String TOO_LONG = "body exceeds capacity: ";
+
     private FailureReason() {}
 
     /** The reason, without the name of a class. */
@@ -60,6 +63,10 @@ public final class FailureReason {
         String message = failure.getMessage();
         if (message == null || message.isBlank()) {
             return cause == null ? otherwise : of(cause);
+        }
+        if (message.startsWith(TOO_LONG)) {
+            return "a response of at most " + message.substring(TOO_LONG.length())
+                    + " bytes is expected, got a longer one";
         }
         // A wrapper without a message of its own repeats its cause as text, with its class.
         return cause != null && message.equals(cause.toString()) ? of(cause) : message;

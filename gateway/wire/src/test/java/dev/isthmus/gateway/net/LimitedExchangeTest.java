@@ -93,7 +93,9 @@ class LimitedExchangeTest {
         assertThatThrownBy(
                         () -> LimitedExchange.send(client, request("/endless"), BodyHandlers.discarding(), LIMIT, LONG))
                 .isInstanceOf(IOException.class)
-                .isNotInstanceOf(HttpTimeoutException.class);
+                .isNotInstanceOf(HttpTimeoutException.class)
+                .satisfies(failure -> assertThat(FailureReason.of(failure))
+                        .isEqualTo("a response of at most 1000 bytes is expected, got a longer one"));
         assertThat(closedByClient.await(PATIENCE_SECONDS, TimeUnit.SECONDS)).isTrue();
     }
 

@@ -72,6 +72,7 @@ await check('servers: one is down, and why', async () => {
   await until('up', () => page.locator('tbody tr', { hasText: 'stable' }).first().innerText(), /ready/);
   expect('breakers', await page.locator('.upstreams').innerText(), /stable: \d+ of 1,000 calls, breaker closed/);
   await until('hint', () => page.locator('.servers').innerText(), /Log in to see the last errors/);
+  await until('rates', () => page.locator('tbody tr', { hasText: 'stable' }).first().innerText(), /[1-9][\d.]*\/s/);
   await picture(page, 'servers');
 });
 

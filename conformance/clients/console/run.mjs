@@ -20,6 +20,8 @@ async function visit(page, name) {
 async function fits(page, name) {
   const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   expect(`width of ${name} at ${width}`, content <= width ? 'fits' : `${content} pixels`, 'fits');
+  const narrow = await page.$$eval('td.empty', (cells) => cells.filter((cell) => cell.offsetWidth < 200).length);
+  expect(`texts of empty tables of ${name} in a narrow column at ${width}`, narrow, 0);
 }
 
 async function picture(page, name) {

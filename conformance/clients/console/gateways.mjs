@@ -3,6 +3,8 @@
 import { accessible, check, expect, finish, newPage, until } from './checks.mjs';
 
 const [admin, alone, screenshots] = process.argv.slice(2);
+/** What one of the gateways says its version is. It is harmless in pictures. */
+const version = screenshots ? /version 0\.1\.0/ : /version <img src=x onerror=alert\(1\)>/;
 const page = await newPage();
 await page.goto(`${admin}/#/gateways`);
 const rows = page.locator('.table').first().locator('tbody tr');
@@ -16,7 +18,7 @@ await check('the gateway that is not reached comes first, with the reason', asyn
 });
 
 await check('the differences are in words', async () => {
-  expect('rows', await page.locator('tbody').first().innerText(), /version <img src=x onerror=alert\(1\)>/);
+  expect('rows', await page.locator('tbody').first().innerText(), version);
   expect('rows', await page.locator('tbody').first().innerText(), /configuration: [a-z_, ]*models/);
 });
 

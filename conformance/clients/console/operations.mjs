@@ -84,14 +84,15 @@ await check('live: calls appear, failed ones open, filters hold', async () => {
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.locator('.opener').first().click();
   expect('details', await page.locator('tr.below').innerText(), /Reason[\s\S]*not reachable[\s\S]*upstream down[\s\S]*Request id/);
+  await picture('live');
   const id = (await page.locator('tr.below dt', { hasText: 'Request id' }).locator('xpath=following-sibling::dd[1]').innerText()).trim();
   await page.getByRole('searchbox', { name: 'Request id' }).fill(id);
   await page.getByRole('searchbox', { name: 'Request id' }).press('Enter');
   await until('found', () => page.locator('.found').innerText(), /^Call [\s\S]*503 UNAVAILABLE[\s\S]*upstream down[\s\S]*Request id/);
   expect('address', await page.evaluate(() => location.hash), new RegExp(`[?&]id=${id}`));
   await accessibleInBoth('an opened call');
+  expect('rows of the list', await rows.first().innerText(), /503 UNAVAILABLE/);
   await fits('an opened call');
-  await picture('live');
   await page.getByRole('searchbox', { name: 'Request id' }).fill('<b>unknown</b>');
   await page.getByRole('searchbox', { name: 'Request id' }).press('Enter');
   await until('not found', () => page.locator('.found').innerText(), /'<b>unknown<\/b>' is not kept/);

@@ -20,6 +20,8 @@ async function visit(page, name) {
 async function fits(page, name) {
   const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   expect(`width of ${name} at ${width}`, content <= width ? 'fits' : `${content} pixels`, 'fits');
+  const narrow = await page.$$eval('td.empty', (cells) => cells.filter((cell) => cell.offsetWidth < 200).length);
+  expect(`texts of empty tables of ${name} in a narrow column at ${width}`, narrow, 0);
 }
 
 async function picture(page, name) {
@@ -72,6 +74,7 @@ await check('servers: one is down, and why', async () => {
   await until('up', () => page.locator('tbody tr', { hasText: 'stable' }).first().innerText(), /ready/);
   expect('breakers', await page.locator('.upstreams').innerText(), /stable: \d+ of 1,000 calls, breaker closed/);
   await until('hint', () => page.locator('.servers').innerText(), /Log in to see the last errors/);
+  await until('rates', () => page.locator('tbody tr', { hasText: 'stable' }).first().innerText(), /[1-9][\d.]*\/s/);
   await picture(page, 'servers');
 });
 

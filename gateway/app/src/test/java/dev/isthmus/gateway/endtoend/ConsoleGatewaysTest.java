@@ -33,7 +33,14 @@ class ConsoleGatewaysTest {
              "problems": {"critical": 0, "warning": 1},
              "models": [{"model": "digits", "calls": 1000, "client_errors": 0, "server_errors": 10}],
              "ramps": [{"model": "digits", "target": "new", "state": "running", "step": 2, "share": 0.5}]}
-            """.replace("HOSTILE", FakeGateway.HOSTILE);
+            """;
+
+    /** What the gateway of another version says. Its texts are hostile, but for the picture. */
+    private static String other() {
+        return System.getProperty("isthmus.screenshots") == null
+                ? OTHER.replace("HOSTILE", FakeGateway.HOSTILE)
+                : OTHER.replaceFirst("HOSTILE", "isthmus-old").replaceFirst("HOSTILE", "0.1.0");
+    }
 
     private static void infer(Gateway gateway) throws Exception {
         HttpRequest request = HttpRequest.newBuilder(
@@ -48,7 +55,7 @@ class ConsoleGatewaysTest {
     @Test
     void page() throws Exception {
         try (Gateway second = TestGateways.start(CONFIG.replace("PEERS", ""));
-                FakeGateway other = new FakeGateway(OTHER);
+                FakeGateway other = new FakeGateway(other());
                 Gateway first = TestGateways.start(CONFIG.replace(
                         "PEERS",
                         ", peers: {endpoints: [\"127.0.0.1:%d\", \"%s\", \"%s\"], interval: 5s, timeout: 10s}"

@@ -86,18 +86,22 @@ export function mount(page) {
   }
 
   function filtered(event) {
-    event?.preventDefault();
-    setState({
+    event.preventDefault();
+    const before = state();
+    const filter = {
       model: model.value,
       server: server.value,
       outcome: outcome.value === 'all' ? '' : outcome.value,
       slower_than_ms: slower.value,
-      id: id.value.trim(),
-    });
+    };
+    setState({ ...filter, id: id.value.trim() });
     find();
-    calls = [];
-    list.update(calls);
-    ends.now();
+    if (Object.entries(filter).some(([name, value]) => (before.get(name) ?? '') !== value)) {
+      calls = [];
+      list.update(calls);
+      setText(summary, paused ? 'Continue to see the calls that match.' : ' ');
+      ends.now();
+    }
   }
 
   /** Shows the call of the field Request id, while it is kept. */

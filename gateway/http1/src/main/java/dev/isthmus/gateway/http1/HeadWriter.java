@@ -2,7 +2,6 @@ package dev.isthmus.gateway.http1;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
@@ -18,6 +17,8 @@ public final class HeadWriter {
     private byte[] bytes = new byte[CAPACITY];
     private int length;
 
+    private HeadWriter() {}
+
     /** A head that begins with this line, which is written as it is, with its end. */
     public HeadWriter(byte[] startLine) {
         append(startLine);
@@ -25,7 +26,9 @@ public final class HeadWriter {
 
     /** The head of a request. */
     public static HeadWriter request(String method, String target) {
-        HeadWriter head = new HeadWriter((method + " ").getBytes(StandardCharsets.US_ASCII));
+        HeadWriter head = new HeadWriter();
+        head.append(method);
+        head.append(" ");
         for (int i = 0; i < target.length(); i++) {
             if (target.charAt(i) <= ' ' || target.charAt(i) >= 0x7f) {
                 throw new IllegalArgumentException("a target of visible characters is expected, got '" + target + "'");

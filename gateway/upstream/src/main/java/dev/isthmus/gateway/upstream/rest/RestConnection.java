@@ -13,7 +13,6 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
-import io.netty.handler.timeout.IdleStateEvent;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +42,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         this.pool = pool;
         this.channel = channel;
         this.reads = reads;
+        this.idleSince = pool.nanoTime();
     }
 
     /** Whether it has carried an exchange, so that the server may have closed it meanwhile. */
@@ -52,7 +52,12 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
 
     /** Whether it was idle for so long that the server may have closed it. */
     boolean stale() {
-        return used() && pool.nanoTime() - idleSince >= STALE_NANOS;
+        return used() && idleNanos() >= STALE_NANOS;
+    }
+
+    /** The time since its last exchange, or since it was made. */
+    long idleNanos() {
+        return pool.nanoTime() - idleSince;
     }
 
     EventLoop loop() {
@@ -65,7 +70,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         return new ConnectionUse(
                 "HTTP/1.1",
                 idle ? 0 : 1,
-                idle && !used() ? null : Duration.ofNanos(idle ? Math.max(0, pool.nanoTime() - idleSince) : 0));
+                idle && !used() ? null : Duration.ofNanos(idle ? Math.max(0, idleNanos()) : 0));
     }
 
     boolean active() {
@@ -140,6 +145,12 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         channel.close();
     }
 
+    /** Closes the connection, which nobody needs. */
+    void closeIdle() {
+        ConnectionCounts.closing(channel, ConnectionCounts.ServerCloseCause.IDLE);
+        channel.close();
+    }
+
     /** Closes the connection; an active exchange fails. */
     void close() {
         channel.close();
@@ -196,14 +207,6 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         exchange = null;
         if (unfinished != null) {
             unfinished.connectionLost(failure);
-        }
-    }
-
-    @Override
-    public void userEventTriggered(ChannelHandlerContext context, Object event) {
-        if (event instanceof IdleStateEvent && exchange == null) {
-            ConnectionCounts.closing(channel, ConnectionCounts.ServerCloseCause.IDLE);
-            channel.close();
         }
     }
 

@@ -13,7 +13,6 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.handler.timeout.IdleStateHandler;
 import io.netty.util.concurrent.Future;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -25,8 +24,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connections to one endpoint from one event loop; used on that loop only. Reuses the most recently used connection
- * first, so that surplus ones become idle and close.
+ * The connections to one endpoint from one event loop; used on that loop only.
  */
 final class RestConnectionPool {
     private final UpstreamSettings settings;
@@ -35,7 +33,7 @@ final class RestConnectionPool {
     private final UpstreamFailures failures;
     private final ConnectionCounts counts;
     private final LongSupplier nanoTime;
-    private final Deque<RestConnection> idle = new ArrayDeque<>();
+    private final UnusedConnections idle;
     private final Deque<RestCall> waiting = new ArrayDeque<>();
     private final Set<RestConnection> connected = new HashSet<>();
     private final TimeoutQueue timeouts;
@@ -58,6 +56,7 @@ final class RestConnectionPool {
         this.counts = counts;
         this.nanoTime = nanoTime;
         this.timeouts = new TimeoutQueue(loop, System::nanoTime);
+        this.idle = new UnusedConnections(loop, limits.idle().toNanos());
     }
 
     String authority() {
@@ -78,10 +77,10 @@ final class RestConnectionPool {
 
     /** Sends the exchange on an idle or a new connection, or queues it. */
     void acquire(RestCall exchange) {
-        RestConnection idleConnection = idle.pollLast();
+        RestConnection idleConnection = idle.take();
         // A safe request is sent again if its connection was closed.
         while (idleConnection != null && !(exchange.safe() ? idleConnection.active() : idleConnection.open())) {
-            idleConnection = idle.pollLast();
+            idleConnection = idle.take();
         }
         if (idleConnection != null && idleConnection.stale() && !exchange.safe()) {
             sendIfStillOpen(idleConnection, exchange);
@@ -191,7 +190,7 @@ final class RestConnectionPool {
         }
         RestCall next = waiting.pollFirst();
         if (next == null) {
-            idle.addLast(connection);
+            idle.add(connection);
         } else {
             next.sendOn(connection);
         }
@@ -216,11 +215,11 @@ final class RestConnectionPool {
     void close() {
         closed = true;
         timeouts.close();
+        idle.stop();
         List.copyOf(waiting).forEach(exchange -> exchange.fail(failures.closed()));
         List.copyOf(connected).forEach(RestConnection::close);
     }
 
-    /** Adds the idle timeout and the connection. */
     private final class RestChannelInitializer extends ChannelInitializer<Channel> {
         private @Nullable RestConnection connection;
 
@@ -235,9 +234,7 @@ final class RestConnectionPool {
             RestConnection added = new RestConnection(RestConnectionPool.this, channel, reads);
             connection = added;
             settings.connections().add(new DescribedServer(settings, channel, added::use));
-            channel.pipeline()
-                    .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
-                    .addLast(added);
+            channel.pipeline().addLast(added);
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.http1.HeadWriter;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
@@ -10,10 +11,10 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
+import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -54,12 +55,16 @@ final class RestRequestSpec {
 
     private boolean released;
 
-    private RestRequestSpec(String method, String path, Map<String, String> forwarded, ByteBuf body) {
+    private RestRequestSpec(String method, String path, Call call, ByteBuf body) {
         this.head = HeadWriter.request(method, path);
         this.safe = method.equals(GET);
         this.body = body;
         try {
-            forwarded.forEach(this::forward);
+            call.headers().forEach(this::forward);
+            AsciiString id = call.context().sentId();
+            if (id != null) {
+                head.field(HeaderAllowList.REQUEST_ID, id.toString());
+            }
         } catch (IllegalArgumentException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be forwarded", e);
         }
@@ -79,8 +84,8 @@ final class RestRequestSpec {
      *
      * @throws OipException if a header cannot be sent
      */
-    static RestRequestSpec get(String path, Map<String, String> forwarded) {
-        RestRequestSpec request = new RestRequestSpec(GET, path, forwarded, Unpooled.EMPTY_BUFFER);
+    static RestRequestSpec get(String path, Call call) {
+        RestRequestSpec request = new RestRequestSpec(GET, path, call, Unpooled.EMPTY_BUFFER);
         request.head.field("accept", JSON);
         return request;
     }
@@ -91,9 +96,8 @@ final class RestRequestSpec {
      * @param body taken, unless this throws
      * @throws OipException if a header cannot be sent
      */
-    static RestRequestSpec infer(String path, Map<String, String> forwarded, RestBody body) {
-        RestRequestSpec request =
-                post(path, forwarded, body.content(), body.binary() ? "application/octet-stream" : JSON);
+    static RestRequestSpec infer(String path, Call call, RestBody body) {
+        RestRequestSpec request = post(path, call, body.content(), body.binary() ? "application/octet-stream" : JSON);
         if (body.binary()) {
             request.head.field(JSON_LENGTH, Long.toString(body.jsonLength()));
         }
@@ -106,12 +110,12 @@ final class RestRequestSpec {
      * @param body taken, unless this throws
      * @throws OipException if a header cannot be sent
      */
-    static RestRequestSpec json(String path, Map<String, String> forwarded, ByteBuf body) {
-        return post(path, forwarded, body, JSON);
+    static RestRequestSpec json(String path, Call call, ByteBuf body) {
+        return post(path, call, body, JSON);
     }
 
-    private static RestRequestSpec post(String path, Map<String, String> forwarded, ByteBuf body, String type) {
-        RestRequestSpec request = new RestRequestSpec("POST", path, forwarded, body);
+    private static RestRequestSpec post(String path, Call call, ByteBuf body, String type) {
+        RestRequestSpec request = new RestRequestSpec("POST", path, call, body);
         request.head.contentLength(body.readableBytes()).field(CONTENT_TYPE, type);
         return request;
     }

@@ -108,8 +108,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
                         reply);
             case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
                 metadata(call, path(model, ""), (status, _, body) -> responses.modelMetadata(status, body), reply);
-            case UpstreamRequest.ModelNamesRequest _ ->
-                document(call, RestRequestSpec.get("/v2/models", call.sentHeaders()), reply);
+            case UpstreamRequest.ModelNamesRequest _ -> document(call, RestRequestSpec.get("/v2/models", call), reply);
             case UpstreamRequest.InferenceInParts _ -> throw unsupported("does not support requests in parts");
         };
     }
@@ -135,7 +134,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
                             null);
         }
         String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
-        RestRequestSpec request = RestRequestSpec.infer(path, call.sentHeaders(), rest.body());
+        RestRequestSpec request = RestRequestSpec.infer(path, call, rest.body());
         RestResponseHandler reader = events ? new EventStreamReader(call, inference, false) : inference;
         return exchange(call, request, reader, settings().maxMessageBytes(), reply);
     }
@@ -144,7 +143,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         RestResponseHandler document = (status, _, body) -> responses.generated(status, body);
         RestResponseHandler reader = events ? new EventStreamReader(call, document, true) : document;
         String path = path(generate.model(), (events ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE).suffix());
-        RestRequestSpec request = RestRequestSpec.json(path, call.sentHeaders(), generate.body());
+        RestRequestSpec request = RestRequestSpec.json(path, call, generate.body());
         return exchange(call, request, reader, settings().maxMessageBytes(), reply);
     }
 
@@ -152,13 +151,13 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         Operation.Manage operation = manage.operation();
         String path = operation.extension().path(operation.model(), operation.resource(), ModelPath::segment);
         if (operation.change() && manage.body().isReadable()) {
-            return document(call, RestRequestSpec.json(path, call.sentHeaders(), manage.body()), reply);
+            return document(call, RestRequestSpec.json(path, call, manage.body()), reply);
         }
         RestCall exchange = document(
                 call,
                 operation.change()
-                        ? RestRequestSpec.json(path, call.sentHeaders(), EMPTY_OBJECT.duplicate())
-                        : RestRequestSpec.get(path, call.sentHeaders()),
+                        ? RestRequestSpec.json(path, call, EMPTY_OBJECT.duplicate())
+                        : RestRequestSpec.get(path, call),
                 reply);
         manage.release();
         return exchange;
@@ -206,7 +205,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     }
 
     private RestCall metadata(Call call, String path, RestResponseHandler reader, Reply reply) {
-        RestRequestSpec request = RestRequestSpec.get(path, call.sentHeaders());
+        RestRequestSpec request = RestRequestSpec.get(path, call);
         return exchange(call, request, reader, settings().maxMetadataBytes(), reply);
     }
 

@@ -113,7 +113,34 @@ class RestPoolTest {
             var pool = new PoolLimits(1, 1, Duration.ofMillis(50));
             RestUpstream upstream = rest.upstream(pool, BinaryTensorData.FALSE, MINUTE, 1000, server.endpoint());
             RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(Duration.ofMillis(50).toNanos());
             server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void connection_thatIsSurplus_isClosedWhileTheOneInUseStays() throws Exception {
+        var both = new CountDownLatch(2);
+        try (var server = FakeRestServer.that((request, out) -> {
+            both.countDown();
+            awaitQuietly(both);
+            write(out, ok("{}"));
+            return true;
+        })) {
+            var pool = new PoolLimits(2, 2, Duration.ofMillis(50));
+            RestUpstream upstream = rest.upstream(pool, BinaryTensorData.FALSE, MINUTE, 1000, server.endpoint());
+            RecordedReply first = rest.infer(upstream);
+            RestBench.bytes(rest.infer(upstream));
+            RestBench.bytes(first);
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(Duration.ofMillis(30).toNanos());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(Duration.ofMillis(20).toNanos());
+            server.awaitConnectionClosed();
+            RestBench.bytes(rest.infer(upstream));
+            assertThat(server.connections()).isEqualTo(2);
         }
     }
 

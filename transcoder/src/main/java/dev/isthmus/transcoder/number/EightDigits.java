@@ -3,6 +3,9 @@ package dev.isthmus.transcoder.number;
 /** Processes eight decimal digits in a long, the first one in the lowest byte. */
 final class EightDigits {
     private static final long ZEROS = 0x3030303030303030L;
+    private static final long COMMAS = 0x2c2c2c2c2c2c2c2cL;
+    private static final long ONES = 0x0101010101010101L;
+    private static final long TOP_BITS = 0x8080808080808080L;
 
     private EightDigits() {}
 
@@ -18,12 +21,18 @@ final class EightDigits {
 
     /** The highest bit of each byte that is not a digit; after a non-ASCII byte it may be set for digits too. */
     static long others(long eight) {
-        return ((eight + 0x7676767676767676L) | eight) & 0x8080808080808080L;
+        return ((eight + 0x7676767676767676L) | eight) & TOP_BITS;
     }
 
     /** The number of bytes before the first one found by {@link #others}; 8 if there is none. */
     static int length(long others) {
         return Long.numberOfTrailingZeros(others) >>> 3;
+    }
+
+    /** The number of bytes before the first comma; 8 if there is none. */
+    static int commaAt(byte[] text, int at) {
+        long other = (long) ArrayView.LONGS.get(text, at) ^ COMMAS;
+        return length((other - ONES) & ~other & TOP_BITS);
     }
 
     /** The bytes before the first one found by {@link #others}, followed by zeros. */
@@ -44,6 +53,15 @@ final class EightDigits {
         long even = (pairs & 0x000000ff000000ffL) * (100L + (1_000_000L << 32));
         long odd = ((pairs >>> 16) & 0x000000ff000000ffL) * (1L + (10_000L << 32));
         return (even + odd) >>> 32;
+    }
+
+    /** Replaces eight digits each by their value. In place: only then does the compiler vectorize it. */
+    static void values(long[] digits, int count) {
+        for (int i = 0; i < count; i++) {
+            long twos = ((digits[i] * (1 + (10 << 8))) >>> 8) & 0x00ff00ff00ff00ffL;
+            long fours = ((twos * (1 + (100 << 16))) >>> 16) & 0x0000ffff0000ffffL;
+            digits[i] = (fours * (1 + (10_000L << 32))) >>> 32;
+        }
     }
 
     /** The digits of a number below 10^8, with leading zeros. */

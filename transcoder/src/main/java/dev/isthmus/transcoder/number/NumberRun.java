@@ -25,7 +25,7 @@ public final class NumberRun {
     private final int maxElements;
     private final byte[] elements;
     private final PlainNumber number = new PlainNumber();
-    private final UnitFloats units = new UnitFloats();
+    private final UnitFloats units;
     private final OctetPairReader pairs = new OctetPairReader();
     private int position;
 
@@ -39,6 +39,7 @@ public final class NumberRun {
         this.type = type;
         this.maxElements = Math.clamp(expected, 1, ELEMENTS);
         this.elements = new byte[maxElements * type.size()];
+        this.units = new UnitFloats(type == DataType.FP32 ? maxElements : 0);
     }
 
     /** Whether numbers of this type are supported. */

@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,7 +15,7 @@ class UnitFloatsTest {
     private static final int CASES = 200_000;
 
     private final SplittableRandom random = new SplittableRandom(7);
-    private final UnitFloats floats = new UnitFloats();
+    private final UnitFloats floats = new UnitFloats(2);
     private final byte[] to = new byte[8];
 
     /** Reads the text; enough bytes follow in the window for all of it to be examined. */
@@ -126,5 +128,38 @@ class UnitFloatsTest {
         assertThat(read(",1.5, -2.5,3.5]" + " ".repeat(30))).isEqualTo(2);
         assertThat(floats.position()).isEqualTo(",1.5, -2.5".length());
         assertThat(Float.intBitsToFloat((int) ArrayView.INTS.get(to, 4))).isEqualTo(-2.5f);
+    }
+
+    /** More than a block, with numbers that stop it: all others are read, none twice. */
+    @Test
+    void numbersNearHalfWay_endABlock_behindThoseBeforeThem() {
+        String nearHalfWay = "1.0000000596046447";
+        List<String> numbers = new ArrayList<>();
+        for (int i = 0; i < 2_000; i++) {
+            String sign = random.nextBoolean() ? "-" : "";
+            numbers.add(random.nextInt(150) == 0 ? nearHalfWay : sign + "0." + digits(1 + random.nextInt(16)));
+        }
+        String text = "," + String.join(",", numbers) + "]" + " ".repeat(30);
+        byte[] window = (text + "7".repeat(NumberRun.PADDING)).getBytes(ISO_8859_1);
+        UnitFloats blocks = new UnitFloats(512);
+        byte[] elements = new byte[512 * Float.BYTES];
+        int at = 0;
+        int index = 0;
+        while (index < numbers.size()) {
+            int count = blocks.read(window, at, text.length(), elements, 0);
+            for (int i = 0; i < count; i++) {
+                String number = numbers.get(index + i);
+                float read = Float.intBitsToFloat((int) ArrayView.INTS.get(elements, Float.BYTES * i));
+                assertThat(read).as(number).isEqualTo(Float.parseFloat(number));
+            }
+            index += count;
+            at = blocks.position();
+            if (count < 512 && index < numbers.size()) {
+                assertThat(text.startsWith("," + numbers.get(index) + ",", at)).isTrue();
+                at += 1 + numbers.get(index).length();
+                index++;
+            }
+        }
+        assertThat(text.charAt(at)).isEqualTo(']');
     }
 }

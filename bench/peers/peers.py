@@ -87,6 +87,8 @@ SLOW = {"transcode"}
 
 
 def fill(text, values):
+    """Fills in the values; what stands between @EACH N: and @END@ is repeated for each @I@ from 1 to N."""
+    text = re.sub(r"@EACH (\d+):(.*?)@END@", lambda m: "".join(m[2].replace("@I@", str(i + 1)) for i in range(int(m[1]))), text, flags=re.DOTALL)
     for key, value in values.items():
         text = text.replace(key, str(value))
     return text
@@ -233,7 +235,9 @@ class Bench:
 
     def start_stub(self):
         stub = Path(self.values["@STUBS@"]) / "oip-stub"
-        process = subprocess.Popen(self.pinned(self.load_cores, [str(stub), f"127.0.0.1:{self.args.stub_port}"]))
+        # 100 more addresses for the targets with 100 servers.
+        addresses = [f"{host}:{self.args.stub_port}" for host in ["127.0.0.1", *(f"127.0.1.{i}" for i in range(1, 101))]]
+        process = subprocess.Popen(self.pinned(self.load_cores, [str(stub), *addresses]))
         if not wait_port(self.args.stub_port):
             sys.exit("the stub does not listen")
         return process

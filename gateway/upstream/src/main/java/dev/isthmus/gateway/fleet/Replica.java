@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -22,6 +23,7 @@ final class Replica {
     private final Ejection ejection;
     private final SlowStart slowStart;
     private final @Nullable AdaptiveLimit adaptiveLimit;
+    private final AtomicLong changes;
     private final ReplicaLoad load = new ReplicaLoad();
     private final LatencyEstimate latency = new LatencyEstimate();
     private final ReplicaCounts counts = new ReplicaCounts();
@@ -33,6 +35,7 @@ final class Replica {
      *
      * @param label address and port: for logs and metrics, and the key of consistent hashing; never sent to clients
      * @param adaptiveLimit null if only the calls of the upstream are limited
+     * @param changes incremented after each change of what decides whether a server is eligible; shared by the set
      */
     Replica(
             String label,
@@ -40,7 +43,8 @@ final class Replica {
             LongSupplier nanoTime,
             Ejection ejection,
             SlowStart slowStart,
-            @Nullable AdaptiveLimit adaptiveLimit) {
+            @Nullable AdaptiveLimit adaptiveLimit,
+            AtomicLong changes) {
         this.label = label;
         this.hash = StickyHash.of(label);
         this.server = server;
@@ -48,6 +52,7 @@ final class Replica {
         this.ejection = ejection;
         this.slowStart = slowStart;
         this.adaptiveLimit = adaptiveLimit;
+        this.changes = changes;
     }
 
     String label() {
@@ -98,7 +103,10 @@ final class Replica {
     }
 
     void readiness(ReplicaReadiness seen) {
-        readiness = seen;
+        if (!seen.equals(readiness)) {
+            readiness = seen;
+            changes.incrementAndGet();
+        }
     }
 
     /** Whether its metadata were requested since it was last away. */
@@ -131,10 +139,18 @@ final class Replica {
         long now = nanoTime.getAsLong();
         latency.measure(nanos, outcome == CallOutcome.ANSWERED, now);
         switch (outcome) {
-            case ANSWERED -> ejection.succeeded(now);
+            case ANSWERED -> succeeded(now);
             case ERROR -> ejection.interrupted();
             case UNAVAILABLE, FAILED -> failed(now);
             case CANCELLED -> {}
+        }
+    }
+
+    private void succeeded(long now) {
+        boolean ejected = ejection.ejected(now);
+        ejection.succeeded(now);
+        if (ejected) {
+            changes.incrementAndGet();
         }
     }
 
@@ -170,6 +186,7 @@ final class Replica {
     /** It was ejected, and will slow-start. Returns the event to log. */
     private LoggingEventBuilder ejected() {
         slowStart.restart(ejection.until());
+        changes.incrementAndGet();
         return LOG.atWarn()
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("upstream", server.name())
@@ -188,5 +205,6 @@ final class Replica {
             slowStart.restart(now);
         }
         ejection.lift(now);
+        changes.incrementAndGet();
     }
 }

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -44,6 +45,7 @@ final class ReplicaMembership implements AutoCloseable {
     private final Supplier<Set<ModelRef>> models;
     private final ClusterResources resources;
     private final Object ejectionLock = new Object();
+    private final AtomicLong changes;
     private final Set<WatchedAddress> leaving = new HashSet<>();
     private Map<Endpoint, WatchedAddress> members = Map.of();
     private volatile List<Replica> replicas = List.of();
@@ -54,12 +56,14 @@ final class ReplicaMembership implements AutoCloseable {
             UpstreamConfig config,
             Function<DiscoveredServer, Upstream> factory,
             Supplier<Set<ModelRef>> models,
-            ClusterResources resources) {
+            ClusterResources resources,
+            AtomicLong changes) {
         this.upstream = upstream;
         this.config = config;
         this.factory = factory;
         this.models = models;
         this.resources = resources;
+        this.changes = changes;
     }
 
     /** The current servers; a new list when they change. */
@@ -111,7 +115,8 @@ final class ReplicaMembership implements AutoCloseable {
                 resources.nanoTime(),
                 new Ejection(config.outliers(), ejectionLock, this::canEject),
                 joining ? SlowStart.joining(window, now) : SlowStart.full(window, now),
-                adaptive == null ? null : new AdaptiveLimit(adaptive, resources.nanoTime(), resources.random()));
+                adaptive == null ? null : new AdaptiveLimit(adaptive, resources.nanoTime(), resources.random()),
+                changes);
         boolean queue = config.balance().policy() == BalancePolicy.QUEUE_AWARE;
         HealthChecker checker = new HealthChecker(upstream, replica, config.checks(), models, resources);
         checker.start();

@@ -33,6 +33,11 @@ record ReplicaReadiness(ServerState server, String reason, Map<ModelRef, Boolean
         return ready == null || ready;
     }
 
+    /** Whether no model is known not to be ready. */
+    boolean mayServeAll() {
+        return !models.containsValue(false);
+    }
+
     ReplicaReadiness with(ServerState other, String why) {
         return new ReplicaReadiness(other, why, models);
     }

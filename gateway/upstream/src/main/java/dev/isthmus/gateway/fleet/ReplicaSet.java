@@ -16,6 +16,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
@@ -47,8 +48,9 @@ public final class ReplicaSet implements AutoCloseable {
             Supplier<Set<ModelRef>> models,
             ClusterResources resources) {
         this.upstream = upstream;
-        this.membership = new ReplicaMembership(upstream, config, factory, models, resources);
-        this.selection = new ReplicaSelection(config.outliers().panicThreshold(), resources.random());
+        AtomicLong changes = new AtomicLong();
+        this.membership = new ReplicaMembership(upstream, config, factory, models, resources, changes);
+        this.selection = new ReplicaSelection(config.outliers().panicThreshold(), resources.random(), changes);
         this.balancer = Balancer.of(config.balance().policy(), resources.random());
         this.adaptive = config.adaptiveConcurrency() != null;
         this.resources = resources;

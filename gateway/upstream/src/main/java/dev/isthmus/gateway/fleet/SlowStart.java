@@ -30,6 +30,11 @@ final class SlowStart {
         since = from;
     }
 
+    /** When the share is full, unless it starts again. */
+    long end() {
+        return since + window;
+    }
+
     /** The share of calls at this time, from {@link #FLOOR} to 1. */
     double share(long now) {
         if (window == 0) {

@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -45,7 +46,8 @@ class ModelHealthCheckerTest {
             this::now,
             new Ejection(new Outliers(0, Duration.ofSeconds(1), 0, 0, ErrorRate.DEFAULT), new Object(), () -> false),
             SlowStart.full(Duration.ZERO, 0),
-            null);
+            null,
+            new AtomicLong());
     private final Set<ModelRef> models = new LinkedHashSet<>(List.of(A, B));
     private final ModelHealthChecker checker = new ModelHealthChecker(
             replica,

@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 
 /** Servers without connections, a manual clock, and random choices from one seed. */
@@ -25,18 +26,19 @@ final class ReplicaFixture {
     private static final EventLoop LOOP = new EmbeddedChannel().eventLoop();
 
     static final ModelRef MODEL = ModelRef.of("m");
-    private static final Duration WINDOW = Duration.ofSeconds(10);
+    static final Duration WINDOW = Duration.ofSeconds(10);
 
     final List<Replica> replicas = new ArrayList<>();
     final RandomGenerator random = new Random(20_261_121);
     private final Object lock = new Object();
+    private final AtomicLong changes = new AtomicLong();
     private final Outliers rules;
     private final ReplicaSelection candidates;
     private long now = 1_000_000_007;
 
     ReplicaFixture(Outliers rules) {
         this.rules = rules;
-        this.candidates = new ReplicaSelection(rules.panicThreshold(), random);
+        this.candidates = new ReplicaSelection(rules.panicThreshold(), random, changes);
     }
 
     static ReplicaFixture of(int servers) {
@@ -58,8 +60,9 @@ final class ReplicaFixture {
 
     private Replica add(String label, SlowStart warmth) {
         Ejection ejection = new Ejection(rules, lock, this::room);
-        Replica replica = new Replica(label, new FakeUpstream(), () -> now, ejection, warmth, null);
+        Replica replica = new Replica(label, new FakeUpstream(), () -> now, ejection, warmth, null, changes);
         replicas.add(replica);
+        changes.incrementAndGet();
         return replica;
     }
 
@@ -86,7 +89,11 @@ final class ReplicaFixture {
     }
 
     Replica pick(Balancer balancer, Call call, Collection<Replica> tried) {
-        return balancer.choose(candidates.of(replicas, call, MODEL, tried, now, false), call, now);
+        return balancer.choose(candidates(call, MODEL, tried), call, now);
+    }
+
+    List<Replica> candidates(Call call, ModelRef model, Collection<Replica> tried) {
+        return candidates.of(replicas, call, model, tried, now, false);
     }
 
     /** How many of this many picks choose each server; no call is started. */

@@ -3,7 +3,9 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.oip.ModelRef;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -16,8 +18,7 @@ class ReplicaSelectionTest {
     private final Replica c = pool.replicas.get(2);
 
     private List<Replica> candidates(ModelRef model, Collection<Replica> tried) {
-        return new ReplicaSelection(0.5, pool.random)
-                .of(pool.replicas, ReplicaFixture.call(Call.NO_AFFINITY), model, tried, pool.now(), false);
+        return pool.candidates(ReplicaFixture.call(Call.NO_AFFINITY), model, tried);
     }
 
     private static void ready(Replica replica, ModelRef model, boolean ready) {
@@ -65,6 +66,31 @@ class ReplicaSelectionTest {
         c.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));
 
         assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(c);
+    }
+
+    @Test
+    void serversThatChange_areSeenByTheNextCall() {
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
+        b.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, c);
+        ready(a, ReplicaFixture.MODEL, false);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(c);
+        b.readiness(ReplicaReadiness.UNKNOWN);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(b, c);
+        ready(a, ReplicaFixture.MODEL, true);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
+        Replica d = pool.add("10.0.0.4:8001");
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c, d);
+    }
+
+    @Test
+    void ejectedServer_isLeftOutUntilItsTimeIsOver() {
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
+        ReplicaFixture.fail(a, Outliers.DEFAULT.consecutiveFailures());
+        pool.pass(Outliers.DEFAULT.ejection().minusNanos(1));
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(b, c);
+        pool.pass(Duration.ofNanos(1).plus(ReplicaFixture.WINDOW));
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
     }
 
     @Test

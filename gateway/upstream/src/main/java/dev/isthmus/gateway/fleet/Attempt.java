@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
@@ -60,7 +61,15 @@ final class Attempt extends TrackedReply {
 
     /** Sends the request. The attempt may end before this returns. */
     void start(Upstream server, UpstreamRequest request, Call call) {
-        subscription = server.send(call, request, this).cancelIf(ended());
+        try {
+            subscription = server.send(call, request, this).cancelIf(ended());
+        } catch (RuntimeException | OutOfMemoryError e) {
+            if (ended()) {
+                throw e;
+            }
+            // A fault of the gateway: no evidence about the server.
+            fail(CallLog.failureOf(e, call.context()), CallOutcome.CANCELLED);
+        }
     }
 
     /** Fails the attempt unless a response arrives within this time. */
@@ -161,10 +170,12 @@ final class Attempt extends TrackedReply {
 
     @Override
     public void fail(OipException failure) {
-        if (ended()) {
-            return;
+        if (!ended()) {
+            fail(failure, CallOutcome.of(failure, fullTimeout && !waitsForClient()));
         }
-        CallOutcome outcome = CallOutcome.of(failure, fullTimeout && !waitsForClient());
+    }
+
+    private void fail(OipException failure, CallOutcome outcome) {
         end(outcome, failure);
         if (hasResponse()) {
             upstreamCall.failed(failure, outcome);

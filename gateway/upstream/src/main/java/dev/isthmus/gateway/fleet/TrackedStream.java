@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
@@ -25,9 +26,17 @@ final class TrackedStream implements UpstreamStream {
 
     /** Opens the stream; the reply may end before this returns. */
     void open(Upstream server, Call call, ModelRef model) {
-        UpstreamStream opened = server.inferStream(call, model, reply);
-        if (!reply.ended()) {
-            stream = opened;
+        try {
+            UpstreamStream opened = server.inferStream(call, model, reply);
+            if (!reply.ended()) {
+                stream = opened;
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            if (reply.ended()) {
+                throw e;
+            }
+            // A fault of the gateway: no evidence about the server.
+            reply.fail(CallLog.failureOf(e, call.context()), CallOutcome.CANCELLED);
         }
     }
 
@@ -99,9 +108,13 @@ final class TrackedStream implements UpstreamStream {
         public void fail(OipException failure) {
             if (!ended()) {
                 // A stream's deadline is set by its client.
-                end(CallOutcome.of(failure, false), failure);
-                super.fail(failure);
+                fail(failure, CallOutcome.of(failure, false));
             }
+        }
+
+        void fail(OipException failure, CallOutcome outcome) {
+            end(outcome, failure);
+            super.fail(failure);
         }
     }
 }

@@ -128,6 +128,12 @@ public final class FakeUpstream implements Upstream {
         return requests.getFirst();
     }
 
+    private void checkBroken() {
+        if (broken) {
+            throw new IllegalStateException("broken");
+        }
+    }
+
     private ReceivedRequest keep(ReceivedRequest received) {
         requests.add(received);
         beforeReturn.accept(received);
@@ -147,8 +153,8 @@ public final class FakeUpstream implements Upstream {
     @Override
     public Subscription send(Call call, UpstreamRequest request, Reply reply) {
         request.release();
-        if (broken && request instanceof UpstreamRequest.InferenceRequest) {
-            throw new IllegalStateException("broken");
+        if (request instanceof UpstreamRequest.InferenceRequest) {
+            checkBroken();
         }
         ReceivedRequest received = new ReceivedRequest(
                 call, request instanceof UpstreamRequest.InferenceRequest infer ? infer.model() : null, reply);
@@ -164,6 +170,7 @@ public final class FakeUpstream implements Upstream {
 
     @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
+        checkBroken();
         return keep(new ReceivedRequest(call, null, reply));
     }
 

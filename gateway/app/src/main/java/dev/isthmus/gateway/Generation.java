@@ -131,6 +131,7 @@ final class Generation {
                     transcoder,
                     resources.traffic(),
                     previous == null ? null : previous.traffic);
+            catalogue.whenChanged(traffic::modelsChanged);
             FleetService fleet = new FleetService(
                     locations,
                     catalogue,

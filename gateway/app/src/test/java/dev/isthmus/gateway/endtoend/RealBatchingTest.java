@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -39,7 +40,8 @@ class RealBatchingTest {
             models:
               joined-simple: {upstream: triton, model: simple, batching: {max_queue_delay_microseconds: 300000}}
               joined-fp32: {upstream: triton, model: identity_fp32, batching: {max_queue_delay_microseconds: 300000}}
-              joined-bytes: {upstream: triton, model: identity_bytes, batching: {max_queue_delay_microseconds: 300000}}
+              joined-int8: {upstream: triton, model: simple_int8, batching: {max_queue_delay_microseconds: 300000}}
+              joined-bytes: {upstream: triton, model: simple_identity, batching: {max_queue_delay_microseconds: 300000}}
               joined-fail: {upstream: triton, model: fail, batching: {max_queue_delay_microseconds: 300000}}
               iris: {upstream: mlserver}
               joined-iris: {upstream: mlserver, model: iris, batching: {max_queue_delay_microseconds: 300000}}
@@ -88,8 +90,21 @@ class RealBatchingTest {
         return counter == null ? 0 : counter.count();
     }
 
+    private double refused(String model) {
+        return gateway.meters()
+                .get("isthmus.batching.requests")
+                .tags("model", model, "outcome", "refused")
+                .counter()
+                .count();
+    }
+
     /** Sends the requests alone, then many at once until some were joined. */
     private void assertAsAlone(String alone, String joined, List<String> bodies) throws Exception {
+        assertAsAlone(alone, joined, bodies, () -> calls(joined) > 0);
+    }
+
+    private void assertAsAlone(String alone, String joined, List<String> bodies, BooleanSupplier until)
+            throws Exception {
         List<String> expected = new ArrayList<>();
         for (String body : bodies) {
             expected.add(
@@ -97,7 +112,7 @@ class RealBatchingTest {
         }
         await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).until(() -> {
             assertThat(atOnce(joined, bodies)).isEqualTo(expected);
-            return calls(joined) > 0;
+            return until.getAsBoolean();
         });
     }
 
@@ -141,11 +156,24 @@ class RealBatchingTest {
     }
 
     @Test
-    void triton_floatsAndBytes() throws Exception {
+    void triton_smallIntegersAndBytes() throws Exception {
         assertAsAlone(
-                "identity_fp32", "joined-fp32", bodies(rows -> input("INPUT0", "FP32", rows, 3, floats(rows * 3))));
+                "simple_int8",
+                "joined-int8",
+                bodies(rows -> input(
+                                "INPUT0",
+                                "INT8",
+                                rows,
+                                16,
+                                Stream.generate(() -> "7").limit(rows * 16L)) + ","
+                        + input(
+                                "INPUT1",
+                                "INT8",
+                                rows,
+                                16,
+                                Stream.generate(() -> "-3").limit(rows * 16L))));
         assertAsAlone(
-                "identity_bytes",
+                "simple_identity",
                 "joined-bytes",
                 bodies(rows -> input(
                         "INPUT0",
@@ -154,6 +182,16 @@ class RealBatchingTest {
                         2,
                         Stream.generate(() -> "\"" + "x".repeat(random.nextInt(40)) + "é\"")
                                 .limit(rows * 2L))));
+    }
+
+    /** {@code max_batch_size} is 0 in its configuration. */
+    @Test
+    void triton_modelThatDoesNotBatch_getsItsRequestsAlone() throws Exception {
+        assertAsAlone(
+                "identity_fp32",
+                "joined-fp32",
+                bodies(rows -> input("INPUT0", "FP32", rows, 3, floats(rows * 3))),
+                () -> refused("joined-fp32") > 0);
     }
 
     /** Its own batching gave all rows to one request and none to others (SeldonIO/MLServer#1306). */

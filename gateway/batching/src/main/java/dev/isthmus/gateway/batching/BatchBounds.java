@@ -3,7 +3,7 @@ package dev.isthmus.gateway.batching;
 import dev.isthmus.gateway.settings.BatchingConfig;
 
 /**
- * The configured bounds of one call.
+ * The bounds of one call.
  *
  * @param rows of all requests in it
  * @param bytes of its inputs
@@ -14,5 +14,10 @@ record BatchBounds(int rows, long bytes, long delayNanos) {
     static BatchBounds of(BatchingConfig config) {
         return new BatchBounds(
                 config.maxBatchSize(), config.maxBytes(), config.maxQueueDelay().toNanos());
+    }
+
+    /** The same with no more than this many rows. */
+    BatchBounds atMost(int most) {
+        return new BatchBounds(Math.min(rows, most), bytes, delayNanos);
     }
 }

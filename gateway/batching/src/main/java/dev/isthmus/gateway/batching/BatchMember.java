@@ -74,6 +74,11 @@ final class BatchMember extends ForwardingReply implements Subscription {
         return upstream.peer().wire() == Wire.REST ? resources.rest() : resources.protobuf();
     }
 
+    /** Of a call to its model. */
+    int maxRows() {
+        return model.bounds().rows();
+    }
+
     boolean hasEnded() {
         return ended;
     }

@@ -13,23 +13,62 @@ import org.jspecify.annotations.Nullable;
  * waited long enough. Thread-safe; holds its lock for a few instructions only.
  */
 final class BatchedModel {
-    private final BatchBounds bounds;
+    private final BatchBounds configured;
     private final LongSupplier nanoTime;
     private final Map<JoinKey, JoinedBatch> open = new HashMap<>();
-    private final BatchLimit limit;
+    /** As configured, with no more rows than the servers take. */
+    private volatile BatchBounds bounds;
+
+    private BatchLimit limit;
+    /** Whether the servers were asked how many rows they take. */
+    private volatile boolean asked;
+
     private int calls;
     private int requests;
     private volatile boolean refused;
 
-    BatchedModel(BatchBounds bounds, LongSupplier nanoTime) {
-        this.bounds = bounds;
+    BatchedModel(BatchBounds configured, LongSupplier nanoTime) {
+        this.configured = configured;
+        this.bounds = configured;
         this.nanoTime = nanoTime;
-        this.limit = new BatchLimit(bounds.rows(), nanoTime.getAsLong());
+        this.limit = new BatchLimit(configured.rows(), nanoTime.getAsLong());
+    }
+
+    /** Whether the servers were asked how many rows they take, since their models changed. */
+    boolean wasAsked() {
+        return asked;
+    }
+
+    /** Whether the servers are to be asked now: once there is something to join, or if nothing was joined so far. */
+    synchronized boolean asks() {
+        if (asked || (calls == 0 && bounds.rows() > 1)) {
+            return false;
+        }
+        asked = true;
+        return true;
+    }
+
+    /** Its servers have changed: they are asked again. */
+    void forget() {
+        asked = false;
+    }
+
+    /**
+     * The servers take this many rows in a call.
+     *
+     * @param most 0 if the model does not batch
+     */
+    synchronized void takes(int most) {
+        BatchBounds now = configured.atMost(Math.max(1, most));
+        if (!now.equals(bounds)) {
+            bounds = now;
+            limit = new BatchLimit(now.rows(), nanoTime.getAsLong());
+        }
     }
 
     /** Begins a call of one request that need not wait; null if others are under way. */
     synchronized @Nullable SentCall beginAlone() {
-        return calls == 0 || refused || limit.requests() == 1 ? begin(1) : null;
+        return calls == 0 || isRefused() || limit.requests() == 1 ? begin(1) : null;
     }
 
     /** Begins a call with this many requests. */
@@ -120,9 +159,9 @@ final class BatchedModel {
         return complete;
     }
 
-    /** Whether requests are not joined any more. */
+    /** Whether requests are not joined: their calls fail, or the servers take one row at a time. */
     boolean isRefused() {
-        return refused;
+        return refused || bounds.rows() < 2;
     }
 
     /**
@@ -142,12 +181,18 @@ final class BatchedModel {
      * @return whether none are joined any more as of now
      */
     synchronized boolean failedJoined(int joined) {
+        if (joined > bounds.rows()) {
+            // It was sent before it was known how many the servers take.
+            return false;
+        }
+        // The servers may have loaded another configuration.
+        forget();
         return limit.failed(joined) && refuse();
     }
 
     /** How many requests are joined at most now. */
     synchronized int limit() {
-        return refused ? 1 : limit.requests();
+        return isRefused() ? 1 : limit.requests();
     }
 
     /** Whether no call is under way; nothing waits then. */

@@ -20,7 +20,7 @@ enum PlainReason {
     JSON,
     /** It is invalid; the server says so. */
     INVALID,
-    /** Calls of the model do not return one row for each row, or fail if they are joined. */
+    /** The model does not batch, its calls do not return one row for each row, or they fail if they are joined. */
     REFUSED,
     /** The route has too many models. */
     MODELS;

@@ -81,6 +81,9 @@ public final class RouteBatching implements AutoCloseable {
      */
     public Subscription send(Upstream upstream, Call call, InferenceRequest request, Reply client) {
         BatchedModel model = model(upstream, request.model());
+        if (model != null && !model.wasAsked() && RowLimitLookup.isOffered(upstream) && model.asks()) {
+            RowLimitLookup.begin(upstream, request.model(), call, model::takes);
+        }
         PlainReason plain = plain(model, upstream, call, request);
         if (plain != null || model == null) {
             resources.meters().plain(plain == null ? PlainReason.MODELS : plain);
@@ -105,6 +108,15 @@ public final class RouteBatching implements AutoCloseable {
             member.await(joinable);
         }
         return member;
+    }
+
+    /** Models of these upstreams were loaded or have changed: their servers are asked again how many rows they take. */
+    public void changed(Set<Upstream> upstreams) {
+        models.forEach((served, model) -> {
+            if (upstreams.contains(served.upstream())) {
+                model.forget();
+            }
+        });
     }
 
     private @Nullable BatchedModel model(Upstream upstream, ModelRef ref) {
@@ -151,7 +163,7 @@ public final class RouteBatching implements AutoCloseable {
             resources.meters().plain(PlainReason.INVALID);
             return null;
         }
-        PlainReason plain = read == null ? PlainReason.JSON : plain(read.request());
+        PlainReason plain = read == null ? PlainReason.JSON : plain(read.request(), member.maxRows());
         if (read == null || plain != null) {
             resources.meters().plain(plain == null ? PlainReason.JSON : plain);
             if (read != null) {
@@ -167,7 +179,7 @@ public final class RouteBatching implements AutoCloseable {
         return new JoinableRequest(decoded, JoinKey.of(decoded, headers(call), read.form()), rows, bytes);
     }
 
-    private @Nullable PlainReason plain(InferRequest request) {
+    private static @Nullable PlainReason plain(InferRequest request, int maxRows) {
         if (request.inputs().isEmpty()) {
             return PlainReason.SHAPE;
         }
@@ -185,7 +197,7 @@ public final class RouteBatching implements AutoCloseable {
         if (request.outputs().stream().anyMatch(output -> output.shared())) {
             return PlainReason.SHARED_MEMORY;
         }
-        return rows >= Math.min(bounds.rows(), MAX_ROWS_PER_REQUEST) ? PlainReason.SIZE : null;
+        return rows >= Math.min(maxRows, MAX_ROWS_PER_REQUEST) ? PlainReason.SIZE : null;
     }
 
     private static Map<String, String> headers(Call call) {

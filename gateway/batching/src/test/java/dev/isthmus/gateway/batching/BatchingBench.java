@@ -17,6 +17,7 @@ import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.message.WireLimits;
@@ -27,6 +28,7 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -49,16 +51,19 @@ final class BatchingBench implements AutoCloseable {
     private int sent;
 
     BatchingBench(BatchingConfig config, Endpoint server, Wire wire) {
+        this(config, server, wire, ServerCapabilities.unknown());
+    }
+
+    private BatchingBench(BatchingConfig config, Endpoint server, Wire wire, ServerCapabilities capabilities) {
         batching = new RouteBatching("route", config, WireLimits.DEFAULT, memory, meters, () -> 0);
         var settings = UpstreamSettings.of("server", server, MINUTE, Duration.ofSeconds(5), 64 << 20);
         upstream = wire == Wire.REST
                 ? new RestUpstream(
                         settings,
-                        ServerCapabilities.unknown(),
+                        capabilities,
                         PoolLimits.DEFAULT,
                         loops.getFirst().allocator())
-                : new GrpcUpstream(
-                        settings, ServerCapabilities.unknown(), loops.getFirst().allocator());
+                : new GrpcUpstream(settings, capabilities, loops.getFirst().allocator());
     }
 
     /** With requests that wait as long as the test wants. */
@@ -68,6 +73,18 @@ final class BatchingBench implements AutoCloseable {
 
     static BatchingBench overRest(Endpoint server) {
         return new BatchingBench(new BatchingConfig(32, 10_000_000, 1 << 20), server, Wire.REST);
+    }
+
+    /** With a server that has the extension for models' configurations. */
+    static BatchingBench withConfigurations(Endpoint server, Wire wire) {
+        ServerCapabilities capabilities = ServerCapabilities.unknown();
+        capabilities.learn(new ServerMetadata("triton", "1", List.of("model_configuration")));
+        return new BatchingBench(new BatchingConfig(32, 10_000_000, 1 << 20), server, wire, capabilities);
+    }
+
+    /** Models were loaded. */
+    void changed() {
+        batching.changed(Set.of(upstream));
     }
 
     /** Sends a request from one of the event loops, one after the other. */
@@ -119,6 +136,11 @@ final class BatchingBench implements AutoCloseable {
                 .tag("reason", reason)
                 .counter()
                 .count();
+    }
+
+    /** How many requests are joined at most. */
+    double limit() {
+        return meters.get("isthmus.batching.limit").gauge().value();
     }
 
     double calls() {

@@ -4,16 +4,19 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.proto.ModelConfigResponse;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferRequest.InferInputTensor;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelInferResponse.InferOutputTensor;
+import dev.isthmus.proto.config.ModelConfig;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import java.io.UncheckedIOException;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A gRPC server with a model whose outputs are its inputs, with the request's parameters. It answers when the test says
@@ -24,6 +27,10 @@ final class RowServer implements AutoCloseable {
 
     final FakeGrpcServer server;
     private final BlockingQueue<HeldRequest> held = new LinkedBlockingQueue<>();
+    /** How often the configuration of the model was asked for. */
+    final AtomicInteger configurationsRead = new AtomicInteger();
+    /** In the configuration of the model; negative if the server has no configurations. */
+    volatile int maxBatchSize = -1;
 
     /** A request that was not answered yet. */
     record HeldRequest(ModelInferRequest request, ServerCall<byte[], byte[]> call) {
@@ -46,7 +53,31 @@ final class RowServer implements AutoCloseable {
     }
 
     RowServer() throws Exception {
-        server = FakeGrpcServer.unary((message, call) -> held.add(new HeldRequest(parsed(message), call)));
+        server = FakeGrpcServer.unary((message, call) -> {
+            if ("ModelConfig".equals(call.getMethodDescriptor().getBareMethodName())) {
+                describe(call);
+            } else {
+                held.add(new HeldRequest(parsed(message), call));
+            }
+        });
+    }
+
+    private void describe(ServerCall<byte[], byte[]> call) {
+        configurationsRead.incrementAndGet();
+        if (maxBatchSize < 0) {
+            call.close(Status.UNIMPLEMENTED, new Metadata());
+            return;
+        }
+        ModelConfig config = ModelConfig.newBuilder()
+                .setName("m")
+                .setMaxBatchSize(maxBatchSize)
+                .build();
+        FakeGrpcServer.respond(
+                call,
+                ModelConfigResponse.newBuilder()
+                        .setConfig(config.toByteString())
+                        .build()
+                        .toByteArray());
     }
 
     Endpoint endpoint() {

@@ -137,7 +137,10 @@ public final class Catalogue implements AutoCloseable {
         this.readiness = new ModelReadinessLookup(locations, modelServers, onDemand);
         this.servers = new ServerMetadataPolls(
                 records, requests, time, resources.random(), this::returned, snapshots::changed);
-        meters.register(locations.configured(), this::readyGauge, models.drift()::count);
+        meters.register(
+                locations.configured(),
+                model -> Boolean.TRUE.equals(snapshots.now().models().get(model)) ? 1 : 0,
+                models.drift()::count);
     }
 
     /** Servers became ready, for the first time or again: their metadata may have changed. */
@@ -146,8 +149,9 @@ public final class Catalogue implements AutoCloseable {
         models.refresh(servers.stream().map(server -> server.upstream).collect(Collectors.toUnmodifiableSet()));
     }
 
-    private double readyGauge(String model) {
-        return Boolean.TRUE.equals(snapshots.now().models().get(model)) ? 1 : 0;
+    /** This is to run, on an event loop, when models of some upstreams were loaded or have changed. */
+    public void whenChanged(Consumer<Set<Upstream>> listener) {
+        models.whenChanged(listener);
     }
 
     /** Starts polling. */
@@ -208,7 +212,8 @@ public final class Catalogue implements AutoCloseable {
         if (location.configured() && model.version().isEmpty()) {
             Boolean ready = snapshots.now().models().get(model.name());
             if (ready != null) {
-                return replied(reply, new ReplyMessage.ModelReadyState(model, ready));
+                reply.only(new ReplyMessage.ModelReadyState(model, ready));
+                return Subscription.NONE;
             }
         }
         Consumer<Target> forward =
@@ -260,11 +265,6 @@ public final class Catalogue implements AutoCloseable {
     /** The server requires credentials, which only the client has. */
     private static boolean needsClientCredentials(OipException failure) {
         return failure.code() == ErrorCode.UNAUTHENTICATED || failure.code() == ErrorCode.PERMISSION_DENIED;
-    }
-
-    private static Subscription replied(Reply reply, ReplyMessage message) {
-        reply.only(message);
-        return Subscription.NONE;
     }
 
     /**

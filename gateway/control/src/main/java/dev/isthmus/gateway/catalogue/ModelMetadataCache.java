@@ -5,6 +5,7 @@ import dev.isthmus.gateway.catalogue.ModelServers.ServerModel;
 import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.SharedLookups;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
@@ -17,6 +18,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +45,7 @@ final class ModelMetadataCache {
     private final DriftLog drift;
     private final SignatureTable signatures;
     private final SharedLookups<ModelRef, ModelMetadata> metadata;
+    private volatile Consumer<Set<Upstream>> changed = upstreams -> {};
 
     ModelMetadataCache(
             ModelServers servers,
@@ -76,6 +79,11 @@ final class ModelMetadataCache {
         return signatures;
     }
 
+    /** This is to run when models of these upstreams were loaded or have changed. */
+    void whenChanged(Consumer<Set<Upstream>> listener) {
+        changed = listener;
+    }
+
     /** Polls the configured models that are due. */
     void tick() {
         for (String name : locations.configured()) {
@@ -104,6 +112,7 @@ final class ModelMetadataCache {
     void refresh(Set<Upstream> upstreams) {
         metadata.forgetAll();
         signatures.forget(upstreams);
+        changed.accept(upstreams);
         for (String name : locations.configured()) {
             ModelRef model = ModelRef.of(name);
             if (locations.of(model).targets().stream().anyMatch(target -> upstreams.contains(target.upstream()))) {
@@ -209,7 +218,18 @@ final class ModelMetadataCache {
             signatures.found(model, described, askedAll && failures.stream().allMatch(DescriptionLookup::lacksModel));
             ModelMetadata metadata =
                     described.size() == 1 ? named(described.getFirst().metadata(), model.name()) : merged.metadata();
+            if (differs(metadata)) {
+                changed.accept(
+                        location.targets().stream().map(Target::upstream).collect(Collectors.toUnmodifiableSet()));
+            }
             found.accept(new LookupResult.Value<>(metadata, location.configured() ? CONFIGURED_TTL : TTL));
+        }
+
+        private boolean differs(ModelMetadata found) {
+            return metadata.known(model)
+                    .filter(before -> before instanceof LookupResult.Value<ModelMetadata> value
+                            && !value.value().equals(found))
+                    .isPresent();
         }
 
         /** The server does not have the model, so it gets no requests for it. */

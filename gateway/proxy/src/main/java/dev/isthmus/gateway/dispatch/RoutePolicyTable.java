@@ -24,6 +24,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -231,6 +232,15 @@ public final class RoutePolicyTable implements AutoCloseable {
     RoutePolicies of(Route route) {
         RoutePolicies configured = byRoute.get(route.key());
         return configured == null ? unconfigured.computeIfAbsent(route, this::unconfigured) : configured;
+    }
+
+    /** Models of these upstreams were loaded or have changed. */
+    public void modelsChanged(Set<Upstream> upstreams) {
+        byRoute.values().forEach(each -> {
+            if (each.batching != null) {
+                each.batching.changed(upstreams);
+            }
+        });
     }
 
     /** Closes everything except what the next table has taken over. */

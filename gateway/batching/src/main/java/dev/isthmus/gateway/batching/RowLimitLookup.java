@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -73,13 +74,19 @@ final class RowLimitLookup {
                 .map(ReplicaStatus::server)
                 .toList();
         pending = servers.size();
-        for (Upstream server : servers) {
-            boolean rest = server.peer().wire() == Wire.REST;
-            Operation.Manage operation = new Operation.Manage(Extension.MODEL_CONFIG, model, "", false, rest);
-            Call call =
-                    new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), client.loop(), client.allocator());
-            ByteBuf body = rest ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(request());
-            server.send(call, new UpstreamRequest.ManageRequest(operation, body), new ConfigurationReply(rest));
+        servers.forEach(server -> askServer(server, client));
+    }
+
+    private void askServer(Upstream server, Call client) {
+        boolean rest = server.peer().wire() == Wire.REST;
+        Operation.Manage operation = new Operation.Manage(Extension.MODEL_CONFIG, model, "", false, rest);
+        Call call = new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), client.loop(), client.allocator());
+        ByteBuf body = rest ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(request());
+        ConfigurationReply reply = new ConfigurationReply(rest);
+        try {
+            server.send(call, new UpstreamRequest.ManageRequest(operation, body), reply);
+        } catch (RuntimeException | OutOfMemoryError fault) {
+            reply.fail(CallLog.failureOf(fault, call.context()));
         }
     }
 

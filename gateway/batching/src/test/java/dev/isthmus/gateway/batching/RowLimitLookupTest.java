@@ -4,15 +4,29 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.ReplicaSet;
+import dev.isthmus.gateway.fleet.UncheckedReplicas;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeRestServer;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.transcoder.message.Wire;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -126,6 +140,38 @@ class RowLimitLookupTest {
         first.answer();
         assertThat(server.configurationsRead).hasValue(1);
         assertThat(bench.limit()).isEqualTo(32);
+    }
+
+    @Test
+    void serverThatCannotBeAsked_doesNotKeepAnotherFromIt() {
+        FakeUpstream broken = new FakeUpstream();
+        broken.beforeReturn = received -> {
+            throw new IllegalStateException("broken");
+        };
+        FakeUpstream other = new FakeUpstream();
+        Endpoint[] endpoints = {TestConfigs.loopback(1), TestConfigs.loopback(2), TestConfigs.loopback(3)};
+        ReplicaSet replicas = UncheckedReplicas.replicas(
+                at -> at.address().port() == 2 ? other : broken, bench.meters, System::nanoTime, endpoints);
+        EmbeddedChannel channel = new EmbeddedChannel();
+        List<Integer> found = new ArrayList<>();
+        try (Cluster cluster = new Cluster(
+                "triton",
+                TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),
+                ServerCapabilities.unknown(),
+                replicas,
+                () -> {})) {
+            Call call = new Call(
+                    new Operation.ServerReady(),
+                    Call.NO_DEADLINE,
+                    Map.of(),
+                    channel.eventLoop(),
+                    ByteBufAllocator.DEFAULT);
+            RowLimitLookup.begin(cluster, BatchingBench.MODEL, call, found::add);
+            channel.runPendingTasks();
+            assertThat(broken.requests).hasSize(2);
+            other.only().reply.only(new ReplyMessage.Document(Unpooled.wrappedBuffer(RowServer.configuration(4))));
+        }
+        assertThat(found).containsExactly(4);
     }
 
     @Test

@@ -68,16 +68,19 @@ final class RowServer implements AutoCloseable {
             call.close(Status.UNIMPLEMENTED, new Metadata());
             return;
         }
+        FakeGrpcServer.respond(call, configuration(maxBatchSize));
+    }
+
+    /** The response to a request for the configuration of the model. */
+    static byte[] configuration(int maxBatchSize) {
         ModelConfig config = ModelConfig.newBuilder()
                 .setName("m")
                 .setMaxBatchSize(maxBatchSize)
                 .build();
-        FakeGrpcServer.respond(
-                call,
-                ModelConfigResponse.newBuilder()
-                        .setConfig(config.toByteString())
-                        .build()
-                        .toByteArray());
+        return ModelConfigResponse.newBuilder()
+                .setConfig(config.toByteString())
+                .build()
+                .toByteArray();
     }
 
     Endpoint endpoint() {

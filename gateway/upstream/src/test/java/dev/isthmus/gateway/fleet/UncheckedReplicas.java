@@ -23,10 +23,10 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Servers chosen in turn, without health checks or ejection. */
-final class UncheckedReplicas {
+public final class UncheckedReplicas {
     private UncheckedReplicas() {}
 
-    static ReplicaSet replicas(
+    public static ReplicaSet replicas(
             Function<DiscoveredServer, Upstream> opening,
             MeterRegistry meters,
             LongSupplier nanoTime,

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.batching;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.SharedHeaders;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -22,11 +23,9 @@ final class JoinedReply implements Reply {
         this.context = context;
     }
 
-    /** A cookie is for one client. */
     @Override
     public void headers(Map<String, String> received) {
-        headers.putAll(received);
-        headers.remove("set-cookie");
+        headers.putAll(SharedHeaders.of(received));
     }
 
     @Override

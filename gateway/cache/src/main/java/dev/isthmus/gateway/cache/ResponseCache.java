@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.SharedHeaders;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -213,7 +214,7 @@ public final class ResponseCache implements AutoCloseable {
                 ? UnstoredReason.LARGE
                 : directives.noStore()
                         ? UnstoredReason.NO_STORE
-                        : StoredResponse.isOfOneClient(headers) ? UnstoredReason.COOKIE : null;
+                        : SharedHeaders.isOfOneClient(headers) ? UnstoredReason.COOKIE : null;
         if (reason != null) {
             meters.unstored(reason);
         }

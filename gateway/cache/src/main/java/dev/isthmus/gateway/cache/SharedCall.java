@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.SharedHeaders;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
@@ -178,7 +179,7 @@ final class SharedCall implements Reply, Subscription {
         long bytes = inference.message().bytes();
         stores = cache.keeps(first.directives(), bytes, headers);
         boolean wanted = stores || !closeIfAlone();
-        if (wanted && bytes <= cache.config().maxResponse() && !StoredResponse.isOfOneClient(headers)) {
+        if (wanted && bytes <= cache.config().maxResponse() && !SharedHeaders.isOfOneClient(headers)) {
             response = new StoredResponse(
                     inference.message(),
                     headers,

@@ -90,11 +90,6 @@ final class StoredResponse {
         return new Tensor(tensor.name(), tensor.dataType(), tensor.shape(), tensor.parameters(), data);
     }
 
-    /** Whether a response with these headers is meant for the client that asked, and for no other. */
-    static boolean isOfOneClient(Map<String, String> headers) {
-        return headers.containsKey("set-cookie");
-    }
-
     /** The headers to send with it. */
     Map<String, String> headers() {
         return headers;

@@ -1,10 +1,8 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
-import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -92,12 +90,6 @@ public record Call(
         all.addAll(headers.entrySet());
         all.add(Map.entry(name, value));
         return withHeaders(Map.ofEntries(all.toArray(NO_ENTRIES)));
-    }
-
-    /** The headers to send to a server: those that are forwarded, and the request id. */
-    public Map<String, String> sentHeaders() {
-        AsciiString id = context.sentId();
-        return id == null ? headers : withHeader(HeaderAllowList.REQUEST_ID, id.toString()).headers;
     }
 
     /** Returns the same call with another deadline. */

@@ -15,8 +15,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
-import java.util.HashMap;
-import java.util.Map;
+import io.netty.util.AsciiString;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -93,12 +92,16 @@ final class ShadowCopy implements Reply {
     }
 
     private Call copy() {
-        Map<String, String> headers = new HashMap<>(call.sentHeaders());
-        headers.put(MARKER_HEADER, "true");
         long deadline = started + shadow.config().timeout().toNanos();
         CallContext context = CallContext.internal(call.loop(), call.allocator());
         context.traced(span);
-        return new Call(call.operation(), deadline, headers, context).withAffinity(call.affinity());
+        AsciiString id = call.context().sentId();
+        if (id != null) {
+            context.identified(id, true);
+        }
+        return new Call(call.operation(), deadline, call.headers(), context)
+                .withHeader(MARKER_HEADER, "true")
+                .withAffinity(call.affinity());
     }
 
     /** The copy was not sent, or has failed. */

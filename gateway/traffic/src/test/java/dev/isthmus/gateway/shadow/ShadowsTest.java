@@ -16,6 +16,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.EventLoop;
+import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -59,6 +60,16 @@ class ShadowsTest {
         assertThat(call.deadlineNanos()).isEqualTo(1000 + Duration.ofSeconds(5).toNanos());
         assertThat(call.headers()).isEqualTo(Map.of("x-a", "b", "isthmus-shadow", "true"));
         assertThat(call.affinity()).isEqualTo(17);
+    }
+
+    @Test
+    void copy_hasTheRequestId_ifTheCallSendsIt() {
+        Call call = stage.call(stage.channel.eventLoop());
+        call.context().identified(AsciiString.of("r-2"), true);
+        stage.shadows.begin(call, ModelRef.of("m"), main("m", ""), stage.source());
+        stage.runLoop();
+        assertThat(String.valueOf(stage.upstream.only().call.context().sentId()))
+                .isEqualTo("r-2");
     }
 
     @Test

@@ -105,8 +105,12 @@ final class Replica {
     void readiness(ReplicaReadiness seen) {
         if (!seen.equals(readiness)) {
             readiness = seen;
-            changes.incrementAndGet();
+            eligibilityChanged();
         }
+    }
+
+    private void eligibilityChanged() {
+        changes.incrementAndGet();
     }
 
     /** Whether its metadata were requested since it was last away. */
@@ -150,7 +154,7 @@ final class Replica {
         boolean ejected = ejection.ejected(now);
         ejection.succeeded(now);
         if (ejected) {
-            changes.incrementAndGet();
+            eligibilityChanged();
         }
     }
 
@@ -186,7 +190,7 @@ final class Replica {
     /** It was ejected, and will slow-start. Returns the event to log. */
     private LoggingEventBuilder ejected() {
         slowStart.restart(ejection.until());
-        changes.incrementAndGet();
+        eligibilityChanged();
         return LOG.atWarn()
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("upstream", server.name())
@@ -205,6 +209,6 @@ final class Replica {
             slowStart.restart(now);
         }
         ejection.lift(now);
-        changes.incrementAndGet();
+        eligibilityChanged();
     }
 }

@@ -31,6 +31,8 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How many rows are joined if servers say how many they take. */
 class RowLimitLookupTest {
@@ -97,20 +99,6 @@ class RowLimitLookupTest {
     }
 
     @Test
-    void configuredNumber_isNotExceeded() throws Exception {
-        server.maxBatchSize = 1000;
-        RowServer.HeldRequest first = oneWaits();
-        await().atMost(PATIENCE).until(() -> server.configurationsRead.get() == 1);
-        for (int i = 0; i < 31; i++) {
-            send();
-        }
-        RowServer.HeldRequest full = server.next();
-        assertThat(full.rows()).isEqualTo(32);
-        full.answer();
-        first.answer();
-    }
-
-    @Test
     void modelThatDoesNotBatch_getsItsRequestsAlone_untilItIsLoadedAgain() throws Exception {
         server.maxBatchSize = 0;
         RowServer.HeldRequest first = oneWaits();
@@ -128,9 +116,13 @@ class RowLimitLookupTest {
         assertThat(server.configurationsRead).hasValue(2);
     }
 
-    @Test
-    void serverWithoutConfigurations_leavesTheConfiguredNumber() throws Exception {
+    /** A server without configurations, and one that takes more. */
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 1000})
+    void configuredNumber_isNotExceeded(int maxBatchSize) throws Exception {
+        server.maxBatchSize = maxBatchSize;
         RowServer.HeldRequest first = oneWaits();
+        await().atMost(PATIENCE).until(() -> server.configurationsRead.get() == 1);
         for (int i = 0; i < 31; i++) {
             send();
         }

@@ -63,29 +63,12 @@ record LogLine(ILoggingEvent event, long repeated) {
         if (repeated > 0) {
             out.append(" (repeated ").append(repeated).append(" times)");
         }
-        members().forEach((name, value) -> {
-            // Most of them are part of the message, for people who read it.
-            if (!names(message, value)) {
-                member(out, name, value);
-            }
-        });
+        members().forEach((name, value) -> member(out, name, value));
         IThrowableProxy thrown = event.getThrowableProxy();
         if (thrown != null) {
             member(out, "stack_trace", stackTrace(thrown));
         }
         return out.append('\n').toString();
-    }
-
-    /** Whether the message has the value as a word of its own. */
-    private static boolean names(String message, String value) {
-        for (int at = message.indexOf(value); at >= 0; at = message.indexOf(value, at + 1)) {
-            int end = at + value.length();
-            boolean begins = at == 0 || !Character.isLetterOrDigit(message.charAt(at - 1));
-            if (begins && (end == message.length() || !Character.isLetterOrDigit(message.charAt(end)))) {
-                return true;
-            }
-        }
-        return false;
     }
 
     private static void member(StringBuilder out, String name, String value) {

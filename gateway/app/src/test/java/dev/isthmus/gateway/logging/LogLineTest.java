@@ -33,13 +33,15 @@ class LogLineTest {
         return new LogLine(event, 0).in(format);
     }
 
+    /** Also one whose value is a word of the message: it may be there as another member. */
     @Test
-    void text_hasMessage_andMembersThatItLacks() {
+    void text_hasMessage_andAllMembers() {
         LoggingEvent event =
-                event("server a:1 is away", new KeyValuePair("server", "a:1"), new KeyValuePair("model", "way"));
+                event("server local is away", new KeyValuePair("server", "local"), new KeyValuePair("model", "local"));
         assertThat(line(event, LogFormat.TEXT))
-                .isEqualTo("2023-11-14T22:13:20.123Z WARN  fleet - server a:1 is away model=\"way\"\n");
-        assertThat(new LogLine(event, 7).in(LogFormat.TEXT)).contains("is away (repeated 7 times) model");
+                .isEqualTo("2023-11-14T22:13:20.123Z WARN  fleet - server local is away server=\"local\""
+                        + " model=\"local\"\n");
+        assertThat(new LogLine(event, 7).in(LogFormat.TEXT)).contains("is away (repeated 7 times) server");
     }
 
     @Test

@@ -77,7 +77,7 @@ final class GatewayEvents {
                         time,
                         ready ? EventKind.SERVER_BACK : EventKind.SERVER_LOST,
                         "server " + key.server() + " of upstream '" + key.upstream() + "' is "
-                                + (ready ? "ready again" : server.ready() ? "ejected" : "not ready"));
+                                + (ready ? "ready" : server.ready() ? "ejected" : "not ready"));
             }
         }
         servers = usable;

@@ -79,8 +79,7 @@ class GatewayEventsTest {
         server(true, "");
         observe(15);
         assertThat(texts())
-                .containsExactly(
-                        "server a:1 of upstream 'u' is not ready", "server a:1 of upstream 'u' is ready again");
+                .containsExactly("server a:1 of upstream 'u' is not ready", "server a:1 of upstream 'u' is ready");
         assertThat(events.last().getFirst().time()).isEqualTo(START.plusSeconds(5));
     }
 

@@ -46,12 +46,19 @@ public final class ResponseCache implements AutoCloseable {
     /** Null if no responses are kept. */
     private final @Nullable Cache<CacheKey, StoredResponse> responses;
 
-    private final ConcurrentMap<CacheKey, SharedCall> underWay = new ConcurrentHashMap<>();
+    private final ConcurrentMap<SharedKey, SharedCall> underWay = new ConcurrentHashMap<>();
     /** Raised by each purge: what was sent before it is not kept. */
     private final AtomicLong epoch = new AtomicLong();
 
     private final AtomicInteger waiting = new AtomicInteger();
     private volatile boolean closed;
+
+    /** What requests that share a call have in common. */
+    private record SharedKey(CacheKey key, long priority) {
+        static SharedKey of(MissedRequest request) {
+            return new SharedKey(request.key(), request.priority());
+        }
+    }
 
     ResponseCache(String route, CacheConfig config, ResponseCaches all, CacheMeters meters, LongSupplier nanoTime) {
         this.route = route;
@@ -129,6 +136,7 @@ public final class ResponseCache implements AutoCloseable {
         MissedRequest missed = new MissedRequest(
                 request,
                 key,
+                request.call().context().priority(),
                 directives,
                 upstream,
                 reply,
@@ -174,9 +182,10 @@ public final class ResponseCache implements AutoCloseable {
     Subscription send(MissedRequest missed, UpstreamRequest sent) {
         Call call = missed.request().call();
         boolean shares = config.singleflight() && !missed.directives().refresh();
+        SharedKey key = SharedKey.of(missed);
         SharedCall own = new SharedCall(this, missed, epoch.get(), shares);
         while (shares) {
-            SharedCall first = underWay.putIfAbsent(missed.key(), own);
+            SharedCall first = underWay.putIfAbsent(key, own);
             if (first == null) {
                 break;
             }
@@ -185,7 +194,7 @@ public final class ResponseCache implements AutoCloseable {
                 waits.start();
                 return waits;
             }
-            underWay.remove(missed.key(), first);
+            underWay.remove(key, first);
         }
         count(missed.directives().refresh() ? CacheOutcome.REFRESHED : CacheOutcome.MISS, call.context());
         return own.send(call, sent);
@@ -201,8 +210,8 @@ public final class ResponseCache implements AutoCloseable {
     }
 
     /** No further request joins this call. */
-    void ended(SharedCall call, CacheKey key) {
-        underWay.remove(key, call);
+    void ended(SharedCall call, MissedRequest first) {
+        underWay.remove(SharedKey.of(first), call);
     }
 
     /** Whether a response of so many bytes may be kept, if the memory suffices. */

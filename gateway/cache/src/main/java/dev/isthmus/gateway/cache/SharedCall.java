@@ -87,7 +87,7 @@ final class SharedCall implements Reply, Subscription {
             closed |= last;
         }
         if (last) {
-            cache.ended(this, first.key());
+            cache.ended(this, first);
             try {
                 first.request().call().loop().execute(this::end);
             } catch (RejectedExecutionException stopped) {
@@ -111,7 +111,7 @@ final class SharedCall implements Reply, Subscription {
             }
             closed = true;
         }
-        cache.ended(this, first.key());
+        cache.ended(this, first);
         end();
     }
 
@@ -122,7 +122,7 @@ final class SharedCall implements Reply, Subscription {
 
     /** Nobody joins any more; returns who waits. */
     private List<CollapsedCall> close() {
-        cache.ended(this, first.key());
+        cache.ended(this, first);
         synchronized (this) {
             closed = true;
             List<CollapsedCall> all = List.copyOf(waiting);

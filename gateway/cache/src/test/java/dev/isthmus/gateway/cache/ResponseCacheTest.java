@@ -215,6 +215,20 @@ class ResponseCacheTest {
         assertThat(upstream.requests).hasSize(2);
     }
 
+    /** In the queue of its upstream, a call has the place of its first request. */
+    @Test
+    void requestsOfDifferentPriorities_doNotWaitForEachOther() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        for (int i = 0; i < 2; i++) {
+            Requested urgent = new Requested(1, Map.of(), HeaderFields.NONE);
+            urgent.call().context().prioritized(1);
+            cache.send(urgent, upstream, urgent);
+        }
+        assertThat(upstream.requests).hasSize(2);
+        assertThat(cache.waiting()).isEqualTo(1);
+    }
+
     @Test
     void withoutSingleflight_everyRequestIsSent() {
         ResponseCache cache = caches.open("m", ttl(Duration.ofMinutes(1), false));

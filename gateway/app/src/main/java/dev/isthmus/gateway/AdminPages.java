@@ -183,7 +183,7 @@ final class AdminPages {
     }
 
     private CacheActions caches() {
-        return new CacheActions(resources.traffic().caches());
+        return new CacheActions(resources.traffic().caches(), gateway.current().routing());
     }
 
     private ConsolePages console() {

@@ -4,10 +4,12 @@ import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.audit.AuditedChange;
 import dev.isthmus.gateway.cache.ResponseCaches;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.oip.ModelRef;
 import java.util.Map;
 
 /** What operators see of the caches, and do to them: {@code /cache/MODEL/purge}. */
-record CacheActions(ResponseCaches caches) {
+record CacheActions(ResponseCaches caches, RoutingTable routes) {
     private static final String PATH = "/cache/MODEL/purge";
     private static final String PURGE = "/purge";
 
@@ -21,7 +23,7 @@ record CacheActions(ResponseCaches caches) {
             return AdminResponse.error(404, "expected " + PATH);
         }
         String model = path.substring(0, path.length() - PURGE.length());
-        long purged = caches.purge(model);
+        long purged = caches.purge(routes.purgedNames(ModelRef.of(model)));
         if (purged == 0 && !caches.has(model)) {
             return AdminResponse.error(404, "no cache has responses of a model '" + model + "'");
         }

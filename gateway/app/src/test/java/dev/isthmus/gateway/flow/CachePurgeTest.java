@@ -30,6 +30,7 @@ class CachePurgeTest {
             models:
               simple: {upstream: local, aliases: [other], cache: {}}
               "dig*": {upstream: local, cache: {}}
+              "same*": {upstream: local, model: simple, cache: {}}
             """;
     private static final String REQUEST = """
             {"inputs": [{"name": "INPUT0", "datatype": "INT32", "shape": [1, 16], "data": [1, 2, 3, 4, 5, 6, 7, 8, 9,
@@ -78,7 +79,11 @@ class CachePurgeTest {
 
     /** Sends the request; whether its response was cached. */
     private boolean hits() throws Exception {
-        HttpResponse<String> response = post("/v2/models/simple/infer", REQUEST);
+        return hits("simple");
+    }
+
+    private boolean hits(String model) throws Exception {
+        HttpResponse<String> response = post("/v2/models/" + model + "/infer", REQUEST);
         assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
         return response.headers().firstValue("cache-status").orElseThrow().contains("hit");
     }
@@ -88,10 +93,10 @@ class CachePurgeTest {
         assertThat(hits()).isFalse();
         assertThat(hits()).isTrue();
         JsonNode shown = JSON.readTree(admin("GET", "/cache").body()).path("models");
-        assertThat(shown.findValuesAsText("model")).containsExactly("dig*", "simple");
-        assertThat(shown.path(1).path("entries").asInt()).isEqualTo(1);
-        assertThat(shown.path(1).path("hit").asInt()).isEqualTo(1);
-        assertThat(shown.path(1).path("bytes").asInt()).isBetween(100, 2000);
+        assertThat(shown.findValuesAsText("model")).containsExactly("dig*", "same*", "simple");
+        assertThat(shown.path(2).path("entries").asInt()).isEqualTo(1);
+        assertThat(shown.path(2).path("hit").asInt()).isEqualTo(1);
+        assertThat(shown.path(2).path("bytes").asInt()).isBetween(100, 2000);
 
         HttpResponse<String> purged = admin("POST", "/cache/simple/purge");
         assertThat(purged.statusCode()).isEqualTo(200);
@@ -102,6 +107,23 @@ class CachePurgeTest {
                 .path(0);
         assertThat(entry.path("action").asText()).isEqualTo("cache purge");
         assertThat(entry.path("subject").asText()).isEqualTo("simple");
+    }
+
+    /** Requests by any name of a server's model get the same responses. */
+    @Test
+    void aliasAndNameOfAPattern_standForAllNamesOfTheModel() throws Exception {
+        for (String name : List.of("other", "same-2")) {
+            assertThat(hits("same-1")).isFalse();
+            assertThat(hits("same-2")).isTrue();
+            assertThat(hits()).isFalse();
+            assertThat(JSON.readTree(admin("POST", "/cache/" + name + "/purge").body())
+                            .path("purged")
+                            .asInt())
+                    .isEqualTo(2);
+        }
+        assertThat(hits("same-1")).isFalse();
+        assertThat(post("/v2/repository/models/same-3/load", "").statusCode()).isEqualTo(200);
+        assertThat(hits("same-1")).isFalse();
     }
 
     @Test

@@ -9,9 +9,6 @@ public interface CacheableRequest {
 
     Call call();
 
-    /** The name by which its client calls the model. */
-    String model();
-
     /** The request with the model and version of its target; borrowed until {@link #encoded()} or the response. */
     InferRequest decoded();
 

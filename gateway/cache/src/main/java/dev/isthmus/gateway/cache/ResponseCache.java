@@ -20,6 +20,7 @@ import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.InferMessage;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
@@ -270,12 +271,12 @@ public final class ResponseCache implements AutoCloseable {
     }
 
     /**
-     * Removes the responses of one model of this route; returns how many there were.
+     * Removes the responses of some models; returns how many there were.
      *
-     * @param model as clients or servers call it
+     * @param models as their servers call them; the key of this route stands for all of its models
      */
-    public long purge(String model) {
-        return route.equals(model) ? purge() : purge(response -> response.isOf(model));
+    long purge(Set<String> models) {
+        return models.contains(route) ? purge() : purge(response -> models.contains(response.served()));
     }
 
     private long purge(Predicate<StoredResponse> which) {

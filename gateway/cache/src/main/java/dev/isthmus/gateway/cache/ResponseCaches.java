@@ -11,6 +11,7 @@ import io.netty.util.concurrent.FastThreadLocal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.LongSupplier;
@@ -113,14 +114,14 @@ public final class ResponseCaches {
     }
 
     /**
-     * Removes the responses of a model; returns how many there were.
+     * Removes the responses of some models; returns how many there were.
      *
-     * @param model a key of a route, or a name by which clients or servers call the model
+     * @param models keys of routes, and names by which servers call models
      */
-    public long purge(String model) {
+    public long purge(Set<String> models) {
         long removed = 0;
         for (ResponseCache each : new ArrayList<>(current.values())) {
-            removed += each.purge(model);
+            removed += each.purge(models);
         }
         return removed;
     }

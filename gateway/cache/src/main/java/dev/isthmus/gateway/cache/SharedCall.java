@@ -180,11 +180,7 @@ final class SharedCall implements Reply, Subscription {
         stores = cache.keeps(first.directives(), bytes, headers);
         boolean wanted = stores || !closeIfAlone();
         if (wanted && bytes <= cache.config().maxResponse() && !SharedHeaders.isOfOneClient(headers)) {
-            response = new StoredResponse(
-                    inference.message(),
-                    headers,
-                    new StoredResponse.StoredModel(first.request().model(), first.served()),
-                    cache.now());
+            response = new StoredResponse(inference.message(), headers, first.served(), cache.now());
         }
         reply.headers(CacheStatus.sent(first.directives().refresh(), stores));
     }

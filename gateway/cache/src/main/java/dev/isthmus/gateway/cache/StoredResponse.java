@@ -26,7 +26,6 @@ final class StoredResponse {
             List.of("x-request-id", "traceparent", "tracestate", "server-timing");
 
     private final Map<String, String> headers;
-    private final String requested;
     private final String served;
     private final long storedNanos;
     private final int bytes;
@@ -37,19 +36,16 @@ final class StoredResponse {
     /** With tensors on the heap; null if it is encoded. */
     private final @Nullable InferResponse decoded;
 
-    /** What the response belongs to. */
-    record StoredModel(String requested, String served) {}
-
     /**
      * Copies a response.
      *
      * @param message borrowed
      * @param headers of the server's response that the client gets
+     * @param served the model, as its server calls it
      */
-    StoredResponse(InferMessage message, Map<String, String> headers, StoredModel model, long nowNanos) {
+    StoredResponse(InferMessage message, Map<String, String> headers, String served, long nowNanos) {
         this.headers = lasting(headers);
-        this.requested = model.requested();
-        this.served = model.served();
+        this.served = served;
         this.storedNanos = nowNanos;
         this.bytes = (int) Math.min(Integer.MAX_VALUE, OVERHEAD + length(this.headers) + message.bytes());
         this.encoded = switch (message) {
@@ -95,9 +91,9 @@ final class StoredResponse {
         return headers;
     }
 
-    /** Whether it is of a model that clients, or its server, call by this name. */
-    boolean isOf(String model) {
-        return requested.equals(model) || served.equals(model);
+    /** The model, as its server calls it. */
+    String served() {
+        return served;
     }
 
     /** When it was received, on the scale of {@link System#nanoTime()}. */

@@ -6,11 +6,8 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.extension.Extension;
-import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
-import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.ModelRef;
 
 /**
  * The layer that removes the cached responses of a model that was loaded or unloaded, before the client of that call has
@@ -38,16 +35,7 @@ final class CachePurging implements Layer {
                         || manage.extension() == Extension.REPOSITORY_UNLOAD)
                 && call.code() != ErrorCode.UNAUTHENTICATED
                 && call.code() != ErrorCode.PERMISSION_DENIED) {
-            purge(manage.model());
-        }
-    }
-
-    private void purge(ModelRef model) {
-        caches.purge(model.name());
-        Route route = routes.find(model);
-        if (route != null && !route.key().equals(model.name()) && !ModelPattern.is(route.key())) {
-            // By an alias.
-            caches.purge(route.key());
+            caches.purge(routes.purgedNames(manage.model()));
         }
     }
 }

@@ -153,8 +153,7 @@ final class InferCall implements Reply {
 
     /** The decoded request as one that may get the response to an equal one. */
     private CacheableRequest lookedUp(Target target) {
-        return new LookedUpRequest(
-                call, exchange, infer.model().name(), request.decoded(target.model()), () -> encoded(target, null));
+        return new LookedUpRequest(call, exchange, request.decoded(target.model()), () -> encoded(target, null));
     }
 
     /** Passes the request to the layers that change it, then sends it. */

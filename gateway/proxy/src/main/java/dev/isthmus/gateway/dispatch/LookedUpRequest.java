@@ -8,7 +8,7 @@ import dev.isthmus.oip.InferRequest;
 import java.util.function.Supplier;
 
 /** The request of an inference as one that may get the response to an equal one. */
-record LookedUpRequest(Call call, Exchange exchange, String model, InferRequest decoded, Supplier<UpstreamRequest> sent)
+record LookedUpRequest(Call call, Exchange exchange, InferRequest decoded, Supplier<UpstreamRequest> sent)
         implements CacheableRequest {
 
     @Override

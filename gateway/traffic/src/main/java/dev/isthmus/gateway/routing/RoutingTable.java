@@ -12,9 +12,11 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -127,6 +129,23 @@ public final class RoutingTable {
             return byDiscovery.computeIfAbsent(server, upstream -> whole(DISCOVERED, upstream));
         }
         return fallbackRoute;
+    }
+
+    /**
+     * The names whose cached responses are outdated if a model has changed: the name itself, those that servers know it
+     * by, and the key of its route, unless that is a pattern.
+     */
+    public Set<String> purgedNames(ModelRef model) {
+        Set<String> names = new HashSet<>();
+        names.add(model.name());
+        Route route = find(model);
+        if (route != null) {
+            names.addAll(route.modelNames(model));
+            if (!ModelPattern.is(route.key())) {
+                names.add(route.key());
+            }
+        }
+        return names;
     }
 
     private @Nullable Route matching(String name) {

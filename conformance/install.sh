@@ -141,7 +141,7 @@ fortio() { # later versions need a module that the proxy of Go modules does not 
 }
 
 ghz() {
-  GOBIN=$1 go install github.com/bojand/ghz/cmd/ghz@v0.93.0 >&2
+  GOBIN=$1 go install github.com/bojand/ghz/cmd/ghz@v0.120.0 >&2
 }
 
 grpc_health_probe() {

@@ -416,14 +416,15 @@ class Bench:
         command = GENERATORS[self.args.generator or "h2load"](
             self, f"{'https' if role in TLS_ROLES else 'http'}://127.0.0.1:{port}{path}", role, file, headers, (connections, streams), seconds)
         before = cpu_seconds(pids)
-        out = subprocess.run(self.pinned(self.load_cores, command), capture_output=True, text=True, timeout=seconds + 30).stdout
-        cpu = cpu_seconds(pids) - before
-        counted = COUNTS[self.args.generator or "h2load"](out, seconds)
-        if not counted:
-            return {"error": out[-300:]}
+        ended = subprocess.run(self.pinned(self.load_cores, command), capture_output=True, text=True, timeout=seconds + 30)
+        out, cpu = ended.stdout, cpu_seconds(pids) - before
+        counted = COUNTS[self.args.generator or "h2load"](out)
+        if not counted or not counted[1]:
+            said = " ".join((ended.stderr.strip() or out).split())[-300:]
+            return {"error": f"{Path(command[0]).name} ended with {ended.returncode} and counted no response: {said or 'no output'}"}
         rps, done, not_2xx, mean_body = counted
         result = {"rps": rps, "done": done, "not_2xx": not_2xx, "mean_body": mean_body,
-                  "cpu_ms_per_1000": cpu * 1e6 / done if done else None,
+                  "cpu_ms_per_1000": cpu * 1e6 / done,
                   "cpu_share": cpu / seconds, "peak_rss_mb": memory_mb(pids, "VmHWM")}
         # A response in flight at the end of the run may count in part.
         if role in TLS_ROLES and CIPHER not in out:
@@ -479,6 +480,10 @@ class Bench:
                     reset_peak(pids)
                     self.saturate(target, role, workload, pids, expected, self.args.warm if self.args.quick else max(self.args.warm, target.get("warm", 0)))
                     r = self.saturate(target, role, workload, pids, expected, self.args.sat)
+                    if "error" in r:
+                        cell["error"] = r["error"]
+                        print(f"{role:10} {workload:4} {name:22} FAILED {r['error']}", flush=True)
+                        continue
                     cell["sat"].append(r)
                     latency, bad = "", 0
                     if role not in TLS_ROLES:
@@ -491,7 +496,7 @@ class Bench:
                           f"{r.get('cpu_ms_per_1000') or 0:9.0f} ms CPU/1000  share {r.get('cpu_share', 0):.2f}  "
                           f"{latency}rss {r.get('peak_rss_mb', 0):.0f} MB"
                           f"{'  bad %d' % bad if bad else ''}{'  not2xx %d' % r['not_2xx'] if r.get('not_2xx') else ''}"
-                          f"{'  SUSPECT ' + r['suspect'] if 'suspect' in r else ''}{r.get('error', '')}", flush=True)
+                          f"{'  SUSPECT ' + r['suspect'] if 'suspect' in r else ''}", flush=True)
 
     def run(self):
         names = list(self.args.targets or self.targets)
@@ -559,6 +564,8 @@ class Bench:
             cell = self.results.setdefault(role, {}).setdefault(label, {name: {"sat": []} for name in expected})
             for name in self.turns(expected, order, self.args.paired):
                 row = self.saturate(self.targets[name], role, workload, pids[name], expected[name], self.args.sat, count)
+                if "error" in row:
+                    sys.exit(f"peers: {role} {label} {name}: {row['error']}")
                 cell[name]["sat"].append(dict(row, start=repeat))
             medians = [f"{name} {span([statistics.median(started(cell[name], repeat))])}" for name in expected]
             print(f"{role} {label}: {', '.join(medians)}", flush=True)
@@ -770,7 +777,7 @@ def h2load(bench, url, role, file, headers, connections, seconds):
     return [*command, url]
 
 
-def h2load_counts(out, _):
+def h2load_counts(out):
     rate = re.search(r"finished in ([\d.]+)(ms|s), ([\d.]+) req/s", out)
     counts = re.search(r"(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored", out)
     codes = re.search(r"status codes: (\d+) 2xx", out)
@@ -790,7 +797,7 @@ def fortio(bench, url, role, file, headers, connections, seconds):
     return [*command, url]
 
 
-def fortio_counts(out, _):
+def fortio_counts(out):
     try:
         result = json.loads(out[out.index("{"):])
     except ValueError:
@@ -809,7 +816,7 @@ def ghz(bench, url, role, file, headers, connections, seconds):
             str(connections[0]), "-z", f"{seconds}s", "--duration-stop", "wait", "-O", "json", host]
 
 
-def ghz_counts(out, seconds):
+def ghz_counts(out):
     try:
         result = json.loads(out[out.index("{"):])
     except ValueError:

@@ -2,9 +2,10 @@ package dev.isthmus.transcoder.json;
 
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.number.ArrayView;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Skims arrays of numbers, 64 or eight bytes at a time: checks the grammar (RFC 8259, 6) and counts the numbers without
+ * Skims arrays of numbers, 8,192, 64 or eight bytes at a time: checks the grammar (RFC 8259, 6) and counts the numbers without
  * reading their values. Refuses numbers that must be read to be validated: exponents that are not negative, and {@code
  * -0}, whose sign some servers lose.
  */
@@ -13,6 +14,7 @@ public final class NumberScanner {
     private static final int MAX_CHARACTERS = 38;
 
     private static final int MAX_PAUSE = 16 * 1024;
+    private static final int MAX_STRIPE_PAUSE = 1023;
 
     /** The maximum length of a skimmed number with the white space around it. */
     static final int MAX_UNSEPARATED = 128;
@@ -35,6 +37,12 @@ public final class NumberScanner {
     private final NumberBlocks blocks = new NumberBlocks();
     /** Bytes that are skimmed otherwise after the blocks have ended: more each time that they are hardly of use. */
     private int pause = BytePlanes.BYTES;
+
+    private @Nullable NumberStripes stripes;
+    /** How often blocks begin without stripes before them. */
+    private int withoutStripes;
+    /** What that will be if the next stripe is not skimmed: more each time. */
+    private int stripePause;
 
     private int markedState;
     private int markedLevel;
@@ -93,8 +101,22 @@ public final class NumberScanner {
         return at;
     }
 
+    private int stripes(byte[] window, int from, int end) {
+        if (from > end - NumberStripes.BYTES || withoutStripes-- > 0) {
+            return from;
+        }
+        if (stripes == null) {
+            stripes = new NumberStripes();
+        }
+        int at = stripes.read(window, from, end);
+        elements += stripes.commas();
+        withoutStripes = at > from ? 0 : stripePause;
+        stripePause = at > from ? 0 : Math.min(2 * stripePause + 1, MAX_STRIPE_PAUSE);
+        return at;
+    }
+
     private int blocks(byte[] window, int from, int end) {
-        int at = blocks.read(window, from, end);
+        int at = blocks.read(window, stripes(window, from, end), end);
         elements += blocks.commas();
         length = at > from ? 0 : length;
         pause = at - from >= pause ? BytePlanes.BYTES : Math.min(2 * pause, MAX_PAUSE);

@@ -12,7 +12,7 @@ import java.util.List;
  * binary data.
  */
 final class MessageReader {
-    private static final int PART = 8 * 1024;
+    private static final int PART = 32 * 1024;
 
     private final ReaderSettings settings;
     private final long jsonLength;

@@ -159,6 +159,25 @@ class NumberScannerTest {
         }
     }
 
+    /** Long arrays of one kind, in parts of any size, with few numbers of another kind. */
+    @ParameterizedTest
+    @FieldSource("KINDS")
+    void longArrays_areCounted(String kind) {
+        SplittableRandom random = new SplittableRandom(kind.length());
+        for (int round = 0; round < 8; round++) {
+            StringBuilder text = new StringBuilder();
+            for (int i = 0; i < 4; i++) {
+                text.append(numbers(kind, random.nextInt(6000), random)).append(text.isEmpty() ? "7," : ",7e-5,");
+            }
+            byte[] bytes = text.append("1]").toString().replace(",,", ",").getBytes(ISO_8859_1);
+            int[] cuts =
+                    random.ints(random.nextInt(4), 0, bytes.length).sorted().toArray();
+            Outcome wanted = Outcome.ofBytes(bytes);
+            assertThat(wanted.closed()).isTrue();
+            assertThat(Outcome.of(bytes, cuts)).isEqualTo(wanted);
+        }
+    }
+
     /** The longest numbers that are taken wherever they stand, and too long ones. */
     @Test
     void lengthOfNumbers_isLimitedWhereverTheyStand() {

@@ -9,7 +9,7 @@ import io.netty.buffer.ByteBuf;
  * limits for inference bodies. Retains only the member names of open objects. Not thread-safe.
  */
 public final class JsonCheck {
-    private static final int PART = 32 * 1024;
+    private static final int PART = 8 * 1024;
 
     /** Bytes of the read window that are not counted, because every body takes them. */
     private static final int FREE = 16 << 10;

@@ -41,7 +41,7 @@ public final class NumberScanner {
     private @Nullable NumberStripes stripes;
     /** How often blocks begin without stripes before them. */
     private int withoutStripes;
-    /** What that will be if the next stripe is not skimmed: more each time. */
+    /** What that will be if the next stripes are hardly of use: more each time. */
     private int stripePause;
 
     private int markedState;
@@ -110,8 +110,9 @@ public final class NumberScanner {
         }
         int at = stripes.read(window, from, end);
         elements += stripes.commas();
-        withoutStripes = at > from ? 0 : stripePause;
-        stripePause = at > from ? 0 : Math.min(2 * stripePause + 1, MAX_STRIPE_PAUSE);
+        boolean useful = at - from >= NumberStripes.BYTES / 2;
+        withoutStripes = useful ? 0 : stripePause;
+        stripePause = useful ? 0 : Math.min(2 * stripePause + 1, MAX_STRIPE_PAUSE);
         return at;
     }
 

@@ -5,7 +5,7 @@ import dev.isthmus.transcoder.number.ArrayView;
 /**
  * Skims what {@link NumberBlocks} does, 8 KiB at a time. Every step is a loop over all words of a stripe that has no
  * branches, which the compiler vectorizes: such a loop must be short, and all planes are in one array at constant
- * indices. A stripe with anything else is not skimmed at all.
+ * indices.
  *
  * <p>A plane is {@value #WORDS} words. Bit {@code 8 b + r} of its word {@code w} stands for byte {@code b} of the word
  * {@code r * WORDS + w} of the stripe, so that the bytes before those of a word are in the word before it.
@@ -22,6 +22,7 @@ final class NumberStripes {
     private static final int NEXT = BEFORE + WORDS;
 
     private static final long HALVES = 0x0f0f_0f0f_0f0f_0f0fL;
+    private static final long NIBBLES = 0x1111_1111_1111_1111L;
     private static final long THREES = 0x3333_3333_3333_3333L;
     private static final long FIFTHS = 0x5555_5555_5555_5555L;
     private static final long ONES = 0x0101_0101_0101_0101L;
@@ -69,22 +70,22 @@ final class NumberStripes {
     }
 
     /**
-     * Skims stripes; returns the index after the last comma that it skipped, {@code from} if there is none.
+     * Skims stripes up to the first with anything else, and that one up to there; returns the index after the last comma
+     * that it skipped, {@code from} if there is none.
      *
      * @param from the index after a comma
      */
     int read(byte[] window, int from, int end) {
         commas = 0;
         int at = from;
-        while (at <= end - BYTES) {
+        int skimmed = BYTES;
+        while (skimmed == BYTES && at <= end - BYTES) {
             classify(planes, window, at);
             checkGrammar(planes);
-            if (wrong(planes) != 0) {
-                break;
-            }
-            commas += commas(planes);
-            at += BYTES;
-            while (window[at - 1] != ',') {
+            skimmed = wrong(planes) == 0 ? BYTES : firstWrong(planes);
+            commas += skimmed == BYTES ? commas(planes) : commas(planes, skimmed);
+            at += skimmed;
+            while (at > from && window[at - 1] != ',') {
                 at--;
             }
         }
@@ -97,6 +98,7 @@ final class NumberStripes {
         halve(planes, LOW_2, HIGH_2, window, at + 2 * ROW);
         halve(planes, LOW_3, HIGH_3, window, at + 3 * ROW);
         separateHigh(planes);
+        checkHigh(planes);
         pairLow(planes);
         separateLow(planes);
         separateKinds(planes);
@@ -145,8 +147,22 @@ final class NumberStripes {
             long high1 = planes[HIGH_1 + w];
             long high2 = planes[HIGH_2 + w];
             long high3 = planes[HIGH_3 + w];
-            planes[WRONG + w] = (high0 | high1 | high2 | high3) & ~(THREES & FIFTHS);
-            planes[OTHER + w] = high0 | (high1 << 1) | (high2 << 2) | (high3 << 3);
+            planes[OTHER + w] =
+                    (high0 & NIBBLES) | ((high1 & NIBBLES) << 1) | ((high2 & NIBBLES) << 2) | ((high3 & NIBBLES) << 3);
+        }
+    }
+
+    /** Bytes outside of 0x20 to 0x3f. */
+    private static void checkHigh(long[] planes) {
+        for (int w = 0; w < WORDS; w++) {
+            long high0 = planes[HIGH_0 + w] >>> 1;
+            long high1 = planes[HIGH_1 + w] >>> 1;
+            long high2 = planes[HIGH_2 + w] >>> 1;
+            long high3 = planes[HIGH_3 + w] >>> 1;
+            planes[WRONG + w] = ((high0 | (high0 >>> 1) | (high0 >>> 2)) & NIBBLES)
+                    | (((high1 | (high1 >>> 1) | (high1 >>> 2)) & NIBBLES) << 1)
+                    | (((high2 | (high2 >>> 1) | (high2 >>> 2)) & NIBBLES) << 2)
+                    | (((high3 | (high3 >>> 1) | (high3 >>> 2)) & NIBBLES) << 3);
         }
     }
 
@@ -292,5 +308,29 @@ final class NumberStripes {
             commas += Long.bitCount(planes[COMMA + w]);
         }
         return commas;
+    }
+
+    /** The first byte of the stripe that is wrong; one must be. Whether a byte is depends on those before it only. */
+    private static int firstWrong(long[] planes) {
+        long row = ONES;
+        for (int at = 0; ; at += ROW, row <<= 1) {
+            for (int w = 0; w < WORDS; w++) {
+                long wrong = planes[WRONG + w] & row;
+                if (wrong != 0) {
+                    return at + w * Long.BYTES + (Long.numberOfTrailingZeros(wrong) >>> 3);
+                }
+            }
+        }
+    }
+
+    /** The commas in the first bytes of the stripe. */
+    private static long commas(long[] planes, int bytes) {
+        int words = bytes / Long.BYTES;
+        long commas = 0;
+        for (int word = 0; word < words; word++) {
+            commas += Long.bitCount(planes[COMMA + word % WORDS] & (ONES << (word / WORDS)));
+        }
+        long rest = (1L << (bytes % Long.BYTES * Byte.SIZE)) - 1;
+        return commas + Long.bitCount(planes[COMMA + words % WORDS] & (ONES << (words / WORDS)) & rest);
     }
 }

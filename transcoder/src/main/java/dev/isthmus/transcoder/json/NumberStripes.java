@@ -3,7 +3,7 @@ package dev.isthmus.transcoder.json;
 import dev.isthmus.transcoder.number.ArrayView;
 
 /**
- * Skims what {@link NumberBlocks} does, 8 KiB at a time. Every step is a loop over all words of a stripe that has no
+ * Skims what {@link NumberBlocks} does, 6.5 KiB at a time. Every step is a loop over all words of a stripe that has no
  * branches, which the compiler vectorizes: such a loop must be short, and all planes are in one array at constant
  * indices.
  *
@@ -11,7 +11,7 @@ import dev.isthmus.transcoder.number.ArrayView;
  * {@code r * WORDS + w} of the stripe, so that the bytes before those of a word are in the word before it.
  */
 final class NumberStripes {
-    private static final int WORDS = 128;
+    private static final int WORDS = 104;
     /** The bytes that are skimmed together. */
     static final int BYTES = WORDS * BytePlanes.BYTES;
 

@@ -12,7 +12,8 @@ import java.util.List;
  * binary data.
  */
 final class MessageReader {
-    private static final int PART = 32 * 1024;
+    /** Two stripes of numbers, and with the rest of the part before a window that is not counted. */
+    private static final int PART = 14_080;
 
     private final ReaderSettings settings;
     private final long jsonLength;

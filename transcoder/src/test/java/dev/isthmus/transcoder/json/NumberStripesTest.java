@@ -99,7 +99,7 @@ class NumberStripesTest {
         int refused = 0;
         for (int at = FROM; at < END; at++) {
             // All bytes near the ends of rows, and a part of the others.
-            if ((at + 20) % 1024 > 40 && random.nextInt(4) > 0) {
+            if ((at + 20) % (NumberStripes.BYTES / 8) > 40 && random.nextInt(4) > 0) {
                 continue;
             }
             byte own = text[at];

@@ -13,7 +13,7 @@ import java.util.List;
  */
 final class MessageReader {
     /** Two stripes of numbers, and with the rest of the part before a window that is not counted. */
-    private static final int PART = 14_080;
+    private static final int PART = 13_600;
 
     private final ReaderSettings settings;
     private final long jsonLength;

@@ -206,7 +206,8 @@ class SharedSpansTest {
                                     .value()
                             == 1);
             held.respond();
-            assertOk(sent, waits, send(stage, "stored", 1));
+            assertOk(sent, waits);
+            assertOk(send(stage, "stored", 1));
 
             List<Span> spans = collector.spans(4);
             Span miss = cached(spans, "miss");

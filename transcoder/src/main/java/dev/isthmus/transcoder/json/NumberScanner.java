@@ -6,8 +6,8 @@ import io.netty.util.concurrent.FastThreadLocal;
 
 /**
  * Skims arrays of numbers, 6,656, 64 or eight bytes at a time: checks the grammar (RFC 8259, 6) and counts the numbers
- * without reading their values. Refuses numbers that must be read to be validated: exponents that are not negative, and {@code
- * -0}, whose sign some servers lose.
+ * without reading their values. Refuses numbers that must be read to be validated: exponents that are not negative, and
+ * {@code -0}, whose sign some servers lose.
  */
 public final class NumberScanner {
     /** Longer numbers may be out of a float's range and must be read. */

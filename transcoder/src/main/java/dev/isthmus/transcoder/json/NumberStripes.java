@@ -21,11 +21,11 @@ final class NumberStripes {
 
     private static final int NEXT = BEFORE + WORDS;
 
-    private static final long HALVES = 0x0f0f_0f0f_0f0f_0f0fL;
-    private static final long NIBBLES = 0x1111_1111_1111_1111L;
+    private static final long LOW_NIBBLES = 0x0f0f_0f0f_0f0f_0f0fL;
+    private static final long NIBBLE_ONES = 0x1111_1111_1111_1111L;
     private static final long THREES = 0x3333_3333_3333_3333L;
-    private static final long FIFTHS = 0x5555_5555_5555_5555L;
-    private static final long ONES = 0x0101_0101_0101_0101L;
+    private static final long EVEN_BITS = 0x5555_5555_5555_5555L;
+    private static final long BYTE_ONES = 0x0101_0101_0101_0101L;
 
     // The indices of the planes. Some have different contents one after the other.
     /** Bits 0 to 3 of two rows each, then bits 0, 1, 2 and 3 of all bytes. */
@@ -50,16 +50,17 @@ final class NumberStripes {
     private static final int COMMA = OTHER + NEXT;
     private static final int POINT = COMMA + NEXT;
     private static final int WRONG = POINT + NEXT;
-    /** A point is before the byte, within 2 or 8 bytes, and there is no comma from it to the byte. */
+    /** A point is before the byte, within 2, 4 or 8 bytes, and there is no comma from it to the byte. */
     private static final int POINT_IN_2 = LOW_0;
 
-    private static final int POINT_IN_8 = POINT_IN_2;
     private static final int POINT_IN_4 = LOW_1;
-    /** There is no comma at the byte and those before it, 2 or 8 bytes together. */
-    private static final int NO_COMMA_IN_2 = LOW_2;
+    private static final int POINT_IN_8 = POINT_IN_2;
+    /** From each of these to the plane of bytes that are no commas, together with as many bytes before them. */
+    private static final int TO_NO_COMMA = LOW_2 - LOW_0;
 
-    private static final int NO_COMMA_IN_8 = NO_COMMA_IN_2;
-    private static final int NO_COMMA_IN_4 = LOW_3;
+    private static final int NO_COMMA_IN_2 = POINT_IN_2 + TO_NO_COMMA;
+    private static final int NO_COMMA_IN_4 = POINT_IN_4 + TO_NO_COMMA;
+    private static final int NO_COMMA_IN_8 = POINT_IN_8 + TO_NO_COMMA;
 
     private final long[] planes = new long[WRONG + WORDS];
     private long commas;
@@ -70,8 +71,8 @@ final class NumberStripes {
     }
 
     /**
-     * Skims stripes up to the first with anything else, and that one up to there; returns the index after the last comma
-     * that it skipped, {@code from} if there is none.
+     * Skims stripes up to the first with anything else, and that one up to there; returns the index after the last
+     * comma that it skipped, {@code from} if there is none.
      *
      * @param from the index after a comma
      */
@@ -93,10 +94,10 @@ final class NumberStripes {
     }
 
     private static void classify(long[] planes, byte[] window, int at) {
-        halve(planes, LOW_0, HIGH_0, window, at);
-        halve(planes, LOW_1, HIGH_1, window, at + ROW);
-        halve(planes, LOW_2, HIGH_2, window, at + 2 * ROW);
-        halve(planes, LOW_3, HIGH_3, window, at + 3 * ROW);
+        splitNibbles(planes, LOW_0, HIGH_0, window, at);
+        splitNibbles(planes, LOW_1, HIGH_1, window, at + ROW);
+        splitNibbles(planes, LOW_2, HIGH_2, window, at + 2 * ROW);
+        splitNibbles(planes, LOW_3, HIGH_3, window, at + 3 * ROW);
         separateHigh(planes);
         checkHigh(planes);
         pairLow(planes);
@@ -106,7 +107,7 @@ final class NumberStripes {
             copyBefore(planes, plane, 1);
         }
         // Before the stripe is a comma.
-        planes[COMMA - 1] |= ONES;
+        planes[COMMA - 1] |= BYTE_ONES;
     }
 
     private static void checkGrammar(long[] planes) {
@@ -115,10 +116,10 @@ final class NumberStripes {
         findIn2(planes);
         copyBefore(planes, POINT_IN_2, 1);
         copyBefore(planes, NO_COMMA_IN_2, 1);
-        findIn4(planes);
+        findTwiceAsFar(planes, POINT_IN_2, POINT_IN_4, 16);
         copyBefore(planes, POINT_IN_4, 1);
         copyBefore(planes, NO_COMMA_IN_4, 1);
-        findIn8(planes);
+        findTwiceAsFar(planes, POINT_IN_4, POINT_IN_8, 32);
         for (int distance = 1; distance <= 3; distance++) {
             copyBefore(planes, POINT_IN_8, distance);
             copyBefore(planes, NO_COMMA_IN_8, distance);
@@ -128,16 +129,16 @@ final class NumberStripes {
 
     /** The words before those of row 0 are those of no row, and before the others the last ones of the row before. */
     private static void copyBefore(long[] planes, int plane, int distance) {
-        planes[plane - distance] = (planes[plane + WORDS - distance] & ~(ONES << 7)) << 1;
+        planes[plane - distance] = (planes[plane + WORDS - distance] & ~(BYTE_ONES << 7)) << 1;
     }
 
     /** Bits 0 to 3 of a row and of the fourth after it, and bits 4 to 7 of both. */
-    private static void halve(long[] planes, int low, int high, byte[] window, int at) {
+    private static void splitNibbles(long[] planes, int low, int high, byte[] window, int at) {
         for (int w = 0; w < WORDS; w++) {
             long first = (long) ArrayView.LONGS.get(window, at + w * Long.BYTES);
             long second = (long) ArrayView.LONGS.get(window, at + 4 * ROW + w * Long.BYTES);
-            planes[low + w] = (first & HALVES) | ((second & HALVES) << 4);
-            planes[high + w] = (((first >>> 4) & HALVES) | (second & ~HALVES)) ^ THREES;
+            planes[low + w] = (first & LOW_NIBBLES) | ((second & LOW_NIBBLES) << 4);
+            planes[high + w] = (((first >>> 4) & LOW_NIBBLES) | (second & ~LOW_NIBBLES)) ^ THREES;
         }
     }
 
@@ -147,8 +148,10 @@ final class NumberStripes {
             long high1 = planes[HIGH_1 + w];
             long high2 = planes[HIGH_2 + w];
             long high3 = planes[HIGH_3 + w];
-            planes[OTHER + w] =
-                    (high0 & NIBBLES) | ((high1 & NIBBLES) << 1) | ((high2 & NIBBLES) << 2) | ((high3 & NIBBLES) << 3);
+            planes[OTHER + w] = (high0 & NIBBLE_ONES)
+                    | ((high1 & NIBBLE_ONES) << 1)
+                    | ((high2 & NIBBLE_ONES) << 2)
+                    | ((high3 & NIBBLE_ONES) << 3);
         }
     }
 
@@ -159,10 +162,10 @@ final class NumberStripes {
             long high1 = planes[HIGH_1 + w] >>> 1;
             long high2 = planes[HIGH_2 + w] >>> 1;
             long high3 = planes[HIGH_3 + w] >>> 1;
-            planes[WRONG + w] = ((high0 | (high0 >>> 1) | (high0 >>> 2)) & NIBBLES)
-                    | (((high1 | (high1 >>> 1) | (high1 >>> 2)) & NIBBLES) << 1)
-                    | (((high2 | (high2 >>> 1) | (high2 >>> 2)) & NIBBLES) << 2)
-                    | (((high3 | (high3 >>> 1) | (high3 >>> 2)) & NIBBLES) << 3);
+            planes[WRONG + w] = ((high0 | (high0 >>> 1) | (high0 >>> 2)) & NIBBLE_ONES)
+                    | (((high1 | (high1 >>> 1) | (high1 >>> 2)) & NIBBLE_ONES) << 1)
+                    | (((high2 | (high2 >>> 1) | (high2 >>> 2)) & NIBBLE_ONES) << 2)
+                    | (((high3 | (high3 >>> 1) | (high3 >>> 2)) & NIBBLE_ONES) << 3);
         }
     }
 
@@ -187,8 +190,8 @@ final class NumberStripes {
             long low1 = planes[LOW_1 + w];
             long low2 = planes[LOW_2 + w];
             long low3 = planes[LOW_3 + w];
-            long lower = ((low0 >>> 1) ^ low1) & FIFTHS;
-            long upper = ((low2 >>> 1) ^ low3) & FIFTHS;
+            long lower = ((low0 >>> 1) ^ low1) & EVEN_BITS;
+            long upper = ((low2 >>> 1) ^ low3) & EVEN_BITS;
             planes[LOW_0 + w] = low0 ^ (lower << 1);
             planes[LOW_1 + w] = low1 ^ lower;
             planes[LOW_2 + w] = low2 ^ (upper << 1);
@@ -262,21 +265,19 @@ final class NumberStripes {
         }
     }
 
-    private static void findIn4(long[] planes) {
+    /**
+     * From what is known of some bytes before each byte, finds the same of twice as many.
+     *
+     * @param from a plane of points; {@link #TO_NO_COMMA} leads to that of commas, as for {@code to}
+     * @param bits of the bytes that are known
+     */
+    private static void findTwiceAsFar(long[] planes, int from, int to, int bits) {
         for (int w = 0; w < WORDS; w++) {
-            long point = planes[POINT_IN_2 + w];
-            long none = planes[NO_COMMA_IN_2 + w];
-            planes[POINT_IN_4 + w] = point | (none & ((point << 16) | (planes[POINT_IN_2 + w - 1] >>> 48)));
-            planes[NO_COMMA_IN_4 + w] = none & ((none << 16) | (planes[NO_COMMA_IN_2 + w - 1] >>> 48));
-        }
-    }
-
-    private static void findIn8(long[] planes) {
-        for (int w = 0; w < WORDS; w++) {
-            long point = planes[POINT_IN_4 + w];
-            long none = planes[NO_COMMA_IN_4 + w];
-            planes[POINT_IN_8 + w] = point | (none & ((point << 32) | (planes[POINT_IN_4 + w - 1] >>> 32)));
-            planes[NO_COMMA_IN_8 + w] = none & ((none << 32) | (planes[NO_COMMA_IN_4 + w - 1] >>> 32));
+            long point = planes[from + w];
+            long none = planes[from + TO_NO_COMMA + w];
+            planes[to + w] = point | (none & ((point << bits) | (planes[from + w - 1] >>> (64 - bits))));
+            planes[to + TO_NO_COMMA + w] =
+                    none & ((none << bits) | (planes[from + TO_NO_COMMA + w - 1] >>> (64 - bits)));
         }
     }
 
@@ -312,7 +313,7 @@ final class NumberStripes {
 
     /** The first byte of the stripe that is wrong; one must be. Whether a byte is depends on those before it only. */
     private static int firstWrong(long[] planes) {
-        long row = ONES;
+        long row = BYTE_ONES;
         for (int at = 0; ; at += ROW, row <<= 1) {
             for (int w = 0; w < WORDS; w++) {
                 long wrong = planes[WRONG + w] & row;
@@ -328,9 +329,9 @@ final class NumberStripes {
         int words = bytes / Long.BYTES;
         long commas = 0;
         for (int word = 0; word < words; word++) {
-            commas += Long.bitCount(planes[COMMA + word % WORDS] & (ONES << (word / WORDS)));
+            commas += Long.bitCount(planes[COMMA + word % WORDS] & (BYTE_ONES << (word / WORDS)));
         }
         long rest = (1L << (bytes % Long.BYTES * Byte.SIZE)) - 1;
-        return commas + Long.bitCount(planes[COMMA + words % WORDS] & (ONES << (words / WORDS)) & rest);
+        return commas + Long.bitCount(planes[COMMA + words % WORDS] & (BYTE_ONES << (words / WORDS)) & rest);
     }
 }

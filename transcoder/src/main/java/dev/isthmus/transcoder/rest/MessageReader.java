@@ -12,7 +12,7 @@ import java.util.List;
  * binary data.
  */
 final class MessageReader {
-    /** Two stripes of numbers, and with the rest of the part before a window that is not counted. */
+    /** Bytes: two stripes of numbers fit, and a window of it is within what {@link HeldMemory} does not count. */
     private static final int PART = 13_600;
 
     private final ReaderSettings settings;

@@ -36,7 +36,7 @@ class NumberStripesTest {
         return text.toString().getBytes(ISO_8859_1);
     }
 
-    /** Whether the whole stripe is skimmed, which it is if all blocks of it are; if not, it is up to the first wrong number. */
+    /** Whether the whole stripe is skimmed, as if all its blocks are; otherwise it is up to the first wrong number. */
     private boolean areJudgedAsBlocks(byte[] text) {
         int wanted = blocks.read(text, FROM, END);
         boolean all = wanted > END - NumberBlocks.MAX_DISTANCE;

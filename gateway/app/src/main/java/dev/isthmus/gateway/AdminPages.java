@@ -103,7 +103,6 @@ final class AdminPages {
             Discovery names = resources.upstreams().clusterResources().discovery();
             PeerPages pages = new PeerPages(config.peers(), names, this::summary);
             pages.addTo(routes);
-            pages.start(resources.closer());
             peers = pages;
         }
         server = AdminServer.listen(
@@ -113,6 +112,11 @@ final class AdminPages {
                 tls,
                 routes,
                 resources.telemetry().audit());
+        PeerPages others = peers;
+        if (others != null) {
+            // Only now: its own address may be among theirs.
+            others.start(resources.closer());
+        }
         history.start(resources.closer());
         problems.start(resources.closer());
     }

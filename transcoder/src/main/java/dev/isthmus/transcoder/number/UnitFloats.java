@@ -1,5 +1,7 @@
 package dev.isthmus.transcoder.number;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Reads floats with one digit before the point and up to 23 after it, each after a comma and at most one space. Most
  * floats of tensors have this form, with 7, 8, 16 or 17 digits; there is no branch on 7 or 8 digits, which would be
@@ -11,7 +13,7 @@ final class UnitFloats {
     /** A comma, a space, a sign, a digit, the point, 23 digits and the byte that ends them. */
     private static final int LOOKED_AT = 29;
 
-    private static final int BLOCK = 128;
+    private static final int BLOCK = LongUnitFloats.NUMBERS;
     /** The elements of a block after one with a number that cannot be decided: what follows it is read again. */
     private static final int SMALL_BLOCK = 8;
 
@@ -19,11 +21,14 @@ final class UnitFloats {
     private static final int ZERO_POINT = '0' | '.' << 8;
     private static final long EIGHT_DIGITS = 100_000_000;
 
-    /** Two digits that are zero after whole 0 make a number too small for further digits to be truncated. */
-    private static final int TWO_DIGITS = 0xffff;
+    /** Four digits that are zero after whole 0 make a number too small for further digits to be truncated. */
+    static final long FOUR_DIGITS = 0xffff_ffffL;
 
-    /** The maximum error of the double in ulps: 90 for truncated digits, and three roundings. */
-    private static final int MAX_ERROR = 128;
+    /** The maximum error of the double in ulps: 9,008 for truncated digits, as 12 are left, and three roundings. */
+    private static final int MAX_ERROR = 9_100;
+
+    /** Whether {@link LongUnitFloats} is used: without vectors it is slower, and others were not measured. */
+    private static final boolean VECTORIZED = "amd64".equals(System.getProperty("os.arch"));
 
     // One entry for each number of the block.
     /** The digit before the point, and the sign in the highest bit. */
@@ -38,6 +43,10 @@ final class UnitFloats {
     private final double[] magnitudes;
     /** The indices after the numbers. */
     private final int[] ends;
+
+    private @Nullable LongUnitFloats longFloats;
+    /** Whether the last number had more than eight digits after the point; then the next ones probably have too. */
+    private boolean longDigits;
 
     private int block;
     private int position;
@@ -64,25 +73,41 @@ final class UnitFloats {
     int read(byte[] window, int start, int end, byte[] to, int before) {
         int maxElements = to.length / Float.BYTES;
         int count = before;
-        int max;
+        int expected;
         int read;
         position = start;
         do {
-            max = Math.min(block, maxElements - count);
-            int found = find(window, position, end, max);
+            int max = Math.min(block, maxElements - count);
+            int together = VECTORIZED && longDigits && max == LongUnitFloats.NUMBERS ? findTogether(window, end) : 0;
+            int found = together > 0 ? together : find(window, position, end, max);
+            expected = together > 0 ? together : max;
             EightDigits.values(firsts, found);
             EightDigits.values(seconds, found);
             magnitudes(wholes, firsts, seconds, magnitudes, found);
             read = floats(magnitudes, wholes, found, to, count);
             block = read < found ? Math.min(block, SMALL_BLOCK) : Math.min(2 * block, wholes.length);
-            position = read > 0 ? ends[read - 1] : position;
+            if (read > 0) {
+                position = ends[read - 1];
+                longDigits = seconds[read - 1] != 0;
+            } else if (position + LOOKED_AT <= end) {
+                longDigits = false;
+            }
             count += read;
-        } while (read == max && count < maxElements);
+        } while (read == expected && count < maxElements);
         return count;
     }
 
     int position() {
         return position;
+    }
+
+    private int findTogether(byte[] window, int end) {
+        if (longFloats == null) {
+            longFloats = new LongUnitFloats();
+        }
+        int found = longFloats.find(window, position, end);
+        longFloats.copyTo(wholes, firsts, seconds, ends);
+        return found;
     }
 
     /** Finds the digits of numbers; returns how many numbers. */
@@ -148,7 +173,7 @@ final class UnitFloats {
         }
         if (digits == 16) {
             int cut = EightDigits.count(EightDigits.read(window, start + 16));
-            boolean exact = cut == 0 || (wholes[index] << 1 | (first & TWO_DIGITS)) != 0;
+            boolean exact = cut == 0 || (wholes[index] << 1 | (first & FOUR_DIGITS)) != 0;
             digits = exact && cut < 8 ? 16 + cut : 0;
         }
         return digits > 0 && NumberRun.ends(window[start + digits]) ? start + digits : NOT_PLAIN;

